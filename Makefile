@@ -1,0 +1,53 @@
+# make demo   see what gambol does, on a CPU, with what is in this folder
+# make test   all tests          make lint   style and types
+# make bench  speed, with rivals in the same run (make bench-blender: posed vertices against Blender)
+# make fuzz   20,000 broken files
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: setup demo test lint format bench bench-blender fuzz clean
+
+setup: $(STAMP)
+
+# Exact versions from constraints.txt: a plain install would take newer builds, and of torch one with CUDA.
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("gambol needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[compressed,dev]'
+	touch $@
+
+demo: setup
+	$(BIN)/python examples/01_clay_dog.py out/dog.glb
+	$(BIN)/gambol info out/dog.glb --picture out/dog.png
+	$(BIN)/gambol flex out/dog.glb -o out/dog-flex.glb
+	$(BIN)/python examples/02_trot.py out/dog.glb out/dog-trot.glb
+	@echo
+	@echo "out/dog.png shows what gambol sees; open out/dog-trot.glb in Blender or any glTF viewer and play it."
+
+test: setup
+	$(BIN)/python -m pytest -n 2
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup
+	$(BIN)/python benchmarks/kinematics.py
+
+# Needs an interpreter with Blender as a module: see docs/ground-truth.md.
+bench-blender: setup
+	$(BIN)/python benchmarks/blender.py
+
+fuzz: setup
+	$(BIN)/python fuzz/fuzz.py
+
+clean:
+	rm -rf $(VENV) out .mypy_cache .ruff_cache .pytest_cache

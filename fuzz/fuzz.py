@@ -1,0 +1,318 @@
+"""Feeds broken character files to the reader: each must be read or refused with an AssetError, nothing else.
+
+    python fuzz/fuzz.py --count 20000 --seed 0 --assets FOLDER
+
+Item i of a seed is always the same file; `--only i` runs that one here, with its traceback. What fails is saved in
+`fuzz/failures/`, and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Any
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):  # the workers share the cores already
+    os.environ.setdefault(variable, "1")
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "src"), str(HERE.parent / "tests")]
+
+import numpy as np  # noqa: E402
+from mutate import mutate  # noqa: E402
+from samples import Sample, own_samples, real_samples  # noqa: E402
+
+from gambol.character.character import Character  # noqa: E402
+from gambol.errors import GambolError  # noqa: E402
+from gambol.formats import load, save  # noqa: E402
+from gambol.motion.motion import Motion, Track  # noqa: E402
+
+WORKERS = 2
+LONGEST = 20.0
+"""[s] Processor time one file may take; on the clock three times that, since other programs may be busy."""
+MEMORY = 2 * 1024**3
+"""[bytes] One file may take beyond what the worker holds anyway."""
+CLIPS = 20
+"""Clips sampled of one file."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one file."""
+
+    index: int
+    outcome: str
+    """ok, refused, or the kind of failure."""
+    detail: str = ""
+    warnings: tuple[str, ...] = ()
+    """numpy's RuntimeWarnings by place: not failures, but numbers out of hand."""
+    seconds: float = 0.0
+    peak: int = 0
+    """[bytes] The most memory the worker ever held."""
+
+
+def exercise(path: Path, scratch: Path) -> None:
+    """All that gambol does with a file before it animates it: read, pose, sample, save with a clip, read again."""
+    character = load(path)
+    check(character)
+    character.vertices()
+    pose = None
+    for clip in list(character.clips.values())[:CLIPS]:
+        times = np.array([clip.start - 1, clip.start, (clip.start + clip.end) / 2, clip.end, clip.end + 1])
+        clip.sample(character.skeleton, times)
+        pose = clip.sample(character.skeleton, float(times[2]))
+    character.vertices(pose)
+    if study := anatomy():
+        study.study(character)
+    if len(character.skeleton):
+        for suffix in {path.suffix, ".glb"}:
+            save_and_reload(character, scratch / f"out{suffix}")
+
+
+def check(character: Character) -> None:
+    """What the rest of gambol relies on; a file that breaks it should have been refused."""
+    nodes = len(character.skeleton)
+    for mesh in character.meshes:
+        vertices = len(mesh.positions)
+        for name in ("positions", "normals", "uvs", "colors", "morph_positions", "morph_weights"):
+            values = getattr(mesh, name)
+            assert values is None or np.isfinite(values).all(), f"{name} of mesh '{mesh.name}' are not finite"
+        assert mesh.weights.shape == mesh.binds.shape == (vertices, mesh.binds.shape[1])
+        assert np.allclose(mesh.weights.sum(1), 1) and (mesh.weights >= 0).all(), "weights must sum to 1"
+        assert mesh.binds.min(initial=0) >= 0 and mesh.binds.max(initial=0) < len(character.bind_nodes)
+        assert mesh.faces.min(initial=0) >= 0 and mesh.faces.max(initial=0) < vertices
+        assert mesh.colors is None or mesh.colors.shape == (vertices, 4)
+    assert np.isfinite(character.skeleton.world()).all(), "the rest pose is not finite"
+    for clip in character.clips.values():
+        for track in clip.tracks:
+            assert 0 <= track.node < nodes and (np.diff(track.times) >= 0).all(), "keys out of order"
+
+
+def save_and_reload(character: Character, target: Path) -> None:
+    """A file that gambol itself wrote must be read without complaint and hold the new clip."""
+    node = len(character.skeleton) - 1
+    turn = Track(node, "rotation", np.array([0.0, 1.0]), np.array([[1.0, 0, 0, 0], [0.8, 0.6, 0, 0]]))
+    name = save(character, target, Motion("fuzz", (turn,)))
+    try:
+        assert load(target).clips[name].end == 1.0
+    except GambolError as error:
+        raise AssertionError(f"gambol cannot read what it wrote: {error}") from error
+
+
+@cache
+def anatomy() -> ModuleType | None:
+    """The study of a character's body, where this version of gambol has it."""
+    try:
+        from gambol.character import anatomy as module
+    except ImportError:
+        return None
+    return module
+
+
+@cache
+def samples() -> tuple[list[Sample], list[float]]:
+    """Own and real files with their odds: small ones often, big ones rarely, since each takes its time."""
+    from assets import asset_files
+
+    own, real = own_samples(), real_samples(asset_files())
+    sizes = [sum(map(len, sample.files.values())) for sample in real]
+    odds = [0.3 if size < 50_000 else 0.05 if size < 500_000 else 0.004 for size in sizes]
+    return own + real, [1.0] * len(own) + odds
+
+
+def item(seed: int, index: int) -> Sample:
+    rng = Random(f"{seed} {index}")
+    return mutate(rng.choices(*samples())[0], rng)
+
+
+def write(sample: Sample, folder: Path) -> Path:
+    """Puts a sample on disk and returns the file to open."""
+    for name, data in sample.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return folder / sample.name
+
+
+def run(seed: int, index: int) -> Result:
+    """One item, here; whatever is raised becomes its result."""
+    begin = time.process_time()
+    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        folder, scratch = Path(name, "in"), Path(name, "out")
+        scratch.mkdir()
+        outcome, detail = "ok", ""
+        try:
+            exercise(write(item(seed, index), folder), scratch)
+        except GambolError as error:
+            outcome, detail = "refused", str(error)
+        except BaseException as error:  # anything else is what this program looks for
+            outcome, detail = type(error).__name__, traceback.format_exc()
+    places = tuple(f"{Path(w.filename).name}:{w.lineno} {w.message}" for w in noted if w.category is RuntimeWarning)
+    seconds = time.process_time() - begin
+    if seconds > LONGEST:
+        outcome, detail = "slow", f"{seconds:.0f} s, then: {outcome}\n{detail}"
+    return Result(index, outcome, detail, places, seconds, peak_memory())
+
+
+def peak_memory() -> int:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def limit_memory() -> None:
+    """From here on this process cannot grow by more than MEMORY: it gets a MemoryError instead."""
+    try:
+        import resource
+
+        held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    except (ImportError, OSError):  # not Linux
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (held + MEMORY, held + MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def work(pipe: Connection, seed: int) -> None:
+    """A worker: takes numbers, gives results, until it is told to stop."""
+    samples()
+    limit_memory()
+    while (index := pipe.recv()) is not None:
+        pipe.send(run(seed, index))
+
+
+class Worker:
+    """A process that may hang or crash without taking us along."""
+
+    def __init__(self, seed: int):
+        self._seed = seed
+        self._begin()
+
+    def _begin(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self._process = context.Process(target=work, args=(theirs, self._seed), daemon=True)
+        self._process.start()
+        theirs.close()
+        self.index: int | None = None
+
+    def give(self, index: int | None) -> None:
+        self.index, self._since = index, time.monotonic()
+        self.pipe.send(index)
+
+    def result(self) -> Result:
+        """What came through the pipe; a closed pipe means that the process died."""
+        assert self.index is not None
+        index, self.index = self.index, None
+        try:
+            return self.pipe.recv()
+        except (EOFError, ConnectionError):
+            self._process.join()
+            code = self._process.exitcode
+            self._begin()
+            return Result(index, "crash", f"the process ended with code {code}")
+
+    def overdue(self) -> Result | None:
+        """Ends a process that takes too long."""
+        if self.index is None or time.monotonic() - self._since < 3 * LONGEST:
+            return None
+        index = self.index
+        self._process.kill()
+        self._process.join()
+        self._begin()
+        return Result(index, "hang", f"no answer within {3 * LONGEST:.0f} s")
+
+
+def results(seed: int, count: int):
+    """Yields results as they come, from all workers."""
+    workers = [Worker(seed) for _ in range(min(WORKERS, count))]
+    numbers = iter(range(count))
+    done = 0
+    while done < count:
+        for worker in workers:
+            if worker.index is None and (number := next(numbers, None)) is not None:
+                worker.give(number)
+        ready = wait([worker.pipe for worker in workers if worker.index is not None], timeout=1.0)
+        for worker in workers:
+            result = worker.result() if worker.pipe in ready else worker.overdue()
+            if result:
+                done += 1
+                yield result
+    for worker in workers:
+        worker.give(None)
+
+
+def keep(seed: int, result: Result) -> None:
+    """Saves a failure with what is needed to look into it."""
+    folder = HERE / "failures" / f"{seed}-{result.index}-{result.outcome}"
+    shutil.rmtree(folder, ignore_errors=True)
+    path = write(item(seed, result.index), folder)
+    again = f"python fuzz/fuzz.py --seed {seed} --only {result.index}"
+    (folder / "report.txt").write_text(f"{path.name}\n{again}\n\n{result.detail}")
+    (folder.parent / ".gitignore").write_text("*\n")
+
+
+def show(seed: int, count: int) -> bool:
+    """Runs all items behind a progress bar and sums them up; True if none failed."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    tally: Counter[str] = Counter()
+    noted: Counter[str] = Counter()
+    slowest, peak = Result(-1, ""), 0
+    columns = [BarColumn(), TextColumn("{task.completed}/{task.total} {task.fields[counts]}"), TimeRemainingColumn()]
+    console = Console(highlight=False, soft_wrap=True)
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("", total=count, counts="")
+        for result in results(seed, count):
+            kind = result.outcome if result.outcome in ("ok", "refused") else "failed"
+            tally[kind] += 1
+            noted.update(set(result.warnings))
+            slowest, peak = max(slowest, result, key=lambda r: r.seconds), max(peak, result.peak)
+            if kind == "failed":
+                keep(seed, result)
+                last = result.detail.strip().splitlines()[-1:]
+                console.print(f"item {result.index}: {result.outcome}: {''.join(last)[:200]}", markup=False)
+            counts = f"ok {tally['ok']} refused {tally['refused']} failed {tally['failed']}"
+            progress.update(task, advance=1, counts=counts)
+    for place, times in noted.most_common(5):
+        console.print(f"numpy warned in {times} files: {place}", markup=False)
+    console.print(
+        f"{count} files of seed {seed}: {tally['ok']} read, {tally['refused']} refused, {tally['failed']} failed; "
+        f"slowest {slowest.seconds:.1f} s (item {slowest.index}), most memory {peak / 2**20:.0f} MiB"
+    )
+    return not tally["failed"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=20000, help="how many broken files")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--assets", type=Path, help="a folder of real .glb and .gltf files to break as well")
+    parser.add_argument("--only", type=int, help="run this item alone and show its traceback")
+    options = parser.parse_args()
+    if options.assets:
+        os.environ["GAMBOL_ASSETS"] = str(options.assets)  # also for the workers
+    if options.only is None:
+        return 0 if show(options.seed, options.count) else 1
+    result: Any = run(options.seed, options.only)
+    print(result.outcome, result.detail, *result.warnings, sep="\n")
+    return 0 if result.outcome in ("ok", "refused") else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""gambol animates any 3D character from a sentence.
+
+The public names, imported when first used so that `gambol --help` answers at once.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gambol.character.anatomy import Anatomy as Anatomy
+    from gambol.character.anatomy import study as study
+    from gambol.character.character import Character as Character
+    from gambol.character.character import Material as Material
+    from gambol.character.character import Mesh as Mesh
+    from gambol.character.rig import Rig as Rig
+    from gambol.character.rig import build_rig as build_rig
+    from gambol.character.skeleton import Pose as Pose
+    from gambol.character.skeleton import Skeleton as Skeleton
+    from gambol.errors import AssetError as AssetError
+    from gambol.errors import GambolError as GambolError
+    from gambol.formats import load as load
+    from gambol.formats import save as save
+    from gambol.motion.cuboids import fit_cuboids as fit_cuboids
+    from gambol.motion.export import poses_from_world as poses_from_world
+    from gambol.motion.kinematics import Kinematics as Kinematics
+    from gambol.motion.motion import Motion as Motion
+    from gambol.motion.skinning import Binding as Binding
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "gambol.formats": ("load", "save"),
+    "gambol.character.character": ("Character", "Material", "Mesh"),
+    "gambol.character.skeleton": ("Pose", "Skeleton"),
+    "gambol.character.anatomy": ("Anatomy", "study"),
+    "gambol.character.rig": ("Rig", "build_rig"),
+    "gambol.motion.motion": ("Motion",),
+    "gambol.motion.kinematics": ("Kinematics",),
+    "gambol.motion.skinning": ("Binding",),
+    "gambol.motion.cuboids": ("fit_cuboids",),
+    "gambol.motion.export": ("poses_from_world",),
+    "gambol.errors": ("AssetError", "GambolError"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = ["__version__", *_HOME_OF]
+
+
+def __getattr__(name: str):
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'gambol' has no attribute '{name}'. Available: {', '.join(sorted(_HOME_OF))}")
+    return getattr(import_module(_HOME_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

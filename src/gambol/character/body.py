@@ -1,0 +1,273 @@
+"""The body: which joints move the skin, and how they hang together.
+
+A file nests its joints for the animator's convenience: feet under inverse-kinematics controls, helper bones,
+several roots, leaf bones that only mark a tip. Here they are hung as the flesh is.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import sparse
+
+from gambol.character.character import Character
+from gambol.character.neutral import neutral_world
+from gambol.character.skeleton import Skeleton
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Body:
+    """A tree of joints with what each of them moves, in the neutral pose [file units, world]."""
+
+    nodes: Int[Array, " joints"]
+    """The skeleton's node of each joint; parents come before their children."""
+    parents: Int[Array, " joints"]
+    """Index of the parent joint, -1 for a root."""
+    heads: Float[Array, "joints 3"]
+    """Where the joint turns."""
+    tips: Float[Array, "joints 3"]
+    """Where its bone ends: at the child that goes on, at an end marker of the file, or at the end of its skin."""
+    mass: Float[Array, " joints"]
+    """Share of the skin's area the joint moves; sums to 1."""
+    vertices: Float[Array, "vertices 3"]
+    """All vertices of the character, mesh after mesh."""
+    owners: Int[Array, " vertices"]
+    """The joint with the largest weight on each vertex, -1 for props that no joint moves."""
+    areas: Float[Array, " vertices"]
+    rehung: Int[Array, " rehung"]
+    """Joints that hang on another parent than in the file."""
+    T_world_node: Float[Array, "nodes 4 4"]
+    """The neutral pose of all nodes of the skeleton."""
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        found: list[list[int]] = [[] for _ in self.nodes]
+        for joint, parent in enumerate(self.parents):
+            if parent >= 0:
+                found[parent].append(joint)
+        return found
+
+    def subtree(self, joint: int) -> list[int]:
+        """The joint and all below it, parents first."""
+        found = [joint]
+        for member in found:
+            found.extend(self.children[member])
+        return found
+
+    def skin_of(self, joints: list[int]) -> Float[Array, "owned 3"]:
+        """The vertices these joints own."""
+        return self.vertices[np.isin(self.owners, joints)]
+
+
+def find_body(character: Character) -> Body:
+    """Joints that move skin, the helpers between them, and the tree they form."""
+    skeleton = character.skeleton
+    T_world_node = neutral_world(character)
+    meshes = character.skinned(T_world_node)
+    candidates = skeleton.is_joint if skeleton.is_joint.any() else np.ones(len(skeleton), bool)
+    carrier = _nearest(skeleton, candidates)
+    weights, areas = _weights_by_node(character, carrier, meshes)
+    area_by_node = np.asarray(weights.T @ areas).ravel()
+    turnable = np.abs(np.linalg.det(T_world_node[:, :3, :3])) > 1e-24  # a joint scaled to nothing hides its skin
+    deforming = turnable & (area_by_node > 1e-6 * max(area_by_node.sum(), 1e-30))
+    if not deforming.any():  # a rig without a mesh: every joint counts
+        deforming = turnable & candidates
+    heads = T_world_node[:, :3, 3]
+    vertices = np.concatenate([np.zeros((0, 3)), *meshes])
+    plain = ~np.isin(np.arange(len(skeleton)), [mesh.node for mesh in character.meshes])
+    parents, rehung = _hang(skeleton, deforming, plain, heads, weights, areas, vertices)
+    nodes = _order(np.flatnonzero(parents != UNUSED), parents)
+    index = np.full(len(skeleton), -1)
+    index[nodes] = np.arange(len(nodes))
+    owner_node = np.asarray(weights.argmax(axis=1)).ravel()
+    owners = np.where(np.asarray(weights.max(axis=1).todense()).ravel() > 0, index[owner_node], -1)
+    tree = np.array([index[parents[n]] if parents[n] >= 0 else -1 for n in nodes], np.int64)
+    mass = area_by_node[nodes] / max(area_by_node[nodes].sum(), 1e-30)
+    tips = _tips(skeleton, plain, heads, nodes, tree, mass, vertices, owners)
+    return Body(nodes, tree, heads[nodes], tips, mass, vertices, owners, areas, index[rehung], T_world_node)
+
+
+UNUSED = -2
+"""Parent of a node that is not part of the body."""
+
+
+def _nearest(skeleton: Skeleton, chosen: Array) -> Int[Array, " nodes"]:
+    """For each node itself if chosen, else its nearest chosen ancestor, else -1."""
+    found = np.where(chosen, np.arange(len(skeleton)), -1)
+    for level in skeleton.levels[1:]:
+        found[level] = np.where(found[level] >= 0, found[level], found[skeleton.parents[level]])
+    return found
+
+
+def _weights_by_node(
+    character: Character, carrier: Array, posed: list[Array]
+) -> tuple[sparse.csr_matrix, Array]:
+    """Weight of every (vertex, node) and the area of every vertex. Unskinned meshes belong to their carrier."""
+    rows, columns, values, areas = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)], [np.zeros(0)]
+    start = 0
+    for mesh, points in zip(character.meshes, posed, strict=True):
+        vertices, influences = mesh.weights.shape
+        node = carrier[character.bind_nodes[mesh.binds]].ravel()
+        held = node >= 0
+        rows.append(np.repeat(np.arange(start, start + vertices), influences)[held])
+        columns.append(node[held])
+        values.append(mesh.weights.ravel()[held])
+        areas.append(vertex_areas(points, mesh.faces))
+        start += vertices
+    entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+    return sparse.csr_matrix(entries, shape=(start, len(character.skeleton))), np.concatenate(areas)
+
+
+def vertex_areas(points: Float[Array, "vertices 3"], faces: Int[Array, "faces 3"]) -> Float[Array, " vertices"]:
+    """A third of the area of every triangle around a vertex; ones if there are no triangles with area."""
+    a, b, c = points[faces[:, 0]], points[faces[:, 1]], points[faces[:, 2]]
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6
+    total = np.bincount(faces.ravel(), np.repeat(area, 3), minlength=len(points))
+    return total if total.sum() > 0 else np.ones(len(points))
+
+
+def _hang(
+    skeleton: Skeleton,
+    deforming: Array,
+    plain: Array,
+    heads: Array,
+    weights: sparse.csr_matrix,
+    areas: Array,
+    vertices: Array,
+) -> tuple[Int[Array, " nodes"], list[int]]:
+    """Parent node of every node of the body, UNUSED for the others, and the nodes that were hung elsewhere.
+
+    Weightless nodes count only between two deforming ones.
+    """
+    above = _nearest(skeleton, deforming)
+    ancestor = np.where(skeleton.parents >= 0, above[skeleton.parents], -1)  # nearest deforming one, itself excluded
+    parents = np.full(len(skeleton), UNUSED)
+    parents[deforming] = skeleton.parents[deforming]
+    for node in np.flatnonzero(deforming & (ancestor >= 0)):
+        line = skeleton.ancestors(node)
+        for helper in line[: line.index(ancestor[node])]:
+            parents[helper] = skeleton.parents[helper]
+    parents[deforming & (ancestor < 0)] = -1
+    rehung = _rehang(skeleton, deforming, plain, ancestor, heads, weights, areas, vertices, parents)
+    _share_root(skeleton, parents, np.flatnonzero(parents == -1).tolist())
+    return parents, rehung
+
+
+def _rehang(
+    skeleton: Skeleton,
+    deforming: Array,
+    plain: Array,
+    ancestor: Array,
+    heads: Array,
+    weights: sparse.csr_matrix,
+    areas: Array,
+    vertices: Array,
+    parents: Array,
+) -> list[int]:
+    """Let joints continue the chain they sit at the end of, writing into parents; returns those joints.
+
+    A foot that the file keeps under an IK control or under the root shares hardly any skin with what it hangs on, and
+    sits where another chain, the shin's, ends.
+    """
+    size = np.ptp(heads[deforming], axis=0).max()
+    shared = (weights.T @ weights.multiply(areas[:, None])).tocsr()
+    ends = [n for n in np.flatnonzero(deforming) if not deforming[skeleton.children(n)].any()]
+    by_node = weights.tocsc()
+    tips = {end: _chain_end(skeleton, end, heads, plain & ~deforming, by_node, vertices) for end in ends}
+    rehung = []
+    for joint in np.flatnonzero(deforming):
+        above, file_parent = ancestor[joint], skeleton.parents[joint]
+        elsewhere = [end for end in ends if joint not in _line(parents, end)]
+        end = min(elsewhere, key=lambda n: np.linalg.norm(heads[joint] - tips[n]), default=None)
+        if end is None or (above >= 0 and shared[joint, above] >= shared[joint, end]):
+            continue
+        gap, length = np.linalg.norm(heads[joint] - tips[end]), np.linalg.norm(tips[end] - heads[end])
+        from_parent = np.linalg.norm(heads[joint] - heads[file_parent]) if file_parent >= 0 else np.inf
+        touches = shared[joint, end] > 0 or gap < 0.02 * size
+        if touches and gap < 0.35 * length and gap < 0.5 * from_parent:
+            parents[joint] = end
+            rehung.append(int(joint))
+    return rehung
+
+
+def _line(parents: Array, node: int) -> list[int]:
+    """The node and its parents up to the root."""
+    found = [node]
+    while (node := int(parents[node])) >= 0:
+        found.append(node)
+    return found
+
+
+def _chain_end(
+    skeleton: Skeleton, node: int, heads: Array, markers: Array, weights: sparse.csc_matrix, vertices: Array
+) -> Float[Array, "3"]:
+    """Where the last bone of a chain ends: at the file's marker, else at the far end of the skin it moves most."""
+    marker = _marker(skeleton, node, heads, markers)
+    if marker is not None:
+        return heads[marker]
+    column = weights[:, node]
+    return _far_end(heads[node], vertices[column.indices[column.data > 0.5]])
+
+
+def _marker(skeleton: Skeleton, node: int, heads: Array, markers: Array) -> int | None:
+    """The child that only marks where a bone ends: moves nothing, is not at the joint itself, the farthest of them."""
+    gaps = {m: np.linalg.norm(heads[m] - heads[node]) for m in skeleton.children(node) if markers[m]}
+    far = max(gaps, key=lambda m: gaps[m], default=None)
+    return far if far is not None and gaps[far] > 1e-6 * max(np.abs(heads).max(), 1e-30) else None
+
+
+def _far_end(head: Array, skin: Array, direction: Array | None = None) -> Float[Array, "3"]:
+    """The point where skin ends seen from a head, in a direction or towards its middle."""
+    if not len(skin):
+        return head
+    direction = skin.mean(0) - head if direction is None else direction
+    direction = direction / max(np.linalg.norm(direction), 1e-30)
+    return head + direction * max(np.percentile((skin - head) @ direction, 98), 0.0)
+
+
+def _share_root(skeleton: Skeleton, parents: Array, roots: list[int]) -> None:
+    """Several roots that the file keeps under one weightless joint (hips, root) get it as their parent again."""
+    if len(roots) < 2:
+        return
+    common = [n for n in skeleton.ancestors(roots[0]) if all(n in skeleton.ancestors(r) for r in roots[1:])]
+    hub = next((n for n in common if skeleton.is_joint[n]), None)
+    if hub is None:
+        return
+    parents[hub] = -1
+    for root in roots:
+        parents[root] = hub
+
+
+def _order(used: Array, parents: Array) -> Int[Array, " joints"]:
+    """Nodes with parents before children, siblings in the file's order. Helpers point to their file parents."""
+    return np.array(sorted(used.tolist(), key=lambda node: (len(_line(parents, node)), node)), np.int64)
+
+
+def _tips(
+    skeleton: Skeleton, plain: Array, heads: Array, nodes: Array, tree: Array, mass: Array, vertices: Array, owners: Array
+) -> Float[Array, "joints 3"]:
+    below = mass.copy()
+    for joint in range(len(nodes) - 1, 0, -1):
+        if tree[joint] >= 0:
+            below[tree[joint]] += below[joint]
+    tips = heads[nodes].copy()
+    markers = plain & ~np.isin(np.arange(len(skeleton)), nodes)
+    for joint, node in enumerate(nodes):
+        children = np.flatnonzero(tree == joint)
+        if len(children):
+            tips[joint] = heads[nodes[children[below[children].argmax()]]]
+            continue
+        marker = _marker(skeleton, node, heads, markers)
+        direction = heads[marker] - heads[node] if marker is not None else None
+        skin = vertices[owners == joint]
+        if len(skin):  # a marker gives the direction; the skin says how far the bone reaches
+            tips[joint] = _far_end(heads[node], skin, direction)
+        elif marker is not None:
+            tips[joint] = heads[marker]
+    return tips

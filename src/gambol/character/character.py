@@ -1,0 +1,143 @@
+"""A character: meshes, the skeleton they hang on, how they are bound to it, what they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from gambol.character.skeleton import Pose, Skeleton
+
+if TYPE_CHECKING:
+    from gambol.motion.motion import Motion
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Texture:
+    """An image as the file holds it, undecoded."""
+
+    data: bytes = field(repr=False)
+    mime: str
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Material:
+    """The parts of a glTF material that decide colour; everything else stays in the file."""
+
+    name: str = ""
+    base_color: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
+    """Linear RGBA factor."""
+    texture: Texture | None = None
+    """Base colour, sRGB."""
+    wrap: tuple[int, int] = (10497, 10497)
+    """glTF's wrap modes along u and v: 10497 repeat, 33071 clamp, 33648 mirrored repeat."""
+    metallic: float = 1.0
+    roughness: float = 1.0
+    emissive: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    alpha_mode: Literal["OPAQUE", "MASK", "BLEND"] = "OPAQUE"
+    alpha_cutoff: float = 0.5
+    double_sided: bool = False
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Triangles of one material, carried by one node.
+
+    A mesh without a skin has a single influence of weight 1: the bind of its own node. So all meshes are posed alike.
+    """
+
+    name: str
+    node: int
+    positions: Float[Array, "vertices 3"]
+    """In the space of the mesh, before binding."""
+    faces: Int[Array, "faces 3"]
+    binds: Int[Array, "vertices influences"]
+    """Indices into `Character.bind_nodes`."""
+    weights: Float[Array, "vertices influences"]
+    """Non-negative, each row sums to 1."""
+    material: Material = Material()
+    skinned: bool = True
+    skin: Int[Array, " skin_joints"] | None = None
+    """All binds of the mesh's skin, also those that move none of its vertices."""
+    normals: Float[Array, "vertices 3"] | None = None
+    uvs: Float[Array, "vertices 2"] | None = None
+    """Texture coordinates of the base colour texture."""
+    colors: Float[Array, "vertices 4"] | None = None
+    """Linear RGBA."""
+    morph_positions: Float[Array, "targets vertices 3"] | None = None
+    morph_weights: Float[Array, " targets"] | None = None
+    """Weights that hold without a clip."""
+    morph_names: tuple[str, ...] = ()
+
+    def shape(self, pose: Pose | None = None) -> Float[Array, "*frames vertices 3"]:
+        """Positions with morph targets applied, before skinning."""
+        if self.morph_positions is None:
+            return self.positions.astype(np.float64)
+        weights = pose.morphs.get(self.node, self.morph_weights) if pose else self.morph_weights
+        return self.positions + np.tensordot(np.asarray(weights, np.float64), self.morph_positions, axes=1)
+
+
+@dataclass(frozen=True)
+class Character:
+    """What gambol animates; independent of the file format it came from.
+
+    Coordinates are the file's: y is up and +z forward by glTF's convention, units are the file's own.
+    """
+
+    name: str
+    skeleton: Skeleton
+    meshes: tuple[Mesh, ...]
+    bind_nodes: Int[Array, " binds"]
+    """The node behind each bind: a joint of a skin, or the node of an unskinned mesh."""
+    inverse_binds: Float[Array, "binds 4 4"]
+    """From mesh space to the space of the bind's node (glTF's inverse bind matrix)."""
+    clips: Mapping[str, Motion] = field(default_factory=dict)
+    hints: Mapping[int, str] = field(default_factory=dict)
+    """What the file itself says a node is (VRM's humanoid bones), by node."""
+    warnings: tuple[str, ...] = ()
+    """What was repaired or will go wrong, in words for the user."""
+    source: Any = field(default=None, repr=False)
+    """The file behind it, kept so that saving changes nothing but adds the new clip."""
+
+    def bind_matrices(self, T_world_node: Float[Array, "*frames nodes 4 4"]) -> Float[Array, "*frames binds 4 4"]:
+        """From mesh space to the world, for each bind."""
+        return T_world_node[..., self.bind_nodes, :, :] @ self.inverse_binds
+
+    def vertices(self, pose: Pose | None = None) -> list[Float[Array, "*frames vertices 3"]]:
+        """World positions of each mesh's vertices by linear blend skinning; the rest pose if none is given."""
+        return self.skinned(self.skeleton.world(pose), pose)
+
+    def skinned(
+        self, T_world_node: Float[Array, "*frames nodes 4 4"], pose: Pose | None = None
+    ) -> list[Float[Array, "*frames vertices 3"]]:
+        """As `vertices`, for world transforms that need not come from a pose; the pose gives the morph weights."""
+        matrices = self.bind_matrices(T_world_node)[..., :3, :]
+        posed = []
+        for mesh in self.meshes:
+            shape = mesh.shape(pose)
+            total = np.zeros((*matrices.shape[:-3], *mesh.positions.shape))
+            for bind, weight in zip(mesh.binds.T, mesh.weights.T, strict=True):
+                chosen = matrices[..., bind, :, :]
+                total += weight[:, None] * ((chosen[..., :3] @ shape[..., None])[..., 0] + chosen[..., 3])
+            posed.append(total)
+        return posed
+
+    @cached_property
+    def rest_vertices(self) -> Float[Array, "all_vertices 3"]:
+        """All vertices in the rest pose, mesh after mesh."""
+        return np.concatenate([np.zeros((0, 3)), *self.vertices()])
+
+    @property
+    def bounds(self) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
+        """Lowest and highest corner in the rest pose: of the mesh, or of the joints if there is none."""
+        points = self.rest_vertices
+        if not len(points):
+            points = self.skeleton.world()[:, :3, 3]
+        return points.min(0), points.max(0)

@@ -1,0 +1,46 @@
+"""What a joint's name hints at. Names are never needed: they weigh in where geometry alone is unsure."""
+
+import re
+from typing import Literal
+
+SIDES = {"l": "left", "left": "left", "lft": "left", "r": "right", "right": "right", "rgt": "right", "rt": "right"}
+
+HINTS: dict[str, tuple[str, ...]] = {
+    "ear": ("ear", "ears", "horn", "antenna", "antennae", "feeler", "eye", "eyes", "eyelid", "eyebrow", "brow", "whisker"),
+    "head": ("head", "skull", "face", "jaw", "mouth", "nose", "snout", "muzzle", "beak", "chin", "teeth", "tongue"),
+    "neck": ("neck",),
+    "tail": ("tail", "sting"),
+    "leg": ("leg", "foot", "feet", "thigh", "shin", "calf", "knee", "ankle", "toe", "toes", "paw", "hoof", "femur", "tibia"),
+    "arm": ("arm", "forearm", "upperarm", "lowerarm", "hand", "elbow", "wrist", "finger", "thumb", "fist", "palm", "claw"),
+    "wing": ("wing", "feather"),
+    "trunk": ("spine", "chest", "torso", "thorax", "hips", "pelvis", "belly", "stomach", "abdomen", "body", "waist"),
+    "fin": ("fin", "flipper", "fluke", "flippers"),
+}
+
+
+def words(name: str) -> list[str]:
+    """Lower-case words of a joint's name: 'mixamorig:LeftUpLeg' -> mixamorig, left, up, leg."""
+    spaced = re.sub(r"FBXASC\d{3}", " ", name)  # how FBX exporters escape characters such as the dot
+    spaced = re.sub(r"([a-z\d])([A-Z])", r"\1 \2", spaced)
+    return [word.lower() for word in re.findall(r"[A-Za-z]+", spaced)]
+
+
+def side(name: str) -> Literal["left", "right"] | None:
+    """The side a name claims: 'Arm.L', 'l-arm', 'RightHand', 'thigh_r'."""
+    found = {SIDES[word] for word in words(name) if word in SIDES}
+    return found.pop() if len(found) == 1 else None  # type: ignore[return-value]
+
+
+def sideless(name: str) -> str:
+    """The name without its side: the same for a left and a right joint."""
+    return " ".join(word for word in words(name) if word not in SIDES) + re.sub(r"\D", "", re.sub(r"FBXASC\d{3}", "", name))
+
+
+def hint(name: str) -> str | None:
+    """The body part a name speaks of: one of the keys of HINTS, or None."""
+    spoken = words(name)
+    for part, vocabulary in HINTS.items():
+        if any(word in vocabulary for word in spoken):
+            return part
+    joined = "".join(spoken)
+    return next((part for part, vocabulary in HINTS.items() if any(w in joined for w in vocabulary if len(w) > 3)), None)

@@ -1,0 +1,74 @@
+"""The rig: the joints worth animating, hung together as the body is rather than as the file happens to nest them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from gambol.character.anatomy import Anatomy
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Rig:
+    """A tree of joints and the axes they turn about.
+
+    A joint's transform relative to its parent joint is `T_parent_joint @ rotation @ diag(scale)`, where the
+    rotation is three turns about `axes`, one after the other, and the identity in the rest pose. Whatever lies between
+    two joints in the file (armature scale, control bones) is part of `T_parent_joint`.
+    """
+
+    nodes: Int[Array, " joints"]
+    """The skeleton's node of each joint; parents come before their children."""
+    parents: Int[Array, " joints"]
+    """Index of the parent joint within the rig, -1 for a root."""
+    T_parent_joint: Float[Array, "joints 4 4"]
+    """Rest transform without the joint's own scale; of a root: relative to the world."""
+    scale: Float[Array, "joints 3"]
+    """The joint's own rest scale; it also scales its children, as in glTF."""
+    axes: Float[Array, "joints 3 3"]
+    """Columns: the orthonormal axes of the compound joint in its own space, in the order they are applied (x y z of
+    R = Rx Ry Rz). The first is the one for large bends, the last runs along the bone."""
+    root_axes: Float[Array, "3 3"]
+    """Columns: up, left, forward: the axes of yaw, pitch and roll of the whole body, in the world."""
+    pivot: Float[Array, "3"]
+    """The body turns about this point [file units]."""
+
+
+def build_rig(anatomy: Anatomy) -> Rig:
+    """The rig of a body in its neutral pose: zero angles are the pose the skin was bound in."""
+    body = anatomy.body
+    T_world = body.T_world_node[body.nodes]
+    local = T_world.copy()
+    children = np.flatnonzero(body.parents >= 0)
+    local[children] = np.linalg.inv(T_world[body.parents[children]]) @ T_world[children]
+    scale = np.linalg.norm(local[:, :3, :3], axis=1)
+    T_parent_joint = local.copy()
+    T_parent_joint[:, :3, :3] /= scale[:, None, :]
+    unscaled = T_world[:, :3, :3] / scale[:, None, :]
+    axes = np.stack([_joint_axes(anatomy, joint, linear) for joint, linear in enumerate(unscaled)])
+    root_axes = np.stack([anatomy.up, anatomy.left, anatomy.forward], axis=1)
+    roots = np.flatnonzero(body.parents < 0)
+    hips = [child for root in roots for child in (body.children[root] if body.mass[root] < 1e-6 else [root])]
+    pivot = body.heads[hips or roots].mean(0)
+    return Rig(body.nodes, body.parents, T_parent_joint, scale, axes, root_axes, pivot)
+
+
+def _joint_axes(anatomy: Anatomy, joint: int, linear: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
+    """Bend, sway and twist axes in the joint's own space: bend about the body's left, twist along the bone.
+
+    The middle axis of three is singular at 90 degrees, so the large bend comes first. Bones that point sideways (the
+    arms of a T-pose) bend about the vertical instead.
+    """
+    body = anatomy.body
+    twist = body.tips[joint] - body.heads[joint]
+    if np.linalg.norm(twist) < 1e-9:
+        twist = anatomy.up
+    twist = twist / np.linalg.norm(twist)
+    across = anatomy.left if abs(twist @ anatomy.left) < 0.8 else anatomy.up
+    bend = across - twist * (twist @ across)
+    bend /= np.linalg.norm(bend)
+    world = np.stack([bend, np.cross(twist, bend), twist], axis=1)
+    u, _, vt = np.linalg.svd(np.linalg.solve(linear, world))  # nearest orthonormal: armatures may scale unevenly
+    return u @ vt

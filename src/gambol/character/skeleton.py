@@ -1,0 +1,83 @@
+"""The tree of nodes a character hangs on, and poses of it."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from gambol.character.transforms import compose
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Local transforms of all nodes, for any number of frames: each node relative to its parent."""
+
+    translation: Float[Array, "*frames nodes 3"]
+    rotation: Float[Array, "*frames nodes 4"]
+    """Unit quaternions, wxyz."""
+    scale: Float[Array, "*frames nodes 3"]
+    morphs: dict[int, Float[Array, "*frames targets"]] = field(default_factory=dict)
+    """Morph target weights by the node that carries the mesh; nodes not named keep the mesh's own weights."""
+
+    def matrices(self) -> Float[Array, "*frames nodes 4 4"]:
+        """T_parent_node."""
+        return compose(self.translation, self.rotation, self.scale)
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """All nodes of the file: joints, the nodes above, between and below them, and those that carry meshes.
+
+    Keeping every node, in the file's order, makes posing exact and lets clips be written back by index.
+    `gambol.character.rig` derives from it the joints worth animating.
+    """
+
+    names: tuple[str, ...]
+    parents: Int[Array, " nodes"]
+    """Index of the parent, -1 for a root; any order."""
+    rest: Pose
+    """The pose the file shows without a clip; it can differ from the pose the skin was bound in."""
+    is_joint: Bool[Array, " nodes"]
+    """Named as a joint by at least one skin."""
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def levels(self) -> tuple[Int[Array, " level"], ...]:
+        """Node indices by depth: roots first."""
+        return levels_of(self.parents)
+
+    def world(self, pose: Pose | None = None) -> Float[Array, "*frames nodes 4 4"]:
+        """T_world_node of every node [file units]; the rest pose if none is given."""
+        T_world = (pose or self.rest).matrices()
+        for level in self.levels[1:]:
+            T_world[..., level, :, :] = T_world[..., self.parents[level], :, :] @ T_world[..., level, :, :]
+        return T_world
+
+    def children(self, node: int) -> list[int]:
+        return np.flatnonzero(self.parents == node).tolist()
+
+    def ancestors(self, node: int) -> list[int]:
+        """From the parent up to the root."""
+        found = []
+        while (node := int(self.parents[node])) >= 0:
+            found.append(node)
+        return found
+
+
+def levels_of(parents: Int[Array, " nodes"]) -> tuple[Int[Array, " level"], ...]:
+    """Indices grouped by depth; parents must be free of cycles."""
+    depth = np.full(len(parents), -1, np.int64)
+    for start in range(len(parents)):
+        way, node = [], start
+        while node >= 0 and depth[node] < 0:
+            way.append(node)
+            node = int(parents[node])
+        base = depth[node] if node >= 0 else -1
+        depth[way[::-1]] = base + 1 + np.arange(len(way))
+    order = np.argsort(depth, kind="stable")
+    return tuple(np.split(order, np.cumsum(np.bincount(depth))[:-1])) if len(parents) else ()

@@ -1,0 +1,123 @@
+"""Rigid and affine transforms in numpy: quaternions are wxyz, matrices act on column vectors.
+
+glTF stores xyzw; `wxyz_from_xyzw` and its inverse are the only place where that is converted.
+"""
+
+import numpy as np
+from jaxtyping import Float
+
+Array = np.ndarray
+
+
+def wxyz_from_xyzw(xyzw: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:
+    return np.roll(xyzw, 1, axis=-1)
+
+
+def xyzw_from_wxyz(wxyz: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:
+    return np.roll(wxyz, -1, axis=-1)
+
+
+def normalize(vectors: Float[Array, "*batch width"]) -> Float[Array, "*batch width"]:
+    """Unit vectors; a zero vector stays zero."""
+    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.where(length > 0, length, 1.0)
+
+
+def matrix_from_quaternion(wxyz: Float[Array, "*batch 4"]) -> Float[Array, "*batch 3 3"]:
+    """Rotation of the normalised quaternion."""
+    w, x, y, z = np.moveaxis(normalize(wxyz), -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def quaternion_from_matrix(rotation: Float[Array, "*batch 3 3"]) -> Float[Array, "*batch 4"]:
+    """Unit quaternion (w >= 0) of a rotation.
+
+    Each of w, x, y, z could be the divisor; the largest of the four is used, so no angle is singular.
+    """
+    m = rotation
+    trace = np.trace(m, axis1=-2, axis2=-1)
+    w = np.stack([1 + trace, m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]], -1)
+    candidates = [w]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        row = np.empty_like(w)
+        row[..., 0] = m[..., k, j] - m[..., j, k]
+        row[..., 1 + i] = 1 + 2 * m[..., i, i] - trace
+        row[..., 1 + j] = m[..., i, j] + m[..., j, i]
+        row[..., 1 + k] = m[..., i, k] + m[..., k, i]
+        candidates.append(row)
+    stacked = np.stack(candidates, axis=-2)
+    best = np.diagonal(stacked, axis1=-2, axis2=-1).argmax(axis=-1)
+    quaternion = normalize(np.take_along_axis(stacked, best[..., None, None], axis=-2)[..., 0, :])
+    return np.where(quaternion[..., :1] < 0, -quaternion, quaternion)
+
+
+def quaternion_multiply(a: Float[Array, "*batch 4"], b: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:
+    """Rotation b first, then a."""
+    aw, ax, ay, az = np.moveaxis(a, -1, 0)
+    bw, bx, by, bz = np.moveaxis(b, -1, 0)
+    return np.stack(
+        [
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+        ],
+        axis=-1,
+    )
+
+
+def slerp(
+    a: Float[Array, "*batch 4"], b: Float[Array, "*batch 4"], fraction: Float[Array, "*batch"]
+) -> Float[Array, "*batch 4"]:
+    """Shortest-arc spherical interpolation; nearly equal rotations are interpolated linearly."""
+    dot = (a * b).sum(-1)
+    b = np.where((dot < 0)[..., None], -b, b)
+    angle = np.arccos(np.clip(np.abs(dot), 0.0, 1.0))
+    sine = np.sin(angle)
+    near = sine < 1e-6
+    safe = np.where(near, 1.0, sine)
+    weight_a = np.where(near, 1 - fraction, np.sin((1 - fraction) * angle) / safe)
+    weight_b = np.where(near, fraction, np.sin(fraction * angle) / safe)
+    return normalize(weight_a[..., None] * a + weight_b[..., None] * b)
+
+
+def compose(
+    translation: Float[Array, "*batch 3"], rotation: Float[Array, "*batch 4"], scale: Float[Array, "*batch 3"]
+) -> Float[Array, "*batch 4 4"]:
+    """Translation * rotation * scale, glTF's order."""
+    matrix = np.zeros((*np.broadcast_shapes(translation.shape[:-1], rotation.shape[:-1]), 4, 4))
+    matrix[..., :3, :3] = matrix_from_quaternion(rotation) * scale[..., None, :]
+    matrix[..., :3, 3] = translation
+    matrix[..., 3, 3] = 1.0
+    return matrix
+
+
+def decompose(
+    matrix: Float[Array, "*batch 4 4"],
+) -> tuple[Float[Array, "*batch 3"], Float[Array, "*batch 4"], Float[Array, "*batch 3"]]:
+    """Translation, rotation, scale of an affine matrix; a reflection makes the x scale negative.
+
+    Exact for products translation * rotation * scale. Shear cannot be expressed and is dropped: the rotation
+    keeps the first axis and the plane of the first two.
+    """
+    linear = matrix[..., :3, :3]
+    scale = np.linalg.norm(linear, axis=-2)
+    x = normalize(linear[..., 0])
+    y = linear[..., 1] - x * (x * linear[..., 1]).sum(-1, keepdims=True)
+    y = normalize(y)
+    mirrored = np.linalg.det(linear) < 0
+    x = np.where(mirrored[..., None], -x, x)
+    scale = scale * np.where(mirrored[..., None], np.array([-1.0, 1.0, 1.0]), 1.0)
+    rotation = np.stack([x, y, np.cross(x, y)], axis=-1)
+    return matrix[..., :3, 3].copy(), quaternion_from_matrix(rotation), scale
+
+
+def transform_points(matrix: Float[Array, "*batch 4 4"], points: Float[Array, "*batch2 3"]) -> Float[Array, "*batch3 3"]:
+    """matrix applied to points; leading axes broadcast."""
+    return (matrix[..., :3, :3] @ points[..., None])[..., 0] + matrix[..., :3, 3]

@@ -1,0 +1,279 @@
+"""Meshes: triangles, attributes, morph targets and skin weights of a node."""
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from gambol.character.character import Material, Mesh
+from gambol.errors import AssetError
+from gambol.formats.gltf.accessors import Accessors, component_type
+from gambol.formats.gltf.document import Document
+from gambol.formats.gltf.draco import EXTENSION as DRACO
+from gambol.formats.gltf.draco import decode_draco
+from gambol.formats.gltf.fields import Fields
+
+Array = np.ndarray
+
+TRIANGLES, STRIP, FAN = 4, 5, 6
+LARGEST_TOTAL = 4_000_000
+"""Vertices of all meshes together; posing them takes about 300 bytes each."""
+LARGEST_MORPHS = 20_000_000
+"""Vertices of all morph targets together."""
+MOST_PRIMITIVES = 10_000
+"""Primitives of all nodes together. A small file can show one mesh of many parts at many nodes."""
+MOST_SETS = 16
+"""Sets of four influences a vertex."""
+
+
+class MeshReader:
+    """Reads the meshes of nodes, repairs their weights and says so."""
+
+    def __init__(
+        self,
+        document: Document,
+        accessors: Accessors,
+        binds,
+        materials: list[tuple[Material, int]],
+        warnings: list[str],
+    ):
+        self._document, self._accessors, self._binds = document, accessors, binds
+        self._materials, self._warnings = materials, warnings
+        self._vertices = self._primitives = self._morphed = 0
+
+    def read(self, node_index: int) -> list[Mesh]:
+        """The meshes a node carries, one a primitive."""
+        node = self._document.lists["nodes"][node_index]
+        mesh_index = node.index("mesh", len(self._document.lists["meshes"]), "meshes")
+        if mesh_index is None:
+            return []
+        skin = node.index("skin", len(self._document.lists["skins"]), "skins")
+        mesh = self._document.lists["meshes"][mesh_index]
+        name = mesh.text("name") or node.text("name") or f"mesh {mesh_index}"
+        primitives = mesh.children("primitives")
+        self._primitives += len(primitives)
+        if self._primitives > MOST_PRIMITIVES:
+            raise AssetError(f"{self._document.label} shows more than {MOST_PRIMITIVES:,} primitives: merge them first")
+        found = []
+        for primitive in primitives:
+            if primitive.integer("mode", TRIANGLES) < TRIANGLES:
+                self._warnings.append(f"mesh '{name}' has points or lines, which are kept in the file but not animated")
+                continue
+            found.append(self._assemble(name, node_index, skin, mesh, primitive))
+        return found
+
+    def _assemble(self, name: str, node_index: int, skin: int | None, mesh: Fields, primitive: Fields) -> Mesh:
+        index = primitive.index("material", len(self._materials), "materials")
+        material, uv_set = self._materials[index] if index is not None else (Material(), 0)
+        attributes, faces = self._geometry(name, primitive, _wanted(primitive.child("attributes"), uv_set, skin))
+        positions = attributes["POSITION"]
+        vertices = len(positions)
+        binds, weights = self._influences(name, node_index, skin, attributes, positions)
+        morphs = self._morphs(mesh, primitive, vertices)
+        morph_weights = None
+        if morphs is not None:
+            morph_weights = _rest_weights(self._document.lists["nodes"][node_index], mesh, len(morphs))
+        names = mesh.child("extras").raw.get("targetNames", []) if isinstance(mesh.raw.get("extras"), dict) else []
+        skinned = skin is not None and "JOINTS_0" in attributes
+        colors = attributes.get("COLOR_0")
+        if colors is not None and colors.shape[1] not in (3, 4):
+            raise AssetError(f"{primitive.where}: COLOR_0 must have 3 or 4 numbers a vertex, got {colors.shape[1]}")
+        if colors is not None and colors.shape[1] == 3:
+            colors = np.concatenate([colors, np.ones((vertices, 1), np.float32)], axis=1)
+        return Mesh(
+            name=name,
+            node=node_index,
+            positions=positions,
+            faces=faces,
+            binds=binds,
+            weights=weights,
+            material=material,
+            skinned=skinned,
+            skin=self._binds.of_skin(skin) if skinned else None,
+            normals=attributes.get("NORMAL"),
+            uvs=attributes.get(f"TEXCOORD_{uv_set}"),
+            colors=colors,
+            morph_positions=morphs,
+            morph_weights=morph_weights,
+            morph_names=tuple(map(str, names[: len(morphs)])) if morphs is not None and isinstance(names, list) else (),
+        )
+
+    def _geometry(self, name: str, primitive: Fields, wanted: list[str]) -> tuple[dict[str, Array], Array]:
+        """Attributes as arrays of equal length, and triangles whose corners exist."""
+        named = primitive.child("attributes")
+        if "POSITION" not in named:
+            raise AssetError(f"{primitive.where} has no POSITION attribute")
+        position = named.index("POSITION", len(self._accessors), "accessors")
+        self._vertices += self._accessors.count(position or 0)
+        if self._vertices > LARGEST_TOTAL:
+            raise AssetError(f"{self._document.label} has more than {LARGEST_TOTAL:,} vertices: decimate it first")
+        raw, faces = self._draco(primitive, self._accessors.count(position or 0))
+        attributes = {}
+        for key in wanted:
+            accessor = named.index(key, len(self._accessors), "accessors")
+            if accessor is not None:
+                attributes[key] = self._attribute(key, accessor, raw.get(key))
+        vertices = len(attributes["POSITION"])
+        for key, values in attributes.items():
+            if len(values) != vertices:
+                raise AssetError(f"{primitive.where}: {key} has {len(values)} entries for {vertices} vertices")
+        if not np.isfinite(attributes["POSITION"]).all() or np.abs(attributes["POSITION"]).max(initial=0) > 1e12:
+            raise AssetError(f"{primitive.where}: vertex positions hold NaN, infinite or absurd numbers")
+        self._repair_looks(name, attributes)
+        if faces is None:
+            faces = self._faces(primitive, vertices)
+        if faces.size and (faces.max() >= vertices or faces.min() < 0):
+            raise AssetError(f"{primitive.where}: its indices reach vertex {faces.max()} of {vertices}")
+        return attributes, faces
+
+    def _attribute(self, name: str, accessor: int, decompressed: Array | None) -> Array:
+        whole = name.startswith("JOINTS_")
+        width = _WIDTHS.get(name.split("_")[0])
+        if decompressed is not None:
+            if width is not None and decompressed.shape[1] != width:
+                raise AssetError(f"{name} must have {width} numbers a vertex, the compressed data has {decompressed.shape[1]}")
+            if whole and decompressed.dtype.kind not in "iu":
+                raise AssetError(f"{name} must hold whole numbers, the compressed data has {decompressed.dtype}")
+            fields = self._document.lists["accessors"][accessor]
+            if not whole and fields.flag("normalized") and decompressed.dtype.kind in "iu":
+                # The decoder may widen the numbers: the accessor says what they were.
+                return (decompressed / np.iinfo(component_type(fields)).max).astype(np.float32)
+            return decompressed.astype(np.int64 if whole else np.float32)
+        return self._accessors.integers(accessor, 4) if whole else self._accessors.floats(accessor, width)
+
+    def _repair_looks(self, name: str, attributes: dict[str, Array]) -> None:
+        """Normals, texture coordinates and colours only decide how a vertex looks: broken ones become zero."""
+        for key, values in attributes.items():
+            broken = ~np.isfinite(values) if key.startswith(_LOOKS) else np.zeros(1, bool)
+            if broken.any():
+                self._warnings.append(f"mesh '{name}': {broken.any(1).sum()} vertices had NaN in {key}; set to 0")
+                attributes[key] = np.where(broken, np.float32(0), values)
+
+    def _draco(self, primitive: Fields, vertices: int) -> tuple[dict[str, Array], Array | None]:
+        if DRACO not in primitive.child("extensions"):
+            return {}, None
+        extension = primitive.child("extensions").child(DRACO)
+        view = extension.index("bufferView", len(self._document.lists["bufferViews"]), "bufferViews")
+        if view is None:
+            raise AssetError(f"{extension.where}.bufferView is missing")
+        return decode_draco(extension, bytes(self._accessors.view_bytes(view)), vertices, self._accessors.spend)
+
+    def _faces(self, primitive: Fields, vertices: int) -> Array:
+        accessor = primitive.index("indices", len(self._accessors), "accessors")
+        order = np.arange(vertices) if accessor is None else self._accessors.integers(accessor, 1)[:, 0]
+        mode = primitive.integer("mode", TRIANGLES, high=FAN)
+        if mode == TRIANGLES:
+            if len(order) % 3:
+                raise AssetError(f"{primitive.where} has {len(order)} indices, which is not a multiple of three")
+            return order.reshape(-1, 3)
+        if len(order) < 3:
+            return np.zeros((0, 3), np.int64)
+        if mode == FAN:
+            return np.stack([np.full(len(order) - 2, order[0]), order[1:-1], order[2:]], axis=1)
+        faces = np.stack([order[:-2], order[1:-1], order[2:]], axis=1)
+        faces[1::2] = faces[1::2, ::-1]  # every other triangle of a strip is wound the other way
+        return faces
+
+    def _morphs(self, mesh: Fields, primitive: Fields, vertices: int) -> Array | None:
+        targets = primitive.children("targets")
+        if len(targets) != morph_count(mesh):
+            raise AssetError(f"{primitive.where} has {len(targets)} morph targets, not {morph_count(mesh)} as the first")
+        if not targets:
+            return None
+        self._morphed += vertices * len(targets)
+        if self._morphed > LARGEST_MORPHS:
+            raise AssetError(f"{primitive.where}: {len(targets)} morph targets are too much to hold")
+        morphs = np.zeros((len(targets), vertices, 3), np.float32)
+        for row, target in zip(morphs, targets, strict=True):
+            accessor = target.index("POSITION", len(self._accessors), "accessors")
+            if accessor is None:
+                continue
+            offsets = self._accessors.floats(accessor, 3)
+            if len(offsets) != vertices or not np.isfinite(offsets).all() or np.abs(offsets).max() > 1e12:
+                raise AssetError(f"{target.where} must hold {vertices} finite offsets")
+            row[:] = offsets
+        return morphs
+
+    def _influences(
+        self, name: str, node: int, skin: int | None, attributes: dict[str, Array], positions: Array
+    ) -> tuple[Array, Array]:
+        """Binds and weights of every vertex; a mesh without a skin follows its node."""
+        vertices = len(positions)
+        sets = sorted(key[7:] for key in attributes if key.startswith("JOINTS_"))
+        if len(sets) > MOST_SETS:
+            raise AssetError(f"mesh '{name}' has {len(sets)} sets of joints; {MOST_SETS} are read at most")
+        if skin is None or not sets:
+            if skin is not None:
+                self._warnings.append(f"mesh '{name}' names a skin but has no joints: it follows its node rigidly")
+            return np.full((vertices, 1), self._binds.of_node(node)), np.ones((vertices, 1))
+        missing = [number for number in sets if f"WEIGHTS_{number}" not in attributes]
+        if missing:
+            raise AssetError(f"mesh '{name}' has JOINTS_{missing[0]} without WEIGHTS_{missing[0]}")
+        joints = np.concatenate([attributes[f"JOINTS_{number}"] for number in sets], axis=1)
+        weights = np.concatenate([attributes[f"WEIGHTS_{number}"] for number in sets], axis=1).astype(np.float64)
+        binds = self._binds.of_skin(skin)
+        weights = self._repaired(name, weights, positions, joints)
+        if (joints[weights > 0] >= len(binds)).any() or (joints[weights > 0] < 0).any():
+            raise AssetError(f"mesh '{name}' refers to joint {joints[weights > 0].max()} of a skin of {len(binds)} joints")
+        used = weights.max(axis=0) > 0  # a second set is often there but empty
+        joints = np.where(weights > 0, joints, 0)
+        return binds[joints[:, used]], weights[:, used]
+
+    def _repaired(self, name: str, weights: Array, positions: Array, joints: Array) -> Array:
+        """Rows that sum to one. Vertices without any weight take those of the nearest vertex that has some."""
+        broken = ~np.isfinite(weights) | (weights < 0)
+        if broken.any():
+            self._warnings.append(f"mesh '{name}': {broken.any(1).sum()} vertices had NaN or negative weights; set to 0")
+        weights = np.where(broken, 0.0, weights)
+        total = weights.sum(1)
+        off = (np.abs(total - 1) > 0.01) & (total > 0)
+        if off.any():
+            self._warnings.append(f"mesh '{name}': weights of {off.sum()} vertices did not sum to 1; normalised")
+        empty = total <= 1e-12
+        if empty.all():
+            raise AssetError(f"mesh '{name}': all skin weights are zero or NaN; bind it again in your 3D program")
+        if empty.any():
+            self._warnings.append(
+                f"mesh '{name}': {empty.sum()} vertices had no weight; they follow their nearest weighted vertex"
+            )
+            nearest = np.flatnonzero(~empty)[_nearest(positions[~empty], positions[empty])]
+            weights[empty], joints[empty] = weights[nearest], joints[nearest]
+            total = weights.sum(1)
+        return weights / total[:, None]
+
+
+def morph_count(mesh: Fields) -> int:
+    """Morph targets of a mesh, by its first primitive: glTF demands the same number of all."""
+    primitives = mesh.raw.get("primitives")
+    first = primitives[0] if isinstance(primitives, list) and primitives else None
+    targets = first.get("targets") if isinstance(first, dict) else None
+    return len(targets) if isinstance(targets, list) else 0
+
+
+def _rest_weights(node: Fields, mesh: Fields, targets: int) -> Array:
+    """Morph weights that hold without a clip: the node's own, else the mesh's; zero where the file gives none."""
+    given = node.numbers("weights", None, targets) or mesh.numbers("weights", None, targets) or []
+    if max(map(abs, given), default=0) > 1e12:
+        raise AssetError(f"{node.where} or its mesh has absurd morph weights")
+    return np.array(given + [0.0] * (targets - len(given)))
+
+
+def _wanted(named: Fields, uv_set: int, skin: int | None) -> list[str]:
+    """The attributes a Mesh holds; a file can name thousands that nobody asked for."""
+    plain = ["POSITION", "NORMAL", "COLOR_0", f"TEXCOORD_{uv_set}"]
+    return plain + [name for name in named.raw if skin is not None and name.startswith(_INFLUENCES)]
+
+
+def _nearest(points: Array, queries: Array) -> Array:
+    """Index of a point about nearest to each query.
+
+    A tenth farther than the nearest will do, and bounds the time: for queries at the middle of a sphere of points an
+    exact search visits them all. Equal points cannot be told apart by the tree, so each is entered once.
+    """
+    distinct, first = np.unique(points, axis=0, return_index=True)
+    asked, back = np.unique(queries, axis=0, return_inverse=True)
+    _, found = cKDTree(distinct).query(asked, eps=0.1)
+    return first[found][back.ravel()]
+
+
+_INFLUENCES = ("JOINTS_", "WEIGHTS_")
+_LOOKS = ("NORMAL", "COLOR_", "TEXCOORD_")
+_WIDTHS = {"POSITION": 3, "NORMAL": 3, "TEXCOORD": 2, "JOINTS": 4, "WEIGHTS": 4}

@@ -1,0 +1,195 @@
+"""From a glTF document to a Character."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from gambol.character.character import Character
+from gambol.character.skeleton import Pose, Skeleton
+from gambol.character.transforms import compose, decompose, normalize, wxyz_from_xyzw
+from gambol.errors import AssetError
+from gambol.formats.gltf.accessors import Accessors
+from gambol.formats.gltf.clips import read_clips
+from gambol.formats.gltf.document import Document, open_document
+from gambol.formats.gltf.materials import read_materials
+from gambol.formats.gltf.meshes import MeshReader
+
+Array = np.ndarray
+
+IGNORED_GEOMETRY = ("EXT_mesh_gpu_instancing", "KHR_node_visibility")
+"""Extensions that change what is drawn and that are not evaluated here."""
+LARGEST_NUMBER = 1e12
+"""Of any one transform."""
+LARGEST_WORLD = 1e30
+"""Of transforms multiplied along a chain of nodes."""
+MOST_NODES = 200_000
+"""Thousands of times the joints of a person; a file of a few megabytes can hold millions of empty nodes."""
+
+
+def load_gltf(path: str | Path) -> Character:
+    """Read a .glb, .vrm or .gltf file."""
+    return read_character(open_document(path))
+
+
+def read_character(document: Document) -> Character:
+    """Skeleton, meshes, binding, materials and clips of a document, each value checked."""
+    accessors = Accessors(document)
+    warnings = list(document.warnings)
+    skeleton = read_skeleton(document, warnings)
+    binds = Binds(document, accessors)
+    reader = MeshReader(document, accessors, binds, read_materials(document, accessors, warnings), warnings)
+    meshes = tuple(mesh for node in visible_nodes(document, skeleton) for mesh in reader.read(node))
+    used = document.json.get("extensionsUsed")
+    for name in IGNORED_GEOMETRY:
+        if isinstance(used, list) and name in used:
+            warnings.append(f"the extension {name} is kept in the file but not evaluated")
+    clips = read_clips(document, accessors, warnings)
+    name = document.path.stem if document.path else "character"
+    return Character(
+        name=name,
+        skeleton=skeleton,
+        meshes=meshes,
+        bind_nodes=np.array(binds.nodes, np.int64),
+        inverse_binds=np.array(binds.matrices).reshape(-1, 4, 4),
+        clips=clips,
+        hints=humanoid_bones(document),
+        warnings=tuple(warnings),
+        source=document,
+    )
+
+
+def read_skeleton(document: Document, warnings: list[str]) -> Skeleton:
+    """All nodes with their rest transforms; refuses a node with two parents or one that is its own ancestor."""
+    nodes = document.lists["nodes"]
+    if len(nodes) > MOST_NODES:
+        raise AssetError(f"{document.label} has {len(nodes):,} nodes; {MOST_NODES:,} are read at most")
+    parents = np.full(len(nodes), -1, np.int64)
+    for i, node in enumerate(nodes):
+        for child in node.indices("children", len(nodes), "nodes"):
+            if parents[child] >= 0:
+                raise AssetError(f"{nodes[child].where} has two parents, nodes {parents[child]} and {i}")
+            parents[child] = i
+    _refuse_cycles(parents, document.label)
+    translation, rotation, scale = np.zeros((len(nodes), 3)), np.tile([1.0, 0, 0, 0], (len(nodes), 1)), np.ones((len(nodes), 3))
+    sheared = []
+    for i, node in enumerate(nodes):
+        matrix = node.numbers("matrix", 16)
+        if matrix is not None:
+            if max(map(abs, matrix)) > LARGEST_NUMBER:
+                raise AssetError(f"{node.where}.matrix holds numbers above {LARGEST_NUMBER:g}")
+            local = np.array(matrix).reshape(4, 4).T
+            translation[i], rotation[i], scale[i] = decompose(local)
+            rebuilt = compose(translation[i], rotation[i], scale[i])
+            if not np.allclose(rebuilt, local, atol=1e-4 * max(1e-9, np.abs(local[:3, :3]).max())):
+                sheared.append(i)
+            continue
+        translation[i] = node.numbers("translation", 3) or translation[i]
+        scale[i] = node.numbers("scale", 3) or scale[i]
+        if quaternion := node.numbers("rotation", 4):
+            if not 1e-9 < np.abs(quaternion).max() < LARGEST_NUMBER:
+                raise AssetError(f"{node.where}.rotation is a quaternion of length zero or out of range")
+            rotation[i] = wxyz_from_xyzw(normalize(np.array(quaternion)))
+    if max(np.abs(translation).max(initial=0), np.abs(scale).max(initial=0)) > LARGEST_NUMBER:
+        raise AssetError(f"{document.label}: a node is moved or scaled by more than {LARGEST_NUMBER:g}")
+    if sheared:
+        warnings.append(f"{len(sheared)} nodes have a sheared matrix, which glTF forbids: the shear is dropped")
+    is_joint = np.zeros(len(nodes), bool)
+    for skin in document.lists["skins"]:
+        is_joint[skin.indices("joints", len(nodes), "nodes")] = True
+    names = tuple(node.text("name") or f"node {i}" for i, node in enumerate(nodes))
+    skeleton = Skeleton(names, parents, Pose(translation, rotation, scale), is_joint)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not (np.abs(skeleton.world()) < LARGEST_WORLD).all():  # also false for NaN
+            raise AssetError(f"{document.label}: its nodes scale or move each other beyond {LARGEST_WORLD:g}")
+    return skeleton
+
+
+def _refuse_cycles(parents: Array, label: str) -> None:
+    """Follow every node up once: a node met twice on one way up is its own ancestor."""
+    done = np.zeros(len(parents), bool)
+    for start in range(len(parents)):
+        way, node = [], start
+        while node >= 0 and not done[node]:
+            done[node] = True
+            way.append(node)
+            node = int(parents[node])
+        if node >= 0 and node in set(way):
+            raise AssetError(f"{label}: node {node} is its own ancestor")
+
+
+def visible_nodes(document: Document, skeleton: Skeleton) -> list[int]:
+    """The nodes of the scene the file shows; all of them if it names none."""
+    scenes = document.lists["scenes"]
+    if not scenes:
+        return list(range(len(skeleton)))
+    shown = document.fields.index("scene", len(scenes), "scenes") or 0
+    visible = np.zeros(len(skeleton), bool)
+    visible[scenes[shown].indices("nodes", len(skeleton), "nodes")] = True
+    for level in skeleton.levels[1:]:
+        visible[level] |= visible[skeleton.parents[level]]
+    return np.flatnonzero(visible).tolist()
+
+
+class Binds:
+    """Collects (node, inverse bind matrix) pairs; skins that share a joint and its matrix share the bind."""
+
+    def __init__(self, document: Document, accessors: Accessors):
+        self.nodes: list[int] = []
+        self.matrices: list[Array] = []
+        self._known: dict[tuple[int, bytes], int] = {}
+        self._skins: dict[int, Array] = {}
+        self._document, self._accessors = document, accessors
+
+    def of_skin(self, index: int) -> Array:
+        """The bind of every joint of a skin."""
+        if index in self._skins:
+            return self._skins[index]
+        skin = self._document.lists["skins"][index]
+        joints = skin.indices("joints", len(self._document.lists["nodes"]), "nodes")
+        if not joints:
+            raise AssetError(f"{skin.where}.joints is empty")
+        accessor = skin.index("inverseBindMatrices", len(self._accessors), "accessors")
+        if accessor is None:
+            matrices = np.tile(np.eye(4), (len(joints), 1, 1))
+        else:
+            # Stored column by column: the transpose of numpy's order.
+            matrices = self._accessors.floats(accessor, 16).astype(np.float64).reshape(-1, 4, 4).swapaxes(1, 2)
+        if len(matrices) < len(joints):
+            raise AssetError(f"{skin.where} has {len(joints)} joints but {len(matrices)} inverse bind matrices")
+        if not np.isfinite(matrices).all() or np.abs(matrices).max() > 1e12:
+            raise AssetError(f"{skin.where}: its inverse bind matrices hold NaN, infinite or absurd numbers")
+        self._skins[index] = np.array([self._add(j, m) for j, m in zip(joints, matrices, strict=False)], np.int64)
+        return self._skins[index]
+
+    def of_node(self, node: int) -> int:
+        """The bind of a mesh that hangs on a node without a skin."""
+        return self._add(node, np.eye(4))
+
+    def _add(self, node: int, matrix: Array) -> int:
+        key = (node, matrix.tobytes())
+        if key not in self._known:
+            self._known[key] = len(self.nodes)
+            self.nodes.append(node)
+            self.matrices.append(matrix)
+        return self._known[key]
+
+
+def humanoid_bones(document: Document) -> dict[int, str]:
+    """What a VRM file says its nodes are: 'hips', 'leftUpperLeg', ...; empty for other files."""
+    extensions = document.fields.child("extensions")
+    nodes = len(document.lists["nodes"])
+    bones: dict[int, str] = {}
+    if "VRMC_vrm" in extensions:
+        named = extensions.child("VRMC_vrm").child("humanoid").child("humanBones")
+        for bone in named.raw:
+            node = named.child(bone).index("node", nodes, "nodes")
+            if node is not None:
+                bones[node] = bone
+    elif "VRM" in extensions:
+        for entry in extensions.child("VRM").child("humanoid").children("humanBones"):
+            node = entry.index("node", nodes, "nodes")
+            if node is not None:
+                bones[node] = entry.text("bone")
+    return bones

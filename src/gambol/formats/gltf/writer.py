@@ -1,0 +1,256 @@
+"""Saving: the user's own file with one animation more and nothing else changed."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+
+from gambol.character.transforms import decompose, xyzw_from_wxyz
+from gambol.errors import AssetError, GambolError
+from gambol.formats.gltf.accessors import MESHOPT
+from gambol.formats.gltf.clips import unique_name
+from gambol.formats.gltf.document import BIN_CHUNK, SUFFIXES, Document, glb_bytes, json_bytes
+from gambol.formats.gltf.fields import Fields
+from gambol.formats.gltf.materials import mime_of
+from gambol.motion.motion import Motion, Track
+
+FLOAT = 5126
+KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3", "weights": "SCALAR"}
+
+
+def save_gltf(
+    document: Document, path: str | Path, motion: Motion | None = None, overwrite: bool = False
+) -> str | None:
+    """Write the document, with the motion appended if there is one; returns the name the clip got.
+
+    A .glb or .vrm stays binary; a .gltf can be written as .gltf or packed into a .glb. Files it refers to are copied
+    along. The file appears whole or not at all.
+    """
+    path = Path(path)
+    _check_target(document, path, overwrite)
+    packed = document.chunks is None and path.suffix.lower() != ".gltf"
+    name, data = None, document.raw
+    if motion is not None or packed:
+        name, data = _rebuilt(document, motion, packed)
+    if not packed:
+        _copy_references(document, path.parent)
+    _write(path, data)
+    return name
+
+
+def _rebuilt(document: Document, motion: Motion | None, packed: bool) -> tuple[str | None, bytes]:
+    """The clip's name, and the file's bytes with it."""
+    content = copy.deepcopy(document.json)
+    chunks = _pack(document, content) if packed else document.chunks
+    name = None
+    if motion is not None:
+        name, chunks = append_motion(content, chunks, motion)
+    return name, json_bytes(content, indent=2) if chunks is None else glb_bytes(content, chunks)
+
+
+def append_motion(
+    content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...] | None, motion: Motion
+) -> tuple[str, tuple[tuple[bytes, bytes], ...] | None]:
+    """Add an animation to a file's JSON, in place, and its keys to the binary chunk; returns name and chunks."""
+    if not motion.tracks:
+        raise GambolError(f"motion '{motion.name}' has no tracks: nothing moves, so there is nothing to save")
+    nodes = content.get("nodes", [])
+    if (last := max(track.node for track in motion.tracks)) >= len(nodes):
+        raise GambolError(f"motion '{motion.name}' moves node {last}, but the file has {len(nodes)} nodes")
+    animations = content.setdefault("animations", [])
+    name = unique_name(motion.name, {a.get("name") for a in animations if isinstance(a, dict)})
+    blob = bytearray()
+    first_view = len(content.setdefault("bufferViews", []))
+    accessors = content.setdefault("accessors", [])
+    clocks: dict[bytes, int] = {}
+    samplers, channels = [], []
+    for track in motion.tracks:
+        times = _stored_times(track)
+        key = times.tobytes()
+        if key not in clocks:
+            clocks[key] = _add_accessor(accessors, blob, times, "SCALAR", first_view, bounds=True)
+        values = _stored_values(track)
+        output = _add_accessor(accessors, blob, values, KINDS[track.path], first_view)
+        samplers.append({"input": clocks[key], "interpolation": track.interpolation, "output": output})
+        channels.append({"sampler": len(samplers) - 1, "target": {"node": track.node, "path": track.path}})
+    buffer, offset, chunks = _append_bytes(content, chunks, bytes(blob))
+    content["bufferViews"].append({"buffer": buffer, "byteOffset": offset, "byteLength": len(blob)})
+    animations.append({"name": name, "channels": channels, "samplers": samplers})
+    _replace_matrices(nodes, {track.node for track in motion.tracks})
+    return name, chunks
+
+
+def _stored_times(track: Track) -> np.ndarray:
+    times = track.times.astype("<f4")
+    if not (np.diff(times) > 0).all() or not np.isfinite(times).all():
+        raise GambolError(f"the key times of node {track.node} do not increase once they are float32; not saved")
+    if times[0] < 0:
+        raise GambolError(f"the motion starts at {times[0]:g} s; glTF has no time before 0: shift its keys")
+    return times
+
+
+def _stored_values(track: Track) -> np.ndarray:
+    """Rows as glTF stores them: xyzw rotations; weights one number a row; in-tangent, value, out-tangent."""
+    values = xyzw_from_wxyz(track.values) if track.path == "rotation" else track.values
+    width = 1 if track.path == "weights" else values.shape[-1]
+    if not (np.abs(values) <= np.finfo(np.float32).max).all():  # also false for NaN
+        raise GambolError(f"the motion holds NaN or infinite keys at node {track.node} ({track.path}); not saved")
+    return np.ascontiguousarray(values, dtype="<f4").reshape(-1, width)
+
+
+def _add_accessor(
+    accessors: list, blob: bytearray, values: np.ndarray, kind: str, view: int, bounds: bool = False
+) -> int:
+    accessor: dict[str, Any] = {"bufferView": view, "byteOffset": len(blob), "componentType": FLOAT}
+    accessor |= {"count": len(values), "type": kind}
+    if bounds:  # required for key times
+        accessor |= {"min": [float(values.min())], "max": [float(values.max())]}
+    blob += values.tobytes()
+    accessors.append(accessor)
+    return len(accessors) - 1
+
+
+def _append_bytes(
+    content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...] | None, blob: bytes
+) -> tuple[int, int, tuple[tuple[bytes, bytes], ...] | None]:
+    """Put bytes behind the binary chunk of a GLB, or into a new buffer inside the JSON of anything else."""
+    buffers = content.setdefault("buffers", [])
+    owns_chunk = bool(chunks) and chunks[0][0] == BIN_CHUNK and bool(buffers) and "uri" not in buffers[0]  # type: ignore[index]
+    if owns_chunk and chunks:
+        data = chunks[0][1]
+        data += b"\0" * (-len(data) % 4)
+        buffers[0]["byteLength"] = len(data) + len(blob)
+        return 0, len(data), ((BIN_CHUNK, data + blob), *chunks[1:])
+    if chunks is not None and not buffers:
+        buffers.append({"byteLength": len(blob)})
+        return 0, 0, ((BIN_CHUNK, blob), *chunks)
+    uri = "data:application/octet-stream;base64," + base64.b64encode(blob).decode()
+    buffers.append({"byteLength": len(blob), "uri": uri})
+    return len(buffers) - 1, 0, chunks
+
+
+def _replace_matrices(nodes: list[dict[str, Any]], animated: set[int]) -> None:
+    """glTF forbids a matrix on an animated node: the same transform is written as its three parts."""
+    for index in animated:
+        matrix = nodes[index].pop("matrix", None)
+        if matrix is not None:
+            translation, rotation, scale = decompose(np.array(matrix, float).reshape(4, 4).T)
+            nodes[index]["translation"] = translation.tolist()
+            nodes[index]["rotation"] = xyzw_from_wxyz(rotation).tolist()
+            nodes[index]["scale"] = scale.tolist()
+
+
+def _pack(document: Document, content: dict[str, Any]) -> tuple[tuple[bytes, bytes], ...]:
+    """Bring all buffers and images of a .gltf into one binary chunk; views are moved, their bytes are not changed."""
+    blob = bytearray()
+    fallbacks: list[dict[str, Any]] = []
+    places: list[tuple[int, int]] = []  # where each old buffer goes: a new buffer and an offset in it
+    for index, fields in enumerate(document.lists["buffers"]):
+        if "uri" not in fields and any(name in fields.child("extensions") for name in MESHOPT):
+            fallbacks.append(content["buffers"][index])  # without bytes: it only says how long they are once decoded
+            places.append((len(fallbacks), 0))
+        else:
+            places.append((0, _append_aligned(blob, document.buffer(index))))
+    for view, fields in zip(content.get("bufferViews", []), document.lists["bufferViews"], strict=True):
+        extensions = Fields(view, fields.where).child("extensions").raw.values()
+        for holder in (view, *(value for value in extensions if isinstance(value, dict) and "buffer" in value)):
+            _move_view(holder, fields.where, places)
+    for image, fields in zip(content.get("images", []), document.lists["images"], strict=True):
+        data = _resolved_image(document, fields)
+        if data is None:
+            continue
+        del image["uri"]
+        offset = _append_aligned(blob, data)
+        content.setdefault("bufferViews", []).append({"buffer": 0, "byteOffset": offset, "byteLength": len(data)})
+        image["bufferView"] = len(content["bufferViews"]) - 1
+        image.setdefault("mimeType", mime_of(data))
+    content["buffers"] = [{"byteLength": len(blob)}, *fallbacks] if blob else fallbacks
+    return ((BIN_CHUNK, bytes(blob)),) if blob else ()
+
+
+def _append_aligned(blob: bytearray, data: bytes | memoryview) -> int:
+    """Put data at the next multiple of four bytes; returns where that is."""
+    blob += b"\0" * (-len(blob) % 4)
+    blob += data
+    return len(blob) - len(data)
+
+
+def _move_view(holder: dict[str, Any], where: str, places: list[tuple[int, int]]) -> None:
+    fields = Fields(holder, where)
+    buffer = fields.index("buffer", len(places), "buffers")
+    if buffer is None:
+        raise AssetError(f"{where}.buffer is missing")
+    offset = fields.integer("byteOffset", 0)
+    holder["buffer"], holder["byteOffset"] = places[buffer][0], places[buffer][1] + offset
+
+
+def _resolved_image(document: Document, image: Fields) -> bytes | None:
+    """The bytes behind an image's URI; None if it has none or they are missing, of which the reader has warned."""
+    try:
+        return document.resolve(image.text("uri"), image.where) if "uri" in image else None
+    except AssetError:
+        return None
+
+
+def _check_target(document: Document, path: Path, overwrite: bool) -> None:
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise AssetError(f"{path.name}: gambol writes {', '.join(SUFFIXES)}; use a name that ends in .glb")
+    if document.chunks is not None and suffix == ".gltf":
+        raise AssetError(f"{path.name}: a binary file stays binary; use a name that ends in .glb")
+    if not path.parent.is_dir():
+        raise AssetError(f"the folder {path.parent} does not exist")
+    if document.path and path.exists() and document.path.exists() and path.samefile(document.path) and not overwrite:
+        raise AssetError(f"{path} is the input itself; give another name, or say overwrite")
+
+
+def _copy_references(document: Document, folder: Path) -> None:
+    """A file needs the files it names beside it, under the same names."""
+    if document.path is None or folder.resolve() == document.path.parent.resolve():
+        return
+    for kind in ("buffers", "images"):
+        for fields in document.lists[kind]:
+            uri = fields.text("uri")
+            if not uri or uri.startswith("data:"):
+                continue
+            data = document.resolve(uri, fields.where) if kind == "buffers" else _resolved_image(document, fields)
+            if data is not None:
+                _copy_reference(document, folder, unquote(uri), data)
+
+
+def _copy_reference(document: Document, folder: Path, name: str, data: bytes) -> None:
+    target = Path(os.path.normpath(folder / name))
+    if not target.resolve().is_relative_to(folder.resolve()):
+        raise AssetError(f"{name!r} leads out of {folder}; choose another folder")
+    if target.exists():
+        if target.is_dir() or target.read_bytes() != data:
+            raise AssetError(f"{target} exists and differs from the file {document.label} needs; choose another folder")
+        return
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AssetError(f"{target.parent} cannot be made: {error.strerror or error}") from None
+    _write(target, data)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Atomically: a full disk or an interrupt never leaves half a file, or destroys the one that was there."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise AssetError(f"{path} cannot be written: {error.strerror or error}") from None

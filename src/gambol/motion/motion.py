@@ -1,0 +1,130 @@
+"""A motion: keyframed tracks on a skeleton's nodes, as a file holds them and as we write them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from gambol.character.skeleton import Pose, Skeleton
+from gambol.character.transforms import normalize, slerp
+
+Array = np.ndarray
+Interpolation = Literal["LINEAR", "STEP", "CUBICSPLINE"]
+Path = Literal["translation", "rotation", "scale", "weights"]
+
+
+@dataclass(frozen=True)
+class Track:
+    """One property of one node over time."""
+
+    node: int
+    path: Path
+    times: Float[Array, " keys"]
+    """Strictly increasing [s]."""
+    values: Float[Array, "keys width"] | Float[Array, "keys 3 width"]
+    """One row a key; CUBICSPLINE: in-tangent, value, out-tangent. Rotations are wxyz."""
+    interpolation: Interpolation = "LINEAR"
+
+    def sample(self, times: Float[Array, " frames"]) -> Float[Array, "frames width"]:
+        """Values at any times [s]; before the first and after the last key the value stands still."""
+        times = np.clip(times, self.times[0], self.times[-1])
+        left = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, max(len(self.times) - 2, 0))
+        right = np.minimum(left + 1, len(self.times) - 1)
+        span = self.times[right] - self.times[left]
+        fraction = np.where(span > 0, (times - self.times[left]) / np.where(span > 0, span, 1.0), 0.0)
+        if self.interpolation == "STEP":
+            values = self.values[np.where(fraction >= 1, right, left)]
+        elif self.interpolation == "CUBICSPLINE":
+            values = self._hermite(left, right, span, fraction)
+        elif self.path == "rotation":
+            return slerp(normalize(self.values[left]), normalize(self.values[right]), fraction)
+        else:
+            values = self.values[left] + fraction[:, None] * (self.values[right] - self.values[left])
+        return normalize(values) if self.path == "rotation" else values
+
+    def _hermite(self, left: Array, right: Array, span: Array, fraction: Array) -> Array:
+        """glTF 2.0, appendix C.5: tangents are scaled by the length of the interval."""
+        u, length = fraction[:, None], span[:, None]
+        start, end = self.values[left, 1], self.values[right, 1]
+        leaving, arriving = self.values[left, 2] * length, self.values[right, 0] * length
+        return (
+            (2 * u**3 - 3 * u**2 + 1) * start
+            + (u**3 - 2 * u**2 + u) * leaving
+            + (3 * u**2 - 2 * u**3) * end
+            + (u**3 - u**2) * arriving
+        )
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Named tracks; what no track names stays at rest."""
+
+    name: str
+    tracks: tuple[Track, ...]
+
+    @property
+    def start(self) -> float:
+        """Time of the first key [s]; not always zero."""
+        return min((float(track.times[0]) for track in self.tracks), default=0.0)
+
+    @property
+    def end(self) -> float:
+        """Time of the last key [s]."""
+        return max((float(track.times[-1]) for track in self.tracks), default=0.0)
+
+    @property
+    def duration(self) -> float:
+        return self.end - self.start
+
+    def times(self, fps: float = 30.0) -> Float[Array, " frames"]:
+        """Frame times from start to end [s], the last one at or before the end."""
+        return self.start + np.arange(int(np.floor(self.duration * fps + 1e-6)) + 1) / fps
+
+    def sample(self, skeleton: Skeleton, times: Float[Array, " frames"] | float) -> Pose:
+        """The pose at any times [s]; a single number gives a single pose without a frame axis."""
+        moments = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        rest = skeleton.rest
+        shape = (len(moments), len(skeleton))
+        values = {
+            "translation": np.broadcast_to(rest.translation, (*shape, 3)).copy(),
+            "rotation": np.broadcast_to(rest.rotation, (*shape, 4)).copy(),
+            "scale": np.broadcast_to(rest.scale, (*shape, 3)).copy(),
+        }
+        morphs = {}
+        for track in self.tracks:
+            if track.path == "weights":
+                morphs[track.node] = track.sample(moments)
+            else:
+                values[track.path][:, track.node] = track.sample(moments)
+        if np.ndim(times) == 0:
+            values = {path: value[0] for path, value in values.items()}
+            morphs = {node: value[0] for node, value in morphs.items()}
+        return Pose(**values, morphs=morphs)
+
+    @staticmethod
+    def from_poses(name: str, poses: Pose, skeleton: Skeleton, fps: float = 30.0) -> "Motion":
+        """Linear tracks through a sequence of poses; a property that never leaves the rest pose gets no track."""
+        frames = len(poses.translation)
+        times = np.arange(frames) / fps
+        tracks = []
+        for node in range(len(skeleton)):
+            for path in ("translation", "rotation", "scale"):
+                values = getattr(poses, path)[:, node]
+                rest = getattr(skeleton.rest, path)[node]
+                if path == "rotation":
+                    values = continuous(values)
+                    unmoved = np.abs(np.abs(values @ rest) - 1).max() < 1e-12
+                else:
+                    unmoved = np.allclose(values, rest, rtol=1e-7, atol=1e-9)
+                if not unmoved:
+                    tracks.append(Track(node, path, times, values))
+        for node, weights in poses.morphs.items():
+            tracks.append(Track(node, "weights", times, weights))
+        return Motion(name, tuple(tracks))
+
+
+def continuous(wxyz: Float[Array, "keys 4"]) -> Float[Array, "keys 4"]:
+    """The same rotations with signs chosen so that neighbours are close: q and -q are one rotation."""
+    flips = np.where((wxyz[1:] * wxyz[:-1]).sum(-1) < 0, -1.0, 1.0)
+    return wxyz * np.concatenate([[1.0], np.cumprod(flips)])[:, None]
