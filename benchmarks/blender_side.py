@@ -37,7 +37,7 @@ class Probe:
 def install_probe() -> None:
     """The importer looks for `glTF2ImportUserExtension` in the modules of the enabled add-ons."""
     module = ModuleType("vertex_probe")
-    module.glTF2ImportUserExtension = Probe
+    module.glTF2ImportUserExtension = Probe  # type: ignore[attr-defined]
     sys.modules[module.__name__] = module
     bpy.context.preferences.addons.new().module = module.__name__
 
@@ -119,7 +119,8 @@ def run(path: str, clips: list[dict], bones: str, output: str) -> None:
             set_time(seconds)
             for node, thing in probe.objects.items():
                 arrays[f"{clip['number']}/{i}/{node}"] = vertices(thing)
-    np.savez(output, summary=np.array(json.dumps(summary(probe))), **arrays)
+    arrays["summary"] = np.array(json.dumps(summary(probe)))
+    np.savez(output, **arrays)  # type: ignore[arg-type]
 
 
 def summary(probe: Probe) -> dict:

@@ -1,6 +1,6 @@
 """Build a character from nothing: a dog of clay sausages with a skeleton, skin weights and vertex colours.
 
-    python examples/01_clay_dog.py dog.glb
+python examples/01_clay_dog.py dog.glb
 """
 
 import sys
@@ -36,11 +36,12 @@ LEFT = {
 }
 
 
-def all_bones() -> dict[str, tuple]:
-    bones = dict(MIDDLE)
+def both_sides(middle: dict[str, tuple], left: dict[str, tuple]) -> dict[str, tuple]:
+    """The bones of the middle and of the left, and those of the left mirrored."""
+    bones = dict(middle)
     for side, sign in ((".L", 1), (".R", -1)):
-        for name, (parent, head, tip, *rest) in LEFT.items():
-            parent = parent if parent in MIDDLE else parent + side
+        for name, (parent, head, tip, *rest) in left.items():
+            parent = parent if parent in middle else parent + side
             bones[name + side] = (parent, (sign * head[0], *head[1:]), (sign * tip[0], *tip[1:]), *rest)
     return bones
 
@@ -74,18 +75,16 @@ def sausage(head, tip, thick: float, thin: float, rings: int = 9, around: int = 
     return np.array(points), np.array(faces)
 
 
-def clay_dog() -> Character:
-    bones = all_bones()
+def clay(name: str, bones: dict[str, tuple]) -> Character:
+    """A sausage for every bone, bound to a skeleton."""
     names = list(bones)
     heads = np.array([bone[1] for bone in bones.values()], float)
     tips = np.array([bone[2] for bone in bones.values()], float)
     parents = np.array([names.index(bone[0]) if bone[0] else -1 for bone in bones.values()])
     local = heads - np.where(parents[:, None] >= 0, heads[parents], 0)
     count = len(names) + 1  # one node more, which carries the mesh
-    pose = Pose(
-        np.concatenate([local, np.zeros((1, 3))]), np.tile([1.0, 0, 0, 0], (count, 1)), np.ones((count, 3))
-    )
-    skeleton = Skeleton((*names, "dog"), np.append(parents, -1), pose, np.arange(count) < len(names))
+    pose = Pose(np.concatenate([local, np.zeros((1, 3))]), np.tile([1.0, 0, 0, 0], (count, 1)), np.ones((count, 3)))
+    skeleton = Skeleton((*names, name), np.append(parents, -1), pose, np.arange(count) < len(names))
 
     points, faces, colors, total = [], [], [], 0
     for head, tip, (_, _, _, thick, thin, color) in zip(heads, tips, bones.values(), strict=True):
@@ -101,7 +100,7 @@ def clay_dog() -> Character:
     along = np.einsum("vi,vi->v", positions - heads[own], tips[own] - heads[own])
     share = np.clip(0.5 + along / np.linalg.norm(tips - heads, axis=1)[own] ** 2 * 2, 0, 1)
     mesh = Mesh(
-        name="dog",
+        name=name,
         node=len(names),
         positions=positions.astype(np.float32),
         faces=np.concatenate(faces),
@@ -112,11 +111,11 @@ def clay_dog() -> Character:
     )
     inverse_binds = np.tile(np.eye(4), (len(names), 1, 1))
     inverse_binds[:, :3, 3] = -heads
-    return Character("dog", skeleton, (mesh,), np.arange(len(names)), inverse_binds)
+    return Character(name, skeleton, (mesh,), np.arange(len(names)), inverse_binds)
 
 
 if __name__ == "__main__":
     path = Path(sys.argv[1] if len(sys.argv) > 1 else "dog.glb")
     path.parent.mkdir(parents=True, exist_ok=True)
-    save(clay_dog(), path)
+    save(clay("dog", both_sides(MIDDLE, LEFT)), path)
     print(f"wrote {path}")

@@ -1,6 +1,6 @@
 """Write a clip on any legged character by hand: diagonal pairs of legs swing, knees fold as the foot comes forward.
 
-    python examples/02_trot.py dog.glb dog-trot.glb
+python examples/02_trot.py dog.glb dog-trot.glb
 """
 
 import sys

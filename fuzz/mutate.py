@@ -22,7 +22,8 @@ RAW = {
 }
 """Text that Python's own JSON writer would not write; the names stand in for it until the text is made."""
 HOSTILE: list[Any] = [
-    *(None, True, False, "", "NaN", "2.0", "VEC3", "\ud800", "data:,", "data:;base64,@@", "../x", "/etc/passwd", "%2e%2e/x"),
+    *(None, True, False, "", "NaN", "2.0", "VEC3", "\ud800"),
+    *("data:,", "data:;base64,@@", "../x", "/etc/passwd", "%2e%2e/x"),
     *(-1, 0, 1, 2, 3, 7, 255, 256, 65535, 2**24, 2**31 - 1, 2**31, 2**32, 2**53, 2**63, 2**64, 10**30),
     *(0.5, -0.0, 1e-320, 1e-30, 1e12, 1e20, 1e38, 1e100, 1e200, 1e308, -1e308),
     *([], {}, [[]], [{}], {"": {}}, [None], [0, 0], [-1], [2**31], [1e308] * 3, [1e154] * 4, [1e-200] * 4, [0.0] * 4),
@@ -31,7 +32,7 @@ HOSTILE: list[Any] = [
 FLOATS = [float("nan"), float("inf"), float("-inf"), 1e38, -3e38, 1e-45, 1e13, -1.0, 0.0, 1e6]
 GROWTH = 2_000_000
 """[bytes] A broken file may be larger than it was by so much: what matters is what small files unfold to."""
-COUNTS = ("count", "byteLength", "byteOffset", "byteStride", "componentType", "mode", "bufferView", "node", "mesh", "skin")
+COUNTS = ("count", "byteLength", "byteOffset", "byteStride", "componentType", "mode", "bufferView", "node", "mesh")
 
 Spot = tuple[Any, Any]
 """A container and the key of one value in it."""
@@ -228,7 +229,7 @@ def _borrow(rng: Random, content: dict) -> None:
 def _rename(rng: Random, content: dict) -> None:
     container, key = _random_spot(rng, content)
     if isinstance(container, dict):
-        other, name = _random_spot(rng, content)
+        _, name = _random_spot(rng, content)
         container[name if isinstance(name, str) else "extensions"] = container.pop(key)
 
 

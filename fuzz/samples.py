@@ -174,7 +174,7 @@ def several_skins() -> Sample:
     second = builder.json["skins"][0] | {"joints": [5, 4, 3, 2]}
     del second["inverseBindMatrices"]
     builder.json["skins"].append(second)
-    hat = {"primitives": [{"attributes": {"POSITION": 0}}, {"attributes": {"POSITION": 0}, "mode": 0}]}
+    hat: dict[str, Any] = {"primitives": [{"attributes": {"POSITION": 0}}, {"attributes": {"POSITION": 0}, "mode": 0}]}
     hat["primitives"][0]["indices"] = builder.json["meshes"][0]["primitives"][0]["indices"]
     builder.json["meshes"].append(hat)
     builder.json["nodes"][5]["mesh"] = 1
@@ -269,6 +269,7 @@ def avatar(version: int) -> Sample:
     """A VRM with humanoid hints of either version."""
     builder = character()
     bones = {"hips": 2, "spine": 3, "head": 5}
+    humanoid: dict[str, Any]
     if version == 0:
         humanoid = {"humanBones": [{"bone": bone, "node": node} for bone, node in bones.items()]}
         builder.json["extensions"] = {"VRM": {"humanoid": humanoid}}

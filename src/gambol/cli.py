@@ -92,7 +92,11 @@ class Flex:
     """The axis it faces; found if not given."""
 
     def run(self) -> None:
-        for option, value, most in (("--degrees", abs(self.degrees), 180), ("--seconds", self.seconds, 60), ("--fps", self.fps, 240)):
+        for option, value, most in (
+            ("--degrees", abs(self.degrees), 180),
+            ("--seconds", self.seconds, 60),
+            ("--fps", self.fps, 240),
+        ):
             if not 0 < value <= most:
                 raise GambolError(f"{option} must be above 0 and at most {most}, got {value:g}")
         from gambol.character.anatomy import study
@@ -108,10 +112,7 @@ class Flex:
         print(f"wrote {self.output}: clip '{name}', {motion.duration:.1f} s, {len(motion.tracks)} tracks")
 
 
-Command = (
-    Annotated[Info, tyro.conf.subcommand("info")]
-    | Annotated[Flex, tyro.conf.subcommand("flex")]
-)
+Command = Annotated[Info, tyro.conf.subcommand("info")] | Annotated[Flex, tyro.conf.subcommand("flex")]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -123,11 +124,11 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"gambol {__version__}")
         return
     command = tyro.cli(
-        Command,  # type: ignore[arg-type]
+        Command,
         prog="gambol",
         description=f"gambol animates any 3D character from a sentence.\n\n{EPILOGUE}",
         args=arguments or ["--help"],
-        config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.FlagConversionOff),
+        config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.FlagCreatePairsOff),
     )
     try:
         command.run()

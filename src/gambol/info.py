@@ -103,7 +103,9 @@ def show(description: dict[str, Any], console: Console) -> None:
     from rich.table import Table
 
     facing, skeleton = description["facing"], description["skeleton"]
-    console.print(f"[bold]{escape(description['name'])}[/]  {description['plan']}, {description['size']['height']:.4g} high")
+    console.print(
+        f"[bold]{escape(description['name'])}[/]  {description['plan']}, {description['size']['height']:.4g} high"
+    )
     console.print(f"faces {facing['forward']}, up {facing['up']} (certainty {facing['certainty']:.0%})")
     roots = ", ".join(skeleton["roots"])
     console.print(f"{skeleton['animated_joints']} of {skeleton['joints']} joints move the skin; root: {escape(roots)}")
@@ -120,7 +122,9 @@ def show(description: dict[str, Any], console: Console) -> None:
     for mesh in description["meshes"]:
         look = mesh["material"] + (" (texture)" if mesh["texture"] else "")
         influences = str(mesh["influences"] or "rigid")
-        meshes.add_row(escape(mesh["name"]), f"{mesh['vertices']:,}", f"{mesh['triangles']:,}", influences, escape(look))
+        meshes.add_row(
+            escape(mesh["name"]), f"{mesh['vertices']:,}", f"{mesh['triangles']:,}", influences, escape(look)
+        )
     clips = Table("clip", "seconds", "from", "tracks", box=None, pad_edge=False)
     for clip in description["clips"]:
         clips.add_row(escape(clip["name"]), f"{clip['duration']:.2f}", f"{clip['start']:.2f}", str(clip["tracks"]))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from gambol.character.skeleton import Pose, Skeleton, levels_of
+from gambol.character.skeleton import Pose, Skeleton, children_of, levels_of, line_up
 
 
 def random_parents(rng: np.random.Generator, nodes: int, roots: int) -> np.ndarray:
@@ -81,7 +81,15 @@ def test_levels_of_a_long_chain():
 def test_relatives():
     skeleton = skeleton_of(np.array([2, 0, -1, 0, -1]), random_pose(np.random.default_rng(6), 5))
     assert len(skeleton) == 5
-    assert skeleton.children(0) == [1, 3]
-    assert skeleton.children(4) == []
-    assert skeleton.ancestors(1) == [0, 2]
-    assert skeleton.ancestors(2) == []
+    assert skeleton.children == [[1, 3], [], [0], [], []]
+    assert list(skeleton.ancestors(1)) == [0, 2]
+    assert list(skeleton.ancestors(2)) == []
+    assert list(line_up(skeleton.parents, 1)) == [1, 0, 2]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_node_is_a_child_of_its_parent(seed):
+    parents = random_parents(np.random.default_rng(seed), 40, 3)
+    children = children_of(parents)
+    assert sorted(child for found in children for child in found) == np.flatnonzero(parents >= 0).tolist()
+    assert all(parents[child] == parent for parent, found in enumerate(children) for child in found)

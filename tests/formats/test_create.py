@@ -214,6 +214,7 @@ def test_skinned_and_unskinned_on_one_node():
     (skin,) = again.source.json["skins"]
     assert len(set(skin["joints"])) == len(skin["joints"]) == 13
     assert again.skeleton.parents[12] == 11
+    assert character.skeleton.children[11] == []  # the character itself has no such node
     assert_same_vertices(character, again)
 
 

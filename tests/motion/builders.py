@@ -70,7 +70,7 @@ def rig_of(
         T_parent_joint,
         scale,
         np.tile(np.eye(3), (len(chosen), 1, 1)) if axes is None else axes,
-        np.eye(3)[:, [1, 0, 2]] if root_axes is None else root_axes,
+        np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]]) if root_axes is None else root_axes,
         np.zeros(3) if pivot is None else pivot,
     )
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -30,12 +32,22 @@ def box_character(points: np.ndarray, scale: float = 1.0) -> tuple[Character, Ri
 
 
 def test_a_box_is_found_again() -> None:
-    character, rig = box_character(box_points(HALF_SIZES) + [0.0, 0.0, 4.0])
+    character, rig = box_character(box_points(HALF_SIZES) + np.array([0.0, 0.0, 4.0]))
     cuboids = fit_cuboids(character, rig)
     assert cuboids.joints.tolist() == [1]
     np.testing.assert_allclose(cuboids.half_sizes, [HALF_SIZES])
     np.testing.assert_allclose(cuboids.T_joint_cuboid[0, :3, :3], rig.axes[1])
     np.testing.assert_allclose(cuboids.T_joint_cuboid[0, :3, 3], rig.axes[1] @ [0.0, 0.0, 4.0], atol=1e-12)
+
+
+def test_left_handed_axes_give_the_same_box_by_a_rotation() -> None:
+    character, rig = box_character(box_points(HALF_SIZES) + np.array([0.0, 0.0, 4.0]))
+    mirrored = replace(rig, axes=rig.axes * [1.0, -1.0, 1.0])
+    cuboids = fit_cuboids(character, mirrored)
+    assert np.linalg.det(cuboids.T_joint_cuboid[0]) == pytest.approx(1.0)
+    expected = corners(fit_cuboids(character, rig))[0]
+    distances = np.linalg.norm(corners(cuboids)[0][:, None] - expected, axis=-1)
+    np.testing.assert_allclose(distances.min(1), 0.0, atol=1e-12)
 
 
 def test_sizes_are_in_the_units_of_the_joint() -> None:

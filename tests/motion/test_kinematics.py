@@ -146,7 +146,7 @@ def test_the_order_of_joints_does_not_matter(seed: int) -> None:
     skeleton = random_skeleton(rng, nodes=25, roots=2)
     rig = random_rig(rng, skeleton)
     # Parents still come first when joints are sorted by depth and at random within a depth.
-    depth = np.array([len(skeleton.ancestors(int(node))) for node in rig.nodes])
+    depth = np.array([len(list(skeleton.ancestors(int(node)))) for node in rig.nodes])
     order = np.lexsort((rng.random(25), depth))
     rank = np.argsort(order)
     parents = np.where(rig.parents[order] >= 0, rank[rig.parents[order]], -1)
@@ -167,7 +167,7 @@ def test_the_order_of_joints_does_not_matter(seed: int) -> None:
 @pytest.mark.parametrize(
     ("root_angles", "tail", "head"),
     [
-        ((math.pi / 2, 0.0, 0.0), (2.0, 10.0, 2.0), (1.0, 10.0, 2.0)),  # yaw: now faces right, -x
+        ((math.pi / 2, 0.0, 0.0), (-2.0, 10.0, 2.0), (-1.0, 10.0, 2.0)),  # yaw: now faces left, +x
         ((0.0, math.pi / 2, 0.0), (0.0, 8.0, 2.0), (0.0, 9.0, 2.0)),  # pitch: now faces up
         ((0.0, 0.0, math.pi / 2), (0.0, 10.0, 0.0), (0.0, 10.0, 1.0)),  # roll: its line is the axis
     ],

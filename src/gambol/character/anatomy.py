@@ -1,6 +1,6 @@
 """Anatomy: which way a character faces and what its parts are, from skeleton and skin, with names only as a hint."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -11,23 +11,15 @@ from gambol.character.axes import AXES, Axis
 from gambol.character.body import Body, find_body
 from gambol.character.character import Character
 from gambol.character.ends import Ends, find_ends
-from gambol.character.limbs import (
-    Limb,
-    LimbKind,
-    body_height,
-    can_stand,
-    ground_height,
-    kind_of,
-    limb_roots,
-    main_chain,
-    reach,
-    with_contacts,
-)
+from gambol.character.limbs import Limb, LimbKind, Stance, kind_of, limb_roots, main_chain, with_contacts
 from gambol.character.symmetry import Symmetry, find_symmetry, mirror_in
 from gambol.errors import GambolError
 
 Array = np.ndarray
 Part = Literal["trunk", "neck", "head", "tail", "leg", "arm", "wing", "fin"]
+
+MOST_NODES = 20_000
+"""Far above any rig; keeps hostile files from taking minutes."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +37,8 @@ class Anatomy:
     """The part each joint belongs to."""
     limbs: tuple[Limb, ...]
     """Front to back, left before right."""
+    stands: bool
+    """Whether its weight rests on limbs; false for swimmers, crawlers and fliers."""
     ground: float
     """Height of the ground along up [file units]."""
     height: float
@@ -84,20 +78,24 @@ def study(character: Character, up: Axis | None = None, forward: Axis | None = N
 
     Up is +y as glTF demands, unless the character stands on legs only when another axis is up.
     """
+    if len(character.skeleton) > MOST_NODES:
+        raise GambolError(
+            f"'{character.name}' has {len(character.skeleton):,} nodes; up to {MOST_NODES:,} can be studied"
+        )
+    if not (character.skeleton.is_joint.any() or character.meshes):
+        raise GambolError(f"'{character.name}' has neither joints nor meshes: there is nothing to animate")
     body = find_body(character)
     labels = [character.hints.get(int(n), character.skeleton.names[n]) for n in body.nodes]
-    if not len(body):
-        raise GambolError(f"'{character.name}' has neither joints nor meshes: there is nothing to animate")
     if up and forward and up[1] == forward[1]:
         raise GambolError(f"up {up} and forward {forward} must be different axes")
     found = _study_upright(body, labels, np.array(AXES[up or "+y"]), forward)
-    if up is None and not found.legs:
+    if up is None and not found.stands:
         others: tuple[Axis, ...] = ("+z", "-z", "-y", "+x", "-x")
         for other in others:
             if forward and other[1] == forward[1]:
                 continue
             turned = _study_upright(body, labels, np.array(AXES[other]), forward)
-            if len(turned.legs) >= 2 and _all_named(turned, labels, "leg"):
+            if turned.stands and turned.legs and _all_named(turned, labels, "leg"):
                 return turned
     return found
 
@@ -112,52 +110,48 @@ def _study_upright(body: Body, labels: list[str], up: Float[Array, "3"], forward
         symmetry = find_symmetry(body, up, labels)
     else:
         symmetry = mirror_in(body, np.cross(up, np.array(AXES[forward])), labels)
-    pairs = limb_roots(body, symmetry, up)
-    standing = can_stand(body, [joint for pair in pairs for joint in pair], up, symmetry.normal)
-    kinds = {a: kind_of(body, a, up, symmetry.normal, labels, standing) for a, _ in pairs}
+    stance = Stance(body, up)
+    pairs = limb_roots(stance, symmetry)
+    standing = stance.can_stand_on([joint for pair in pairs for joint in pair], symmetry.normal)
+    kinds = {a: kind_of(stance, a, symmetry.normal, labels, standing) for a, _ in pairs}
     _find_ears(body, symmetry, pairs, kinds)
     forked = {int(body.parents[a]) for a, _ in pairs if kinds[a] != "ear"}
     small = {int(body.parents[a]) for a, _ in pairs if kinds[a] == "ear"}
     ends = find_ends(body, symmetry, up, forked, small, labels)
-    facing, certainty = _facing(body, symmetry, up, labels, pairs, kinds, ends)
+    facing, certainty = _facing(stance, symmetry, labels, pairs, kinds, ends)
     if forward is not None:
         facing, certainty = np.array(AXES[forward]), 1.0
-    limbs = _name_limbs(body, pairs, kinds, up, facing)
-    parts = _label(body, symmetry, limbs, ends)
-    ground, height = ground_height(body, up), body_height(body, up)
-    return Anatomy(body, up, facing, certainty, symmetry.partners, parts, limbs, ground, height)
+    limbs = _name_limbs(stance, pairs, kinds, facing)
+    parts = _label(body, limbs, _with_longer_trunk(body, ends, limbs, facing))
+    return Anatomy(body, up, facing, certainty, symmetry.partners, parts, limbs, standing, stance.ground, stance.height)
 
 
 def _find_ears(body: Body, symmetry: Symmetry, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind]) -> None:
     """Long ears and horns: pairs at the very end of the middle, beyond another pair of limbs. Changes kinds."""
     middle = symmetry.partners == np.arange(len(body))
-    size = max(np.ptp(body.heads, axis=0).max(), 1e-9)
     for a, _ in pairs:
         parent = int(body.parents[a])
         if kinds[a] not in ("arm", "wing") or parent < 0:
             continue
-        above = []
-        while (above or [parent])[-1] >= 0:
-            above.append(int(body.parents[(above or [parent])[-1]]))
+        above = set(body.above(parent))
         beyond = any(int(body.parents[b]) in above and kinds[b] != "ear" for b, _ in pairs if b != a)
-        onward = [reach(body, child) for child in body.children[parent] if middle[child]]
-        if beyond and max(onward, default=0.0) < 0.1 * size:
+        onward = max((body.reach[child] for child in body.children[parent] if middle[child]), default=0.0)
+        if beyond and onward < 0.1 * body.size:
             kinds[a] = "ear"
 
 
 def _facing(
-    body: Body,
+    stance: Stance,
     symmetry: Symmetry,
-    up: Array,
     labels: list[str],
     pairs: list[tuple[int, int]],
     kinds: dict[int, LimbKind],
     ends: Ends,
 ) -> tuple[Float[Array, "3"], float]:
     """Forward and how sure that is: each kind of evidence votes for one of the two ways along the mirror plane."""
+    body, up = stance.body, stance.up
     axis = np.cross(symmetry.normal, up)
     axis *= 1.0 if axis @ (0.001, 0.0, 1.0) >= 0 else -1.0
-    size = np.ptp(body.heads, axis=0).max() + 1e-9
     left = np.cross(up, axis)
     votes = [0.8]  # glTF: forward is +z
     sided = [
@@ -170,10 +164,10 @@ def _facing(
     head, tail = ends.head, ends.tail
     middle = np.median(body.heads, axis=0) if not len(body.vertices) else body.vertices.mean(0)
     if head:
-        votes.append(2.5 * _clear((body.tips[head[-1]] - middle) @ axis / size))
+        votes.append(2.5 * _clear((body.tips[head[-1]] - middle) @ axis / body.size))
     if tail:
-        votes.append(-2.0 * _clear((body.tips[tail[-1]] - middle) @ axis / size))
-    votes.extend(_toe_votes(body, up, axis, pairs, kinds))
+        votes.append(-2.0 * _clear((body.tips[tail[-1]] - middle) @ axis / body.size))
+    votes.extend(_toe_votes(stance, axis, pairs, kinds))
     total = sum(votes)
     return (axis if total >= 0 else -axis), min(abs(total) / 4, 1.0)
 
@@ -183,29 +177,27 @@ def _clear(offset: float) -> float:
     return float(np.sign(offset) * np.clip((abs(offset) - 0.06) * 4, 0, 1))
 
 
-def _toe_votes(
-    body: Body, up: Array, axis: Array, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind]
-) -> list[float]:
+def _toe_votes(stance: Stance, axis: Array, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind]) -> list[float]:
     """Feet point forward: the sole reaches farther from the ankle before than behind."""
     votes = []
-    for pair in pairs:
-        for joint in pair if kinds[pair[0]] == "leg" else ():
-            points = body.skin_of(body.subtree(joint))
-            if not len(points):
-                continue
-            low = points[points @ up < (points @ up).min() + 0.06 * body_height(body, up)]
-            raised = [j for j in main_chain(body, joint) if body.heads[j] @ up > (low @ up).max()]
-            if raised and np.ptp(low @ axis) > 0:
-                ahead, behind = ((low - body.heads[raised[-1]]) @ axis).max(), ((low - body.heads[raised[-1]]) @ axis).min()
-                votes.append(float((ahead + behind) / (ahead - behind)))
+    body, up = stance.body, stance.up
+    for joint in [joint for pair in pairs if kinds[pair[0]] == "leg" for joint in pair]:
+        points = stance.skin(joint)
+        low = points[points @ up < (points @ up).min() + 0.06 * stance.height]
+        raised = [j for j in main_chain(body, joint) if body.heads[j] @ up > (low @ up).max()]
+        if raised and np.ptp(low @ axis) > 0:
+            from_ankle = (low - body.heads[raised[-1]]) @ axis
+            ahead, behind = from_ankle.max(), from_ankle.min()
+            votes.append(float((ahead + behind) / (ahead - behind)))
     return [2.0 * float(np.clip(np.mean(votes), -1, 1))] if votes else []
 
 
 def _name_limbs(
-    body: Body, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind], up: Array, forward: Array
+    stance: Stance, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind], forward: Array
 ) -> tuple[Limb, ...]:
     """Limbs in order from the front, with sides as seen by the character itself."""
-    left = np.cross(up, forward)
+    body = stance.body
+    left = np.cross(stance.up, forward)
     where = {pair: float((_middle(body, pair[0]) + _middle(body, pair[1])) @ forward) for pair in pairs}
     limbs = []
     counts: dict[str, int] = {}
@@ -217,7 +209,7 @@ def _name_limbs(
         for joint, side in ((first, "left"), (second, "right")):
             chain, members = tuple(main_chain(body, joint)), tuple(body.subtree(joint))
             limb = Limb(kind, side, rank, chain, members)  # type: ignore[arg-type]
-            limbs.append(with_contacts(limb, body, up, forward) if kind == "leg" else limb)
+            limbs.append(with_contacts(limb, stance, forward) if kind == "leg" else limb)
     return tuple(limbs)
 
 
@@ -226,19 +218,27 @@ def _middle(body: Body, joint: int) -> Float[Array, "3"]:
     return (body.heads[members] + body.tips[members]).mean(0) / 2
 
 
-def _label(body: Body, symmetry: Symmetry, limbs: tuple[Limb, ...], ends: Ends) -> tuple[Part, ...]:
+def _with_longer_trunk(body: Body, ends: Ends, limbs: tuple[Limb, ...], forward: Array) -> Ends:
+    """On a body that stands lengthwise, what lies behind its foremost limbs is trunk, even if they hang elsewhere."""
+    roots = [float(body.heads[limb.chain[0]] @ forward) for limb in limbs if limb.kind in ("leg", "arm")]
+    if not roots or max(roots) - min(roots) < 0.15 * body.size:
+        return ends
+    ahead = [joint for joint in ends.neck if body.tips[joint] @ forward > max(roots)]
+    return replace(ends, neck=ahead)
+
+
+def _label(body: Body, limbs: tuple[Limb, ...], ends: Ends) -> tuple[Part, ...]:
     """Each joint's part: chains first, then all that hangs on them, then limbs, which hang on trunk and neck."""
-    middle = symmetry.partners == np.arange(len(body))
-    chains: dict[int, Part] = {joint: "neck" for joint in ends.neck}
-    chains |= {joint: "head" for joint in ends.head} | {joint: "tail" for joint in ends.tail}
+    named: tuple[tuple[Part, list[int]], ...] = (("neck", ends.neck), ("head", ends.head), ("tail", ends.tail))
+    chains: dict[int, Part] = {joint: part for part, chain in named for joint in chain}
     parts: list[Part] = []
     for joint, parent in enumerate(body.parents):
-        inherited = parts[parent] if parent >= 0 else "trunk"
-        # What branches off a head is head; a trunk that goes on from a head (a snake's) is not.
-        parts.append(chains.get(joint, inherited if inherited != "trunk" or not middle[joint] else "trunk"))
+        inherited: Part = parts[parent] if parent >= 0 else "trunk"
+        parts.append(chains.get(joint, inherited))
     for limb in limbs:
-        if limb.kind == "ear":
-            continue
         for joint in limb.joints:
-            parts[joint] = limb.kind
+            if limb.kind != "ear":
+                parts[joint] = limb.kind
+            elif parts[joint] == "neck":  # some rigs hang ears on the last bone of the neck
+                parts[joint] = "head"
     return tuple(parts)

@@ -10,10 +10,11 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Int
 from scipy import sparse
+from scipy.spatial import cKDTree
 
 from gambol.character.character import Character
 from gambol.character.neutral import neutral_world
-from gambol.character.skeleton import Skeleton
+from gambol.character.skeleton import Skeleton, children_of, levels_of, line_up
 
 Array = np.ndarray
 
@@ -47,11 +48,26 @@ class Body:
 
     @cached_property
     def children(self) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in self.nodes]
-        for joint, parent in enumerate(self.parents):
-            if parent >= 0:
-                found[parent].append(joint)
+        return children_of(self.parents)
+
+    @cached_property
+    def size(self) -> float:
+        """The longest side of the box around the joints; never zero."""
+        return float(max(np.ptp(self.heads, axis=0).max(), 1e-9))
+
+    @cached_property
+    def reach(self) -> Float[Array, " joints"]:
+        """Length of the way from each joint along its bones to the farthest tip below it."""
+        found = np.linalg.norm(self.tips - self.heads, axis=1)
+        for joint in range(len(self) - 1, -1, -1):
+            if (parent := self.parents[joint]) >= 0:
+                bone = np.linalg.norm(self.heads[joint] - self.heads[parent])
+                found[parent] = max(found[parent], bone + found[joint])
         return found
+
+    def above(self, joint: int) -> list[int]:
+        """The parents of a joint up to the root."""
+        return list(line_up(self.parents, int(self.parents[joint])))
 
     def subtree(self, joint: int) -> list[int]:
         """The joint and all below it, parents first."""
@@ -82,7 +98,7 @@ def find_body(character: Character) -> Body:
     vertices = np.concatenate([np.zeros((0, 3)), *meshes])
     plain = ~np.isin(np.arange(len(skeleton)), [mesh.node for mesh in character.meshes])
     parents, rehung = _hang(skeleton, deforming, plain, heads, weights, areas, vertices)
-    nodes = _order(np.flatnonzero(parents != UNUSED), parents)
+    nodes = _order(parents)
     index = np.full(len(skeleton), -1)
     index[nodes] = np.arange(len(nodes))
     owner_node = np.asarray(weights.argmax(axis=1)).ravel()
@@ -105,9 +121,7 @@ def _nearest(skeleton: Skeleton, chosen: Array) -> Int[Array, " nodes"]:
     return found
 
 
-def _weights_by_node(
-    character: Character, carrier: Array, posed: list[Array]
-) -> tuple[sparse.csr_matrix, Array]:
+def _weights_by_node(character: Character, carrier: Array, posed: list[Array]) -> tuple[sparse.csr_matrix, Array]:
     """Weight of every (vertex, node) and the area of every vertex. Unskinned meshes belong to their carrier."""
     rows, columns, values, areas = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)], [np.zeros(0)]
     start = 0
@@ -150,8 +164,9 @@ def _hang(
     parents = np.full(len(skeleton), UNUSED)
     parents[deforming] = skeleton.parents[deforming]
     for node in np.flatnonzero(deforming & (ancestor >= 0)):
-        line = skeleton.ancestors(node)
-        for helper in line[: line.index(ancestor[node])]:
+        for helper in skeleton.ancestors(int(node)):
+            if parents[helper] != UNUSED:  # the deforming ancestor, or helpers that another joint has counted
+                break
             parents[helper] = skeleton.parents[helper]
     parents[deforming & (ancestor < 0)] = -1
     rehung = _rehang(skeleton, deforming, plain, ancestor, heads, weights, areas, vertices, parents)
@@ -177,31 +192,28 @@ def _rehang(
     """
     size = np.ptp(heads[deforming], axis=0).max()
     shared = (weights.T @ weights.multiply(areas[:, None])).tocsr()
-    ends = [n for n in np.flatnonzero(deforming) if not deforming[skeleton.children(n)].any()]
+    ends = np.array([n for n in np.flatnonzero(deforming) if not deforming[skeleton.children[n]].any()])
     by_node = weights.tocsc()
-    tips = {end: _chain_end(skeleton, end, heads, plain & ~deforming, by_node, vertices) for end in ends}
+    tips = np.array([_chain_end(skeleton, end, heads, plain & ~deforming, by_node, vertices) for end in ends])
+    near = cKDTree(tips)
     rehung = []
     for joint in np.flatnonzero(deforming):
-        above, file_parent = ancestor[joint], skeleton.parents[joint]
-        elsewhere = [end for end in ends if joint not in _line(parents, end)]
-        end = min(elsewhere, key=lambda n: np.linalg.norm(heads[joint] - tips[n]), default=None)
-        if end is None or (above >= 0 and shared[joint, above] >= shared[joint, end]):
+        above = ancestor[joint]
+        _, candidates = near.query(heads[joint], k=min(8, len(ends)))
+        # The nearest end of a chain that the joint is not itself part of.
+        nearest = next((i for i in np.atleast_1d(candidates) if int(joint) not in line_up(parents, int(ends[i]))), None)
+        if nearest is None:
             continue
-        gap, length = np.linalg.norm(heads[joint] - tips[end]), np.linalg.norm(tips[end] - heads[end])
-        from_parent = np.linalg.norm(heads[joint] - heads[file_parent]) if file_parent >= 0 else np.inf
+        end, tip = ends[nearest], tips[nearest]
+        if above >= 0 and shared[joint, above] >= shared[joint, end]:
+            continue
+        gap, length = np.linalg.norm(heads[joint] - tip), np.linalg.norm(tip - heads[end])
+        from_parent = np.linalg.norm(heads[joint] - heads[above]) if above >= 0 else np.inf
         touches = shared[joint, end] > 0 or gap < 0.02 * size
         if touches and gap < 0.35 * length and gap < 0.5 * from_parent:
             parents[joint] = end
             rehung.append(int(joint))
     return rehung
-
-
-def _line(parents: Array, node: int) -> list[int]:
-    """The node and its parents up to the root."""
-    found = [node]
-    while (node := int(parents[node])) >= 0:
-        found.append(node)
-    return found
 
 
 def _chain_end(
@@ -217,7 +229,7 @@ def _chain_end(
 
 def _marker(skeleton: Skeleton, node: int, heads: Array, markers: Array) -> int | None:
     """The child that only marks where a bone ends: moves nothing, is not at the joint itself, the farthest of them."""
-    gaps = {m: np.linalg.norm(heads[m] - heads[node]) for m in skeleton.children(node) if markers[m]}
+    gaps = {m: np.linalg.norm(heads[m] - heads[node]) for m in skeleton.children[node] if markers[m]}
     far = max(gaps, key=lambda m: gaps[m], default=None)
     return far if far is not None and gaps[far] > 1e-6 * max(np.abs(heads).max(), 1e-30) else None
 
@@ -235,8 +247,11 @@ def _share_root(skeleton: Skeleton, parents: Array, roots: list[int]) -> None:
     """Several roots that the file keeps under one weightless joint (hips, root) get it as their parent again."""
     if len(roots) < 2:
         return
-    common = [n for n in skeleton.ancestors(roots[0]) if all(n in skeleton.ancestors(r) for r in roots[1:])]
-    hub = next((n for n in common if skeleton.is_joint[n]), None)
+    common = list(skeleton.ancestors(roots[0]))
+    for root in roots[1:]:
+        line = set(skeleton.ancestors(root))
+        common = [node for node in common if node in line]
+    hub = next((node for node in common if skeleton.is_joint[node]), None)
     if hub is None:
         return
     parents[hub] = -1
@@ -244,13 +259,24 @@ def _share_root(skeleton: Skeleton, parents: Array, roots: list[int]) -> None:
         parents[root] = hub
 
 
-def _order(used: Array, parents: Array) -> Int[Array, " joints"]:
-    """Nodes with parents before children, siblings in the file's order. Helpers point to their file parents."""
-    return np.array(sorted(used.tolist(), key=lambda node: (len(_line(parents, node)), node)), np.int64)
+def _order(parents: Array) -> Int[Array, " joints"]:
+    """Nodes of the body with parents before children, siblings in the file's order."""
+    used = np.flatnonzero(parents != UNUSED)
+    index = np.full(len(parents) + 1, -1)  # the last entry serves the parent of roots
+    index[used] = np.arange(len(used))
+    levels = levels_of(index[parents[used]])
+    return used[np.concatenate(levels)] if len(used) else used
 
 
 def _tips(
-    skeleton: Skeleton, plain: Array, heads: Array, nodes: Array, tree: Array, mass: Array, vertices: Array, owners: Array
+    skeleton: Skeleton,
+    plain: Array,
+    heads: Array,
+    nodes: Array,
+    tree: Array,
+    mass: Array,
+    vertices: Array,
+    owners: Array,
 ) -> Float[Array, "joints 3"]:
     below = mass.copy()
     for joint in range(len(nodes) - 1, 0, -1):
@@ -258,14 +284,15 @@ def _tips(
             below[tree[joint]] += below[joint]
     tips = heads[nodes].copy()
     markers = plain & ~np.isin(np.arange(len(skeleton)), nodes)
-    for joint, node in enumerate(nodes):
-        children = np.flatnonzero(tree == joint)
-        if len(children):
-            tips[joint] = heads[nodes[children[below[children].argmax()]]]
+    order = np.argsort(owners, kind="stable")
+    starts = np.searchsorted(owners[order], np.arange(len(nodes) + 1))
+    for joint, (node, children) in enumerate(zip(nodes, children_of(tree), strict=True)):
+        if children:
+            tips[joint] = heads[nodes[max(children, key=lambda child: below[child])]]
             continue
         marker = _marker(skeleton, node, heads, markers)
         direction = heads[marker] - heads[node] if marker is not None else None
-        skin = vertices[owners == joint]
+        skin = vertices[order[starts[joint] : starts[joint + 1]]]
         if len(skin):  # a marker gives the direction; the skin says how far the bone reaches
             tips[joint] = _far_end(heads[node], skin, direction)
         elif marker is not None:

@@ -135,7 +135,7 @@ class Character:
         return np.concatenate([np.zeros((0, 3)), *self.vertices()])
 
     @property
-    def bounds(self) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
+    def bounds(self) -> tuple[Float[Array, 3], Float[Array, 3]]:
         """Lowest and highest corner in the rest pose: of the mesh, or of the joints if there is none."""
         points = self.rest_vertices
         if not len(points):

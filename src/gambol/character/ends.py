@@ -7,7 +7,6 @@ from jaxtyping import Float
 
 from gambol.character import names
 from gambol.character.body import Body
-from gambol.character.limbs import reach
 from gambol.character.symmetry import Symmetry
 
 Array = np.ndarray
@@ -45,50 +44,42 @@ def find_ends(
     tail = elsewhere[min(tails, key=lambda i: tails[i])] if tails else []
     if scores[best] <= 0 and _is_tail(body, chains[best], labels):
         return Ends([], [], _named_part(chains[best], labels, "tail"))
-    stop = forked | set(_line(body, tail[0]) if tail else [])
+    stop = forked | set(body.above(tail[0]) if tail else [])
     neck, head = _split_neck(body, _climb(body, chains[best][-1], stop), labels)
     return Ends(neck, head, _named_part(tail, labels, "tail"))
-
-
-def _line(body: Body, joint: int) -> list[int]:
-    """The parents of a joint up to the root."""
-    found = []
-    while (joint := int(body.parents[joint])) >= 0:
-        found.append(joint)
-    return found
 
 
 def _climb(body: Body, leaf: int, stop: set[int], with_root: bool = False) -> list[int]:
     """The chain from a leaf up to, not including, the first joint to stop at or the root."""
     chain = [leaf]
-    while (parent := int(body.parents[chain[0]])) >= 0 and parent not in stop:
+    while (parent := int(body.parents[chain[-1]])) >= 0 and parent not in stop:
         if body.parents[parent] < 0 and not with_root:
             break
-        chain.insert(0, parent)
-    return chain
+        chain.append(parent)
+    return chain[::-1]
 
 
 def _junctions(body: Body, middle: Array) -> set[int]:
     """Joints where the middle forks into branches of similar length; short twigs (a jaw, a belly) do not count."""
     found = set()
     for joint in np.flatnonzero(middle):
-        lengths = sorted(reach(body, child) for child in body.children[joint] if middle[child])
+        lengths = sorted(body.reach[child] for child in body.children[joint] if middle[child])
         if len(lengths) > 1 and lengths[-2] > 0.5 * lengths[-1]:
             found.add(int(joint))
     return found
 
 
-def _headness(
-    body: Body, up: Array, chain: list[int], forked: set[int], small: set[int], labels: list[str]
-) -> float:
+def _headness(body: Body, up: Array, chain: list[int], forked: set[int], small: set[int], labels: list[str]) -> float:
     spoken = [names.hint(labels[joint]) for joint in chain]
     score = 3.0 * ("head" in spoken or "neck" in spoken) - 3.0 * ("tail" in spoken) - 1.5 * ("fin" in spoken)
     members = {member for joint in chain for member in (joint, *body.children[joint])}
     score += 1.0 * bool(members & small)
-    score += 0.5 * len(set(_line(body, chain[0])[:-1]) & forked)
-    size = np.ptp(body.heads, axis=0).max() + 1e-9
-    score += float((body.tips[chain[-1]] - body.heads[0]) @ up) / size
+    score += 0.5 * len(set(body.above(chain[0])[:-1]) & forked)
+    score += float((body.tips[chain[-1]] - body.heads[0]) @ up) / body.size
     score += float(body.mass[chain[-2:]].sum() * 3)
+    if forked:  # limbs leave near the head; a tail or an abdomen sticks out behind
+        away = body.tips[chain[-1]] - body.heads[list(forked)].mean(0)
+        score -= 2 * float(np.linalg.norm(away - up * (away @ up))) / body.size
     return score - 0.15 * max(len(chain) - 3, 0) - 1.5 * _taper(body, chain)
 
 
@@ -97,7 +88,8 @@ def _taper(body: Body, chain: list[int]) -> float:
     if len(chain) < 3:
         return 0.0
     # Heads end in small jaws and noses: the last three bones count together.
-    first, last = _thickness(body, chain[0]), float(np.mean([_thickness(body, joint) for joint in chain[-3:]]))
+    first = _thickness(body, chain[0])
+    last = float(np.mean([_thickness(body, joint) for joint in chain[-3:]]))
     return float(np.clip(1 - last / first, 0, 1)) if first > 0 else 0.0
 
 
@@ -115,8 +107,7 @@ def _is_tail(body: Body, chain: list[int], labels: list[str]) -> bool:
     if "tail" in spoken:
         return True
     length = float(np.linalg.norm(body.tips[chain] - body.heads[chain], axis=1).sum())
-    size = np.ptp(body.heads, axis=0).max() + 1e-9
-    slender = len(chain) >= 2 and length > 0.2 * size and body.mass[chain].sum() < 0.35
+    slender = len(chain) >= 2 and length > 0.2 * body.size and body.mass[chain].sum() < 0.35
     return slender and not {"head", "neck", "trunk"} & set(spoken)
 
 
@@ -131,7 +122,9 @@ def _split_neck(body: Body, chain: list[int], labels: list[str]) -> tuple[list[i
 
     A spine that runs on beyond the last limb is neck as well: it moves the head.
     """
-    spoken = next((i for i, joint in enumerate(chain) if {"head", "skull", "face"} & set(names.words(labels[joint]))), None)
+    spoken = next(
+        (i for i, joint in enumerate(chain) if {"head", "skull", "face"} & set(names.words(labels[joint]))), None
+    )
     if spoken is not None:
         return chain[:spoken], chain[spoken:]
     held = np.cumsum(body.mass[chain][::-1])[::-1]
@@ -143,7 +136,7 @@ def _worm(body: Body, up: Array, chain: list[int], labels: list[str]) -> Ends:
     """A body that is one chain: the head is at the end named so, else at the upper or the thicker end."""
     spoken = [names.hint(labels[joint]) for joint in chain]
     ends = body.tips[chain[-1]] - body.heads[chain[0]]
-    rise = float(ends @ up) / max(np.linalg.norm(ends), 1e-9)
+    rise = float(ends @ up / max(float(np.linalg.norm(ends)), 1e-9))
     half = len(chain) // 2
     heavier = body.mass[chain[half:]].sum() > body.mass[chain[:half]].sum()
     outward = spoken[-1] == "head" or (spoken[-1] != "tail" and (rise > 0.7 or (abs(rise) <= 0.7 and heavier)))

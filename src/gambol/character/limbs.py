@@ -41,177 +41,139 @@ class Limb:
         return max(set(bearing), key=bearing.count) if bearing else None
 
 
-def limb_roots(body: Body, symmetry: Symmetry, up: Float[Array, "3"]) -> list[tuple[int, int]]:
+class Stance:
+    """A body standing on the ground below its lowest point: heights, and which joints reach down."""
+
+    def __init__(self, body: Body, up: Float[Array, "3"]):
+        self.body, self.up = body, up
+        if len(body.vertices):
+            self.points, self.owners = body.vertices, body.owners
+        else:  # a rig without a mesh has bones only
+            self.points = np.concatenate([body.heads, body.tips])
+            self.owners = np.tile(np.arange(len(body)), 2)
+        self.heights = self.points @ up
+        self.ground = float(self.heights.min())
+        self.height = float(max(np.ptp(self.heights), 1e-9))
+        self.size = float(max(np.ptp(self.points, axis=0).max(), 1e-9))
+        self.near = self.ground + NEAR_GROUND * self.height
+        self._lowest = np.full(len(body), np.inf)
+        held = self.owners >= 0
+        np.minimum.at(self._lowest, self.owners[held], self.heights[held])
+        for joint in range(len(body) - 1, -1, -1):
+            if (parent := body.parents[joint]) >= 0:
+                self._lowest[parent] = min(self._lowest[parent], self._lowest[joint])
+
+    def reaches_ground(self, joint: int) -> bool:
+        """Whether the joint or anything below it in the tree comes near the ground."""
+        return bool(self._lowest[joint] < self.near)
+
+    def clearance(self, joint: int) -> float:
+        """Height of the limb's lowest skin above the ground, as a share of the body's height; infinite without skin."""
+        return float(self._lowest[joint] - self.ground) / self.height
+
+    def skin(self, joint: int) -> Float[Array, "points 3"]:
+        """The skin of a joint and all below it."""
+        return self.points[np.isin(self.owners, self.body.subtree(joint))]
+
+    def can_stand_on(self, roots: list[int], normal: Float[Array, "3"]) -> bool:
+        """Whether the body's weight lies over what these limbs put on the ground: fins may be lowest, but bear nothing.
+
+        The middle of the skin must be above the stretch between the foremost and the hindmost contact, give or take a
+        third of the limbs' length, since tails and necks shift it. A single pair must also be under the body rather
+        than beside it, as flippers are.
+        """
+        low = [joint for joint in roots if self.reaches_ground(joint)]
+        if not low or (len(low) <= 2 and max(self._sprawl(joint, normal) for joint in low) > 0.7):
+            return False
+        forward = np.cross(normal, self.up)
+        points = np.concatenate([self.skin(joint) for joint in low])
+        touching = points[points @ self.up < self.near] @ forward
+        held = self.owners >= 0
+        areas = self.body.areas[held] if len(self.body.vertices) else np.ones(held.sum())
+        centre = np.average(self.points[held], axis=0, weights=areas + 1e-30)
+        slack = 0.35 * self.body.reach[low].max()
+        over = touching.min() - slack < centre @ forward < touching.max() + slack
+        return bool(over and centre @ self.up > self.near)
+
+    def _sprawl(self, joint: int, normal: Float[Array, "3"]) -> float:
+        """How far sideways a limb's lowest point is from where the limb begins, relative to how far below."""
+        points = self.skin(joint)
+        way = points[np.argmin(points @ self.up)] - self.body.heads[joint]
+        return float(abs(way @ normal) / max(-way @ self.up, 1e-9))
+
+
+def limb_roots(stance: Stance, symmetry: Symmetry) -> list[tuple[int, int]]:
     """Pairs of joints where limbs begin. A common anchor of several legs (a spider's side) is split into its legs."""
     partners = symmetry.partners
-    own = np.arange(len(body))
+    own = np.arange(len(partners))
     paired = (partners >= 0) & (partners != own)
+    parents = stance.body.parents
+    waiting = [int(j) for j in np.flatnonzero(paired & (own < partners)) if parents[j] < 0 or not paired[parents[j]]]
     roots = []
-    for joint in np.flatnonzero(paired & (own < partners)):
-        parent = body.parents[joint]
-        if parent < 0 or not paired[parent]:
-            roots.extend(_split(body, symmetry, up, joint))
+    while waiting:
+        joint = waiting.pop(0)
+        children = [child for child in stance.body.children[joint] if partners[child] >= 0]
+        waiting.extend(children) if _is_anchor(stance, joint, children) else roots.append(joint)
     return [(joint, int(partners[joint])) for joint in roots]
 
 
-def _split(body: Body, symmetry: Symmetry, up: Float[Array, "3"], joint: int) -> list[int]:
-    """The joint itself, or its children if more than one of them reaches down to the ground on its own.
-
-    Toes also fork, but only near the ground: a fork that high up is a body side with several legs.
-    """
-    children = [child for child in body.children[joint] if symmetry.partners[child] >= 0]
-    legs = [child for child in children if reaches_ground(body, child, up)]
-    length = reach(body, joint)
-    long_enough = [child for child in legs if reach(body, child) > 0.5 * length]
-    if len(long_enough) < 2:
-        return [joint]
-    return [found for child in children for found in _split(body, symmetry, up, child)]
-
-
-def reach(body: Body, joint: int) -> float:
-    """Length of the way from a joint along its bones to the farthest tip below it."""
-    own = float(np.linalg.norm(body.tips[joint] - body.heads[joint]))
-    onward = [
-        float(np.linalg.norm(body.heads[child] - body.heads[joint])) + reach(body, child) for child in body.children[joint]
-    ]
-    return max([own, *onward])
-
-
-def ground_height(body: Body, up: Float[Array, "3"]) -> float:
-    """Height of the lowest point of the body."""
-    return float((_surface(body, None) @ up).min())
-
-
-def body_height(body: Body, up: Float[Array, "3"]) -> float:
-    return float(max(np.ptp(_surface(body, None) @ up), 1e-9))
-
-
-def reaches_ground(body: Body, joint: int, up: Float[Array, "3"]) -> bool:
-    points = _surface(body, body.subtree(joint))
-    if not len(points):
-        return False
-    return float((points @ up).min()) < ground_height(body, up) + NEAR_GROUND * body_height(body, up)
-
-
-def _surface(body: Body, joints: list[int] | None) -> Float[Array, "points 3"]:
-    """The skin of some joints or of all; of a rig without a mesh, its heads and tips."""
-    if len(body.vertices):
-        return body.vertices if joints is None else body.skin_of(joints)
-    chosen = slice(None) if joints is None else joints
-    return np.concatenate([body.heads[chosen], body.tips[chosen]])
+def _is_anchor(stance: Stance, joint: int, children: list[int]) -> bool:
+    """More than one of its children is a leg of its own. Toes also fork, but short of the ground: legs are long."""
+    reach = stance.body.reach
+    return sum(stance.reaches_ground(child) and reach[child] > 0.5 * reach[joint] for child in children) > 1
 
 
 def main_chain(body: Body, joint: int) -> list[int]:
     """The longest way outwards."""
     chain = [joint]
-    while body.children[chain[-1]]:
-        last = chain[-1]
-        chain.append(
-            max(body.children[last], key=lambda c: np.linalg.norm(body.heads[c] - body.heads[last]) + reach(body, c))
-        )
+    while children := body.children[chain[-1]]:
+        here = body.heads[chain[-1]]
+        chain.append(max(children, key=lambda child: np.linalg.norm(body.heads[child] - here) + body.reach[child]))
     return chain
 
 
-def kind_of(
-    body: Body, joint: int, up: Float[Array, "3"], normal: Float[Array, "3"], labels: list[str], standing: bool
-) -> LimbKind:
+def kind_of(stance: Stance, joint: int, normal: Float[Array, "3"], labels: list[str], standing: bool) -> LimbKind:
     """What a limb is, by its shape and where it ends; its joints' names decide where most of them speak of one part."""
-    members = body.subtree(joint)
+    members = stance.body.subtree(joint)
     spoken = [names.hint(labels[j]) for j in members]
     named = max(set(spoken), key=spoken.count)
     named = named if spoken.count(named) * 2 > len(members) else None
     if named in ("wing", "fin", "ear"):
         return named  # type: ignore[return-value]
-    if reach(body, joint) < SMALLEST * _size(body):
+    if stance.body.reach[joint] < SMALLEST * stance.size:
         return "ear" if standing else "fin"
-    if standing and reaches_ground(body, joint, up):
+    if standing and stance.reaches_ground(joint):
         return "leg"
-    if named == "leg" and (not standing or _lowest(body, joint, up) < 0.15):
+    if named == "leg" and (not standing or stance.clearance(joint) < 0.15):
         return "leg"  # drawn in by a flier, or a lifted paw
-    if _is_flat(body, members) and _spreads(body, joint, normal):
+    if _is_wing(stance, joint, normal):
         return "wing"
-    if len(main_chain(body, joint)) == 1:
+    if len(main_chain(stance.body, joint)) == 1:
         return "ear" if standing else "fin"
     return "arm"
 
 
-def _lowest(body: Body, joint: int, up: Float[Array, "3"]) -> float:
-    """Height of its lowest skin above the ground, as a share of the body's height."""
-    points = _surface(body, body.subtree(joint)) @ up
-    return float((points.min() - ground_height(body, up)) / body_height(body, up)) if len(points) else 1.0
-
-
-def _size(body: Body) -> float:
-    return float(max(np.ptp(_surface(body, None), axis=0).max(), 1e-9))
-
-
-def _is_flat(body: Body, members: list[int]) -> bool:
-    """Its skin is a sheet: much thinner than it is wide."""
-    points = body.skin_of(members)
-    if len(points) < 8:
+def _is_wing(stance: Stance, joint: int, normal: Float[Array, "3"]) -> bool:
+    """A sheet, much thinner than wide, that reaches far sideways."""
+    points = stance.skin(joint)
+    if len(points) < 8 or np.ptp(points @ normal) < 0.25 * stance.size:
         return False
     spread = np.linalg.svd(points - points.mean(0), compute_uv=False)
     return bool(spread[2] < 0.3 * spread[1])
 
 
-def _spreads(body: Body, joint: int, normal: Float[Array, "3"]) -> bool:
-    """It reaches more sideways than the body is long in any other way."""
-    points = body.skin_of(body.subtree(joint))
-    return bool(np.ptp(points @ normal) > 0.25 * _size(body))
-
-
-def can_stand(body: Body, roots: list[int], up: Float[Array, "3"], normal: Float[Array, "3"]) -> bool:
-    """Whether the body's weight lies over what these limbs put on the ground: fins may be lowest, but bear nothing.
-
-    The middle of the skin must be above the stretch between the foremost and the hindmost contact, give or take a
-    third of the limbs' length, since tails and necks shift it. A single pair must also be under the body rather than
-    beside it, as flippers are.
-    """
-    low = [joint for joint in roots if reaches_ground(body, joint, up)]
-    if not low or (len(low) <= 2 and max(_sprawl(body, joint, up, normal) for joint in low) > 0.7):
-        return False
-    forward = np.cross(normal, up)
-    limit = ground_height(body, up) + NEAR_GROUND * body_height(body, up)
-    points = np.concatenate([_surface(body, body.subtree(joint)) for joint in low])
-    touching = points[points @ up < limit] @ forward
-    if len(body.vertices):
-        held = body.owners >= 0
-        centre = np.average(body.vertices[held], axis=0, weights=body.areas[held] + 1e-30)
-    else:
-        centre = body.heads.mean(0)
-    slack = 0.35 * max(reach(body, joint) for joint in low)
-    clearance = float(centre @ up) - limit
-    return bool(touching.min() - slack < centre @ forward < touching.max() + slack and clearance > 0)
-
-
-def _sprawl(body: Body, joint: int, up: Float[Array, "3"], normal: Float[Array, "3"]) -> float:
-    """How far sideways a limb's lowest point is from where the limb begins, relative to how far below."""
-    points = _surface(body, body.subtree(joint))
-    way = points[np.argmin(points @ up)] - body.heads[joint]
-    return float(abs(way @ normal) / max(-way @ up, 1e-9))
-
-
-def with_contacts(limb: Limb, body: Body, up: Float[Array, "3"], forward: Float[Array, "3"]) -> Limb:
+def with_contacts(limb: Limb, stance: Stance, forward: Float[Array, "3"]) -> Limb:
     """The limb with its contact points: the extremes of its sole, fore and aft, left and right."""
-    members = list(limb.joints)
-    heights = _surface(body, members) @ up
-    if not len(heights):
+    body, up = stance.body, stance.up
+    own = np.isin(stance.owners, limb.joints)
+    if not own.any():
         return limb
-    floor = max(float(heights.min()), ground_height(body, up))
-    limit = floor + 0.6 * NEAR_GROUND * body_height(body, up)
-    if len(body.vertices):
-        candidates = np.flatnonzero(np.isin(body.owners, members) & (body.vertices @ up <= limit))
-        points, owners = body.vertices[candidates], body.owners[candidates]
-    else:
-        points = np.concatenate([body.heads[members], body.tips[members]])
-        owners = np.array(members * 2)
-        points, owners = points[points @ up <= limit], owners[points @ up <= limit]
+    sole = own & (stance.heights <= stance.heights[own].min() + 0.6 * NEAR_GROUND * stance.height)
+    points, owners = stance.points[sole], stance.owners[sole]
     left = np.cross(up, forward)
-    extremes = {int(np.argmax(points @ direction)) for direction in (forward, -forward, left, -left)}
     contacts = []
-    for index in sorted(extremes):
+    for index in sorted({int(np.argmax(points @ way)) for way in (forward, -forward, left, -left)}):
         joint = int(owners[index])
-        T_world_joint = body.T_world_node[body.nodes[joint]]
-        local = np.linalg.solve(T_world_joint, np.append(points[index], 1.0))[:3]
+        local = np.linalg.solve(body.T_world_node[body.nodes[joint]], np.append(points[index], 1.0))
         contacts.append((joint, (float(local[0]), float(local[1]), float(local[2]))))
     return replace(limb, contacts=tuple(contacts))

@@ -16,13 +16,14 @@ Array = np.ndarray
 SAME = 0.01
 """Share of the skeleton's size below which bind pose and rest pose count as one."""
 FOREIGN = 0.35
-"""Deviation (same unit) above which the inverse bind matrices cannot be a pose of this skeleton and are not believed."""
+"""Deviation (same unit) above which inverse bind matrices are no pose of this skeleton and are not believed."""
 
 
 def neutral_world(character: Character) -> Float[Array, "nodes 4 4"]:
-    """T_world_node of every node in the neutral pose: the bind pose placed where the rest pose stands, or the rest pose.
+    """T_world_node of every node in the neutral pose: the bind pose, placed where the rest pose stands.
 
-    Nodes without a bind keep their rest transform relative to their parent.
+    If the file has no usable bind pose, or one that hardly differs, it is the rest pose itself. Nodes without a bind
+    keep their rest transform relative to their parent.
     """
     skeleton = character.skeleton
     rest = skeleton.world()
@@ -64,14 +65,13 @@ def _spaces(character: Character) -> list[tuple[Array, list[int]]]:
     return [(np.array(sorted(binds)), sorted(nodes)) for binds, nodes in groups]
 
 
-def _alignment(
-    character: Character, binds: Array, carriers: list[int], rest: Array
-) -> Float[Array, "4 4"] | None:
+def _alignment(character: Character, binds: Array, carriers: list[int], rest: Array) -> Float[Array, "4 4"] | None:
     """The similarity from mesh space to the world that brings the bound joints closest to how they rest.
 
     Were rest and bind pose the same, `rest @ inverse_bind` would be this transform for every joint; its mean over the
     joints evens the pose out. The turn is snapped to right angles, of the world, the armature or the node that carries
-    the mesh, if near: models are bound upright, and a mid-stride rest pose would tilt them. None if a bind cannot be inverted or the joints contradict each other.
+    the mesh, if near: models are bound upright, and a mid-stride rest pose would tilt them. None if a bind cannot be
+    inverted or the joints contradict each other.
     """
     per_joint = rest[character.bind_nodes[binds]] @ character.inverse_binds[binds]
     volume = np.linalg.det(per_joint[:, :3, :3])

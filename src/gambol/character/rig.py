@@ -28,12 +28,21 @@ class Rig:
     scale: Float[Array, "joints 3"]
     """The joint's own rest scale; it also scales its children, as in glTF."""
     axes: Float[Array, "joints 3 3"]
-    """Columns: the orthonormal axes of the compound joint in its own space, in the order they are applied (x y z of
-    R = Rx Ry Rz). The first is the one for large bends, the last runs along the bone."""
+    """Columns: the orthonormal, right-handed axes of the compound joint in its own space, x y z of R = Rx Ry Rz. The
+    first is the one for large bends, the last runs along the bone."""
     root_axes: Float[Array, "3 3"]
-    """Columns: up, left, forward: the axes of yaw, pitch and roll of the whole body, in the world."""
+    """Columns: up, right, forward: the axes of yaw, pitch and roll of the whole body, in the world."""
     pivot: Float[Array, "3"]
     """The body turns about this point [file units]."""
+
+    def world(self) -> Float[Array, "joints 4 4"]:
+        """T_world_joint with all angles at zero: the neutral pose."""
+        T_world = self.T_parent_joint.copy()
+        for joint, parent in enumerate(self.parents):
+            if parent >= 0:
+                T_world[joint] = T_world[parent] @ T_world[joint]
+            T_world[joint, :3, :3] *= self.scale[joint]
+        return T_world
 
 
 def build_rig(anatomy: Anatomy) -> Rig:
@@ -48,10 +57,10 @@ def build_rig(anatomy: Anatomy) -> Rig:
     T_parent_joint[:, :3, :3] /= scale[:, None, :]
     unscaled = T_world[:, :3, :3] / scale[:, None, :]
     axes = np.stack([_joint_axes(anatomy, joint, linear) for joint, linear in enumerate(unscaled)])
-    root_axes = np.stack([anatomy.up, anatomy.left, anatomy.forward], axis=1)
+    root_axes = np.stack([anatomy.up, -anatomy.left, anatomy.forward], axis=1)
     roots = np.flatnonzero(body.parents < 0)
-    hips = [child for root in roots for child in (body.children[root] if body.mass[root] < 1e-6 else [root])]
-    pivot = body.heads[hips or roots].mean(0)
+    hips = [hip for root in roots for hip in (body.children[root] if body.mass[root] < 1e-6 else [int(root)])]
+    pivot = body.heads[np.array(hips, np.int64) if hips else roots].mean(0)
     return Rig(body.nodes, body.parents, T_parent_joint, scale, axes, root_axes, pivot)
 
 
@@ -71,4 +80,5 @@ def _joint_axes(anatomy: Anatomy, joint: int, linear: Float[Array, "3 3"]) -> Fl
     bend /= np.linalg.norm(bend)
     world = np.stack([bend, np.cross(twist, bend), twist], axis=1)
     u, _, vt = np.linalg.svd(np.linalg.solve(linear, world))  # nearest orthonormal: armatures may scale unevenly
-    return u @ vt
+    axes = u @ vt
+    return axes if np.linalg.det(axes) > 0 else axes * (1, -1, 1)  # under a mirrored armature

@@ -1,5 +1,6 @@
 """The tree of nodes a character hangs on, and poses of it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -58,15 +59,29 @@ class Skeleton:
             T_world[..., level, :, :] = T_world[..., self.parents[level], :, :] @ T_world[..., level, :, :]
         return T_world
 
-    def children(self, node: int) -> list[int]:
-        return np.flatnonzero(self.parents == node).tolist()
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """Of every node, in the file's order."""
+        return children_of(self.parents)
 
-    def ancestors(self, node: int) -> list[int]:
+    def ancestors(self, node: int) -> Iterator[int]:
         """From the parent up to the root."""
-        found = []
-        while (node := int(self.parents[node])) >= 0:
-            found.append(node)
-        return found
+        return line_up(self.parents, int(self.parents[node]))
+
+
+def children_of(parents: Int[Array, " nodes"]) -> list[list[int]]:
+    found: list[list[int]] = [[] for _ in parents]
+    for child, parent in enumerate(parents.tolist()):
+        if parent >= 0:
+            found[parent].append(child)
+    return found
+
+
+def line_up(parents: Int[Array, " nodes"], node: int) -> Iterator[int]:
+    """A node and its parents up to the root."""
+    while node >= 0:
+        yield node
+        node = int(parents[node])
 
 
 def levels_of(parents: Int[Array, " nodes"]) -> tuple[Int[Array, " level"], ...]:

@@ -55,6 +55,7 @@ def sketch(character: Character, anatomy: Anatomy, path: str | Path, size: int =
 
 def joint_colors(anatomy: Anatomy) -> list[tuple[str, tuple[int, int, int]]]:
     """Legend entry and colour of every joint; limbs of one kind get darker from front to back."""
+    found: list[tuple[str, tuple[int, int, int]]]
     found = [(part, COLORS.get(part, COLORS["trunk"])) for part in anatomy.parts]
     for limb in anatomy.limbs:
         if limb.kind == "ear":

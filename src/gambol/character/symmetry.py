@@ -16,6 +16,9 @@ PARTNER = 0.12
 MIDDLE = 0.08
 """Farthest a joint of the middle may be from its own mirror image, same unit. Spines are rarely quite straight."""
 
+MOST_SIBLINGS = 500
+"""Joints with more children than this are not matched: the cost grows with the cube, and no body has so many."""
+
 
 @dataclass(frozen=True)
 class Symmetry:
@@ -34,78 +37,98 @@ class Symmetry:
 def find_symmetry(body: Body, up: Float[Array, "3"], labels: list[str]) -> Symmetry:
     """The best vertical mirror plane. Tried every 15 degrees, the axes first, so that ties go to an axis."""
     x = np.array([1.0, 0, 0]) if abs(up[0]) < 0.9 else np.array([0, 0, 1.0])
-    x = x - up * (x @ up)
-    x /= np.linalg.norm(x)
     z = np.cross(x, up)
     angles = sorted(range(0, 180, 15), key=lambda angle: (angle % 90 != 0, angle))
-    candidates = []
-    for angle in np.radians(angles):
-        normal = np.cos(angle) * x + np.sin(angle) * z
-        candidates.append(mirror_in(body, normal, labels))
+    matcher = _Matcher(body, labels)
+    candidates = [matcher.match(np.cos(angle) * x + np.sin(angle) * z) for angle in np.radians(angles)]
     best = max(candidates, key=lambda symmetry: round(symmetry.score, 3))
     if best.score > 0:
         return best
     # Nothing comes in pairs (a snake, a worm): the plane runs along the body, by an axis if that is nearly along.
     level = np.concatenate([body.heads, body.tips]) @ np.stack([x, z], axis=1)
     _, spread, directions = np.linalg.svd(level - level.mean(0), full_matrices=False)
-    if spread[0] < 0.05 * np.ptp(body.heads, axis=0).max():
+    if spread[0] < 0.05 * body.size:
         return candidates[0]
     along = directions[0, 0] * x + directions[0, 1] * z
     normal = min((x, z), key=lambda axis: abs(axis @ along))
-    return mirror_in(body, normal if abs(normal @ along) < 0.35 else np.cross(up, along), labels)
+    return matcher.match(normal if abs(normal @ along) < 0.35 else np.cross(up, along))
 
 
 def mirror_in(body: Body, normal: Float[Array, "3"], labels: list[str]) -> Symmetry:
-    """Match the tree with its mirror image from the root down; the plane halves the joints."""
-    points = np.stack([body.heads, _centres(body)], axis=1)
-    size = max(np.ptp(body.heads, axis=0).max(), 1e-9)
-    roots = np.flatnonzero(body.parents < 0)
-    offset = float(np.median(body.heads @ normal))
-    mirrored = points - 2 * (points @ normal - offset)[..., None] * normal
-    true_error = np.linalg.norm(mirrored[:, None] - points[None], axis=-1).mean(-1) / size
-    factor = _name_factor(labels)
-    error = true_error * factor
-    partners = np.full(len(body), -1)
-    _match_within(body, roots.tolist(), error, partners)
-    pairs = np.flatnonzero((partners >= 0) & (partners != np.arange(len(body))))
-    apart = np.abs((points[pairs, 1] - points[partners[pairs], 1]) @ normal) / size
-    # A true mirror image is close to exact, a chance one (front legs taken for hind legs) is not; names can vouch for it.
-    exact = np.exp(-((true_error[pairs, partners[pairs]] / 0.04) ** 2))
-    vouched = factor[pairs, partners[pairs]] < 1
-    score = float((apart * np.maximum(exact, 0.5 * vouched)).sum()) / len(body)
-    return Symmetry(normal, offset, partners, score)
+    """Who is whose image in a plane of known direction."""
+    return _Matcher(body, labels).match(normal)
 
 
-def _match_within(body: Body, siblings: list[int], error: Array, partners: Array) -> None:
-    """Children of a joint of the middle: pairs among themselves, or middle joints."""
-    if not siblings:
-        return
-    cost = error[np.ix_(siblings, siblings)].copy()
+class _Matcher:
+    """Matches a tree of joints with its mirror image, from the roots down."""
+
+    def __init__(self, body: Body, labels: list[str]):
+        self._body = body
+        self._points = np.stack([body.heads, _centres(body)], axis=1)
+        self._sides = np.array([{"left": 1, "right": -1}.get(names.side(label) or "", 0) for label in labels])
+        self._bases = np.array([names.sideless(label) for label in labels])
+        self._sides_are_named = (self._sides != 0).mean() > 0.3
+
+    def match(self, normal: Float[Array, "3"]) -> Symmetry:
+        body, points = self._body, self._points
+        offset = float(np.median(body.heads @ normal))  # the plane halves the joints
+        mirrored = points - 2 * (points @ normal - offset)[..., None] * normal
+        partners = np.full(len(body), -1)
+        families = [(np.flatnonzero(body.parents < 0).tolist(),) * 2]
+        while families:
+            left, right = families.pop()
+            if not left or not right or max(len(left), len(right)) > MOST_SIBLINGS:
+                continue
+            error = np.linalg.norm(mirrored[left][:, None] - points[right][None], axis=-1).mean(-1) / body.size
+            cost = error * self._name_factor(left, right)
+            matched = _within(left, cost) if left == right else _across(left, right, cost)
+            for a, b in matched:
+                partners[a], partners[b] = b, a
+                families.append((body.children[a], body.children[b]))
+        return Symmetry(normal, offset, partners, self._score(partners, mirrored, normal))
+
+    def _score(self, partners: Array, mirrored: Array, normal: Array) -> float:
+        """How far apart the pairs stand, counting those that are mirror images.
+
+        A true image is close to exact, a chance one (front legs taken for hind legs) is not; names can vouch for it.
+        """
+        pairs = np.flatnonzero((partners >= 0) & (partners != np.arange(len(partners))))
+        others = partners[pairs]
+        apart = np.abs((self._points[pairs, 1] - self._points[others, 1]) @ normal)
+        error = np.linalg.norm(mirrored[pairs] - self._points[others], axis=-1).mean(-1)
+        vouched = (self._sides[pairs] * self._sides[others] < 0) & (self._bases[pairs] == self._bases[others])
+        exact = np.exp(-((error / (0.04 * self._body.size)) ** 2))
+        return float((apart * np.maximum(exact, 0.5 * vouched)).sum()) / self._body.size / len(partners)
+
+    def _name_factor(self, left: list[int], right: list[int]) -> Float[Array, "left right"]:
+        """Less than one where two names are each other's left and right, more where they contradict."""
+        same_side = self._sides[left][:, None] * self._sides[right][None]
+        factor = np.where((same_side < 0) & (self._bases[left][:, None] == self._bases[right][None]), 0.2, 1.0)
+        factor = np.where(same_side > 0, 2.0, factor)
+        if left == right and self._sides_are_named:  # a name without a side then speaks for the middle
+            np.fill_diagonal(factor, np.where(self._sides[left] == 0, 0.5, 2.0))
+        return factor
+
+
+def _within(siblings: list[int], cost: Float[Array, "n n"]) -> list[tuple[int, int]]:
+    """Pairs among the children of a joint of the middle, and middle joints as (joint, itself)."""
     cost = np.maximum(cost, cost.T)
     alone = cost.diagonal().copy()
     np.fill_diagonal(cost, np.where(alone < MIDDLE, alone, 1.0))
+    matched: list[tuple[int, int]] = []
+    taken: set[int] = set()
     for i, j in zip(*linear_sum_assignment(cost), strict=True):
-        a, b = siblings[i], siblings[j]
-        if partners[a] >= 0 or partners[b] >= 0:
+        if {i, j} & taken or cost[i, j] >= (MIDDLE if i == j else PARTNER):
             continue
-        if a == b and alone[i] < MIDDLE:
-            partners[a] = a
-            _match_within(body, body.children[a], error, partners)
-        elif a != b and cost[i, j] < PARTNER:
-            partners[a], partners[b] = b, a
-            _match_across(body, a, b, error, partners)
+        taken |= {i, j}
+        matched.append((siblings[i], siblings[j]))
+    return matched
 
 
-def _match_across(body: Body, a: int, b: int, error: Array, partners: Array) -> None:
-    """Children of a pair: each on one side has its image on the other."""
-    left, right = body.children[a], body.children[b]
-    if not left or not right:
-        return
-    cost = error[np.ix_(left, right)]
-    for i, j in zip(*linear_sum_assignment(cost), strict=True):
-        if cost[i, j] < 2 * PARTNER:
-            partners[left[i]], partners[right[j]] = right[j], left[i]
-            _match_across(body, left[i], right[j], error, partners)
+def _across(left: list[int], right: list[int], cost: Float[Array, "left right"]) -> list[tuple[int, int]]:
+    """Children of a pair: each on one side has its image on the other. Posed limbs may err more than their roots."""
+    rows, columns = linear_sum_assignment(cost)
+    return [(left[i], right[j]) for i, j in zip(rows, columns, strict=True) if cost[i, j] < 2 * PARTNER]
 
 
 def _centres(body: Body) -> Float[Array, "joints 3"]:
@@ -117,15 +140,3 @@ def _centres(body: Body) -> Float[Array, "joints 3"]:
             total[parent] += total[joint]
             count[parent] += count[joint]
     return total / count[:, None]
-
-
-def _name_factor(labels: list[str]) -> Float[Array, "joints joints"]:
-    """Less than one where two names are each other's left and right, more where they contradict."""
-    sides = np.array([{"left": 1, "right": -1}.get(names.side(label) or "", 0) for label in labels])
-    bases = np.array([names.sideless(label) for label in labels])
-    opposite = sides[:, None] * sides[None] < 0
-    factor = np.where(opposite & (bases[:, None] == bases[None]), 0.2, 1.0)
-    factor = np.where(sides[:, None] * sides[None] > 0, 2.0, factor)
-    if (sides != 0).mean() > 0.3:  # where sides are named, a name without one speaks for the middle
-        np.fill_diagonal(factor, np.where(sides == 0, 0.5, 2.0))
-    return factor

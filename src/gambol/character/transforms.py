@@ -4,7 +4,7 @@ glTF stores xyzw; `wxyz_from_xyzw` and its inverse are the only place where that
 """
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 Array = np.ndarray
 
@@ -108,16 +108,26 @@ def decompose(
     """
     linear = matrix[..., :3, :3]
     scale = np.linalg.norm(linear, axis=-2)
-    x = normalize(linear[..., 0])
-    y = linear[..., 1] - x * (x * linear[..., 1]).sum(-1, keepdims=True)
-    y = normalize(y)
-    mirrored = np.linalg.det(linear) < 0
-    x = np.where(mirrored[..., None], -x, x)
+    axes = _completed(linear / np.where(scale > 0, scale, 1.0)[..., None, :], (scale == 0).any(-1))
+    mirrored = np.linalg.det(axes) < 0
+    x = np.where(mirrored[..., None], -axes[..., 0], axes[..., 0])
+    y = normalize(axes[..., 1] - x * (x * axes[..., 1]).sum(-1, keepdims=True))
     scale = scale * np.where(mirrored[..., None], np.array([-1.0, 1.0, 1.0]), 1.0)
     rotation = np.stack([x, y, np.cross(x, y)], axis=-1)
     return matrix[..., :3, 3].copy(), quaternion_from_matrix(rotation), scale
 
 
-def transform_points(matrix: Float[Array, "*batch 4 4"], points: Float[Array, "*batch2 3"]) -> Float[Array, "*batch3 3"]:
+def _completed(axes: Float[Array, "*batch 3 3"], flat: Bool[Array, "*batch"]) -> Float[Array, "*batch 3 3"]:
+    """Unit axes in place of those that a scale of zero has left without a direction."""
+    if not flat.any():
+        return axes
+    u, _, vt = np.linalg.svd(axes)
+    u[..., 2] *= np.sign(np.linalg.det(u @ vt))[..., None]  # the last direction is the one that was free to choose
+    return np.where(flat[..., None, None], u @ vt, axes)
+
+
+def transform_points(
+    matrix: Float[Array, "*batch 4 4"], points: Float[Array, "*batch2 3"]
+) -> Float[Array, "*batch3 3"]:
     """matrix applied to points; leading axes broadcast."""
     return (matrix[..., :3, :3] @ points[..., None])[..., 0] + matrix[..., :3, 3]

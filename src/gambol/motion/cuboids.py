@@ -33,16 +33,18 @@ class Cuboids:
     joints: Int[Array, " cuboids"]
     """Index of the joint within the rig."""
     T_joint_cuboid: Float[Array, "cuboids 4 4"]
-    """From the cuboid's centre and axes, those of the compound joint, to the joint's space: rigid."""
+    """From the cuboid's centre and axes, along those of the compound joint, to the joint's space: rigid."""
     half_sizes: Float[Array, "cuboids 3"]
     """Half the edge lengths [units of the joint's space]; the last is along the bone. Never zero unless the whole
     character is a point."""
 
 
 def fit_cuboids(character: Character, rig: Rig) -> Cuboids:
-    """One box for every joint, around the rest positions of the vertices it moves more than any other joint does."""
-    T_world_joint = character.skeleton.world()[rig.nodes]
-    joints, _ = anchors(character.skeleton, rig)
+    """One box for every joint, around the vertices it moves more than any other joint does, in the neutral pose."""
+    T_world_joint = rig.world()
+    joints, T_anchor_node = anchors(character.skeleton, rig)
+    T_world_node = np.where((joints >= 0)[:, None, None], T_world_joint[joints] @ T_anchor_node, T_anchor_node)
+    vertices = np.concatenate([np.zeros((0, 3)), *character.skinned(T_world_node)])
     bind_joints = joints[character.bind_nodes]
     owners = np.concatenate([np.zeros(0, np.int64), *(_owners(mesh, bind_joints) for mesh in character.meshes)])
     low, high = character.bounds
@@ -52,9 +54,10 @@ def fit_cuboids(character: Character, rig: Rig) -> Cuboids:
     for i, joint in enumerate(found):
         T_world_cuboid = T_world_joint[joint].copy()
         T_world_cuboid[:3, :3] @= rig.axes[joint]
-        points = character.rest_vertices[owners == joint] - T_world_cuboid[:3, 3]
+        points = vertices[owners == joint] - T_world_cuboid[:3, 3]
         low, high = _robust_range(np.linalg.solve(T_world_cuboid[:3, :3], points.T).T)
-        T_joint_cuboid[i, :3, :3] = rig.axes[joint]
+        # A mirrored joint has left-handed axes. Turning all three round makes them a rotation and the box is the same.
+        T_joint_cuboid[i, :3, :3] = rig.axes[joint] * np.sign(np.linalg.det(rig.axes[joint]))
         T_joint_cuboid[i, :3, 3] = rig.axes[joint] @ (low + high) / 2
         half_sizes[i] = np.maximum((high - low) / 2, thinnest / np.linalg.norm(T_world_cuboid[:3, :3], axis=0))
     return Cuboids(np.array(found, dtype=np.int64), T_joint_cuboid, half_sizes)

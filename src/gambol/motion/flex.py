@@ -1,4 +1,4 @@
-"""A flex clip: every joint bent in turn, left and right together. Shows bad weights and broken hand-offs at a glance."""
+"""A flex clip: every joint bent in turn, left and right together. It shows bad weights and broken hand-offs."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ def flex(
     """Bend each joint by `degrees` forth and back about its bend axis, from the root outwards; mirror images as one."""
     rig = build_rig(anatomy)
     groups = [{joint, int(p)} - {-1} for joint, p in enumerate(anatomy.partners) if p < 0 or joint <= p]
-    frames = max(int(round(seconds_per_joint * fps)), 2)
+    frames = max(round(seconds_per_joint * fps), 2)
     wave = torch.sin(torch.linspace(0, 2 * np.pi, frames + 1, dtype=torch.float64)[:-1]) * np.radians(degrees)
     kinematics = Kinematics(rig, dtype=torch.float64)
     rest = torch.zeros(frames, 3, dtype=torch.float64)

@@ -164,8 +164,8 @@ class Kinematics:
 
         angles: turns about each joint's axes [rad].
         root_translation: shift of the body from its rest position [file units].
-        root_angles: yaw, pitch and roll about the rig's pivot [rad]. Up, left and forward are a left-handed triple, so
-            positive yaw turns right, positive pitch raises the nose and positive roll leans left.
+        root_angles: yaw, pitch and roll about the rig's pivot [rad]: positive yaw turns left, positive pitch raises the
+            nose and positive roll leans right.
         """
         frames = len(angles)
         _require_shape("angles", angles, (frames, self.joints, 3))

@@ -9,7 +9,15 @@ from gambol.formats.gltf.fields import Fields
 Array = np.ndarray
 
 DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-SHAPES = {"SCALAR": (1, 1), "VEC2": (1, 2), "VEC3": (1, 3), "VEC4": (1, 4), "MAT2": (2, 2), "MAT3": (3, 3), "MAT4": (4, 4)}
+SHAPES = {
+    "SCALAR": (1, 1),
+    "VEC2": (1, 2),
+    "VEC3": (1, 3),
+    "VEC4": (1, 4),
+    "MAT2": (2, 2),
+    "MAT3": (3, 3),
+    "MAT4": (4, 4),
+}
 """Columns and rows of each element type."""
 MESHOPT = ("EXT_meshopt_compression", "KHR_meshopt_compression")
 LARGEST_COUNT = 50_000_000
@@ -117,7 +125,9 @@ class Accessors:
         if stride < element:
             raise AssetError(f"{where}: a byteStride of {stride} is less than its element of {element} bytes")
         if offset + (count - 1) * stride + element > len(data):
-            raise AssetError(f"{where} reads {count} elements from byte {offset} of a view of {len(data)} bytes: too short")
+            raise AssetError(
+                f"{where} reads {count} elements from byte {offset} of a view of {len(data)} bytes: too short"
+            )
         array = np.ndarray((count, columns, rows), dtype, data, offset, (stride, column_bytes, size))
         return array.reshape(count, columns * rows).copy()
 
@@ -127,10 +137,15 @@ class Accessors:
         count = sparse.integer("count", low=1, high=len(values))
         where, what = sparse.child("indices"), sparse.child("values")
         views = len(self._views)
-        index_view, value_view = where.index("bufferView", views, "bufferViews"), what.index("bufferView", views, "bufferViews")
+        index_view, value_view = (
+            where.index("bufferView", views, "bufferViews"),
+            what.index("bufferView", views, "bufferViews"),
+        )
         if index_view is None or value_view is None:
             raise AssetError(f"{sparse.where} needs a bufferView for its indices and one for its values")
-        at = self._strided(index_view, where.integer("byteOffset", 0), count, component_type(where), 1, 1, where.where)[:, 0]
+        at = self._strided(index_view, where.integer("byteOffset", 0), count, component_type(where), 1, 1, where.where)[
+            :, 0
+        ]
         if at.dtype.kind == "f" or at.max() >= len(values) or at.min() < 0:
             raise AssetError(f"{where.where} must hold element numbers below {len(values)}")
         columns, rows = _shape(accessor)

@@ -67,7 +67,9 @@ def _read_track(
 ) -> Track:
     interpolation = sampler.text("interpolation", "LINEAR")
     if interpolation not in ("LINEAR", "STEP", "CUBICSPLINE"):
-        raise AssetError(f"{sampler.where}.interpolation must be LINEAR, STEP or CUBICSPLINE, got {interpolation[:20]!r}")
+        raise AssetError(
+            f"{sampler.where}.interpolation must be LINEAR, STEP or CUBICSPLINE, got {interpolation[:20]!r}"
+        )
     inputs, outputs = (sampler.index(key, len(accessors), "accessors") for key in ("input", "output"))
     if inputs is None or outputs is None:
         raise AssetError(f"{sampler.where} needs an input and an output")
@@ -90,7 +92,7 @@ def _read_track(
     if path == "rotation":
         values = wxyz_from_xyzw(values)
     if interpolation == "CUBICSPLINE":
-        values = values.reshape(len(times), 3, -1)
+        values = values.reshape((len(times), 3, -1))
     if (np.diff(times) < 0).any():
         warnings.append(f"clip '{name}': keys of node {node} were out of order; sorted")
         order = np.argsort(times, kind="stable")

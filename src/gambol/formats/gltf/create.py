@@ -62,8 +62,8 @@ def _nodes(skeleton: Skeleton) -> list[dict[str, Any]]:
     nodes: list[dict[str, Any]] = []
     for i, name in enumerate(skeleton.names):
         node: dict[str, Any] = {"name": name}
-        if children := skeleton.children(i):
-            node["children"] = children
+        if skeleton.children[i]:
+            node["children"] = list(skeleton.children[i])  # a copy: helper joints may be added
         node["translation"] = rest.translation[i].tolist()
         node["rotation"] = xyzw_from_wxyz(normalize(rest.rotation[i])).tolist()
         node["scale"] = rest.scale[i].tolist()

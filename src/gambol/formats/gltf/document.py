@@ -106,7 +106,9 @@ class Document:
                 self._files[target] = _read_file(target)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise AssetError(f"{where}.uri {uri[:80]!r} cannot be read: {reason}; keep it beside {self.label}") from None
+            raise AssetError(
+                f"{where}.uri {uri[:80]!r} cannot be read: {reason}; keep it beside {self.label}"
+            ) from None
         return self._files[target]
 
     def external(self, uri: str, where: str) -> Path:
@@ -119,12 +121,15 @@ class Document:
         except (OSError, ValueError, RuntimeError):
             raise AssetError(f"{where}.uri {uri[:80]!r} is not a usable file name") from None
         if "://" in uri or not target.is_relative_to(folder):
-            raise AssetError(f"{where}.uri {uri[:80]!r} leaves the folder of {self.label}; only files beside it are read")
+            raise AssetError(
+                f"{where}.uri {uri[:80]!r} leaves the folder of {self.label}; only files beside it are read"
+            )
         return target
 
 
 _LISTS = (
-    "accessors animations bufferViews buffers images materials meshes nodes samplers scenes skins textures".split()
+    *("accessors", "animations", "bufferViews", "buffers", "images", "materials"),
+    *("meshes", "nodes", "samplers", "scenes", "skins", "textures"),
 )
 
 
@@ -202,7 +207,8 @@ def _split_glb(data: bytes, label: str) -> tuple[bytes, tuple[tuple[bytes, bytes
     if length > len(data):
         raise AssetError(f"{label} is cut short: it declares {length} bytes and has {len(data)}")
     warnings = () if length == len(data) else (f"{len(data) - length} bytes after the end of the GLB are ignored",)
-    chunks, at = [], 12
+    chunks: list[tuple[bytes, bytes]] = []
+    at = 12
     while at + 8 <= length:
         (size,) = struct.unpack_from("<I", data, at)
         if at + 8 + size > length:

@@ -129,7 +129,9 @@ class MeshReader:
         width = _WIDTHS.get(name.split("_")[0])
         if decompressed is not None:
             if width is not None and decompressed.shape[1] != width:
-                raise AssetError(f"{name} must have {width} numbers a vertex, the compressed data has {decompressed.shape[1]}")
+                raise AssetError(
+                    f"{name} must have {width} numbers a vertex, the compressed data has {decompressed.shape[1]}"
+                )
             if whole and decompressed.dtype.kind not in "iu":
                 raise AssetError(f"{name} must hold whole numbers, the compressed data has {decompressed.dtype}")
             fields = self._document.lists["accessors"][accessor]
@@ -173,14 +175,16 @@ class MeshReader:
         return faces
 
     def _morphs(self, mesh: Fields, primitive: Fields, vertices: int) -> Array | None:
+        self._morphed += max(vertices, 100) * morph_count(mesh)  # each target takes some time, however small
+        if self._morphed > LARGEST_MORPHS:
+            raise AssetError(f"{primitive.where}: {morph_count(mesh)} morph targets are too much to hold")
         targets = primitive.children("targets")
         if len(targets) != morph_count(mesh):
-            raise AssetError(f"{primitive.where} has {len(targets)} morph targets, not {morph_count(mesh)} as the first")
+            raise AssetError(
+                f"{primitive.where} has {len(targets)} morph targets, not {morph_count(mesh)} as the first"
+            )
         if not targets:
             return None
-        self._morphed += vertices * len(targets)
-        if self._morphed > LARGEST_MORPHS:
-            raise AssetError(f"{primitive.where}: {len(targets)} morph targets are too much to hold")
         morphs = np.zeros((len(targets), vertices, 3), np.float32)
         for row, target in zip(morphs, targets, strict=True):
             accessor = target.index("POSITION", len(self._accessors), "accessors")
@@ -212,7 +216,9 @@ class MeshReader:
         binds = self._binds.of_skin(skin)
         weights = self._repaired(name, weights, positions, joints)
         if (joints[weights > 0] >= len(binds)).any() or (joints[weights > 0] < 0).any():
-            raise AssetError(f"mesh '{name}' refers to joint {joints[weights > 0].max()} of a skin of {len(binds)} joints")
+            raise AssetError(
+                f"mesh '{name}' refers to joint {joints[weights > 0].max()} of a skin of {len(binds)} joints"
+            )
         used = weights.max(axis=0) > 0  # a second set is often there but empty
         joints = np.where(weights > 0, joints, 0)
         return binds[joints[:, used]], weights[:, used]
@@ -221,7 +227,9 @@ class MeshReader:
         """Rows that sum to one. Vertices without any weight take those of the nearest vertex that has some."""
         broken = ~np.isfinite(weights) | (weights < 0)
         if broken.any():
-            self._warnings.append(f"mesh '{name}': {broken.any(1).sum()} vertices had NaN or negative weights; set to 0")
+            self._warnings.append(
+                f"mesh '{name}': {broken.any(1).sum()} vertices had NaN or negative weights; set to 0"
+            )
         weights = np.where(broken, 0.0, weights)
         total = weights.sum(1)
         off = (np.abs(total - 1) > 0.01) & (total > 0)
@@ -263,14 +271,18 @@ def _wanted(named: Fields, uv_set: int, skin: int | None) -> list[str]:
 
 
 def _nearest(points: Array, queries: Array) -> Array:
-    """Index of a point about nearest to each query.
+    """Index of the point nearest to each query; in large meshes within a grid of 1/128 of their size.
 
-    A tenth farther than the nearest will do, and bounds the time: for queries at the middle of a sphere of points an
-    exact search visits them all. Equal points cannot be told apart by the tree, so each is entered once.
+    The grid bounds the time: a search from the middle of a sphere of points visits them all, and the tree cannot
+    divide equal points, so that half a million of either kind would take hours.
     """
+    points, queries = points.astype(np.float64), queries.astype(np.float64)
+    if len(points) * len(queries) > 1e8:
+        cell = np.ptp(points, axis=0).max() / 128 or 1.0
+        points, queries = np.round(points / cell), np.round(queries / cell)
     distinct, first = np.unique(points, axis=0, return_index=True)
     asked, back = np.unique(queries, axis=0, return_inverse=True)
-    _, found = cKDTree(distinct).query(asked, eps=0.1)
+    _, found = cKDTree(distinct).query(asked)
     return first[found][back.ravel()]
 
 

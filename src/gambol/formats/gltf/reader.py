@@ -24,7 +24,7 @@ LARGEST_NUMBER = 1e12
 """Of any one transform."""
 LARGEST_WORLD = 1e30
 """Of transforms multiplied along a chain of nodes."""
-MOST_NODES = 200_000
+MOST_NODES = 100_000
 """Thousands of times the joints of a person; a file of a few megabytes can hold millions of empty nodes."""
 
 
@@ -72,7 +72,11 @@ def read_skeleton(document: Document, warnings: list[str]) -> Skeleton:
                 raise AssetError(f"{nodes[child].where} has two parents, nodes {parents[child]} and {i}")
             parents[child] = i
     _refuse_cycles(parents, document.label)
-    translation, rotation, scale = np.zeros((len(nodes), 3)), np.tile([1.0, 0, 0, 0], (len(nodes), 1)), np.ones((len(nodes), 3))
+    translation, rotation, scale = (
+        np.zeros((len(nodes), 3)),
+        np.tile([1.0, 0, 0, 0], (len(nodes), 1)),
+        np.ones((len(nodes), 3)),
+    )
     sheared = []
     for i, node in enumerate(nodes):
         matrix = node.numbers("matrix", 16)
@@ -155,7 +159,8 @@ class Binds:
             matrices = np.tile(np.eye(4), (len(joints), 1, 1))
         else:
             # Stored column by column: the transpose of numpy's order.
-            matrices = self._accessors.floats(accessor, 16).astype(np.float64).reshape(-1, 4, 4).swapaxes(1, 2)
+            rows = self._accessors.floats(accessor, 16)[: len(joints)]
+            matrices = rows.astype(np.float64).reshape(-1, 4, 4).swapaxes(1, 2)
         if len(matrices) < len(joints):
             raise AssetError(f"{skin.where} has {len(joints)} joints but {len(matrices)} inverse bind matrices")
         if not np.isfinite(matrices).all() or np.abs(matrices).max() > 1e12:

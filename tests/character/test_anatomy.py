@@ -1,0 +1,200 @@
+import numpy as np
+import pytest
+from assets import asset_files, needs_assets
+from creatures import dog, fish, human, posed, snake, spider, turned, without_names
+
+from gambol import AssetError, GambolError, load, study
+from gambol.character.axes import axis_name
+
+QUARTER = np.sqrt(0.5)
+
+
+def names_of(character, anatomy, joints):
+    return [character.skeleton.names[anatomy.body.nodes[joint]] for joint in joints]
+
+
+def legs(character, anatomy):
+    return {anatomy.limb_name(leg): names_of(character, anatomy, leg.chain) for leg in anatomy.legs}
+
+
+def test_dog():
+    character = dog()
+    anatomy = study(character)
+    assert anatomy.plan == "quadruped"
+    assert (axis_name(anatomy.up), axis_name(anatomy.forward)) == ("+y", "+z")
+    assert anatomy.certainty > 0.9
+    assert legs(character, anatomy) == {
+        "left front leg": ["upper_arm.L", "forearm.L", "front_paw.L"],
+        "right front leg": ["upper_arm.R", "forearm.R", "front_paw.R"],
+        "left hind leg": ["thigh.L", "shin.L", "hock.L", "hind_paw.L"],
+        "right hind leg": ["thigh.R", "shin.R", "hock.R", "hind_paw.R"],
+    }
+    assert names_of(character, anatomy, anatomy.joints_of("trunk")) == ["hips", "spine", "chest"]
+    assert names_of(character, anatomy, anatomy.joints_of("neck")) == ["neck"]
+    assert set(names_of(character, anatomy, anatomy.joints_of("head"))) == {"head", "snout", "ear.L", "ear.R"}
+    assert names_of(character, anatomy, anatomy.joints_of("tail")) == ["tail.1", "tail.2", "tail.3"]
+
+
+def test_human():
+    character = human()
+    anatomy = study(character)
+    assert anatomy.plan == "biped"
+    assert axis_name(anatomy.forward) == "+z"
+    assert list(legs(character, anatomy)) == ["left leg", "right leg"]
+    arms = [limb for limb in anatomy.limbs if limb.kind == "arm"]
+    assert [limb.side for limb in arms] == ["left", "right"]
+    assert names_of(character, anatomy, arms[0].chain) == ["upper_arm.L", "forearm.L", "hand.L"]
+    assert names_of(character, anatomy, anatomy.joints_of("head")) == ["head"]
+
+
+def test_spider_has_eight_legs_from_front_to_back():
+    character = spider()
+    anatomy = study(character)
+    assert anatomy.plan == "eight legs"
+    left = [names_of(character, anatomy, leg.chain)[0] for leg in anatomy.legs if leg.side == "left"]
+    assert left == [f"leg{number}_upper.L" for number in range(4)]
+
+
+def test_snake_has_a_head_and_no_legs():
+    character = snake()
+    anatomy = study(character)
+    assert anatomy.plan == "no legs"
+    assert axis_name(anatomy.forward) == "+z"
+    assert names_of(character, anatomy, anatomy.joints_of("head"))[0] == "skull"
+    assert names_of(character, anatomy, anatomy.joints_of("tail"))[-1] == "body9"
+
+
+def test_fins_are_not_legs_though_they_are_lowest():
+    anatomy = study(fish())
+    assert anatomy.plan == "no legs"
+    assert [limb.kind for limb in anatomy.limbs] == ["fin", "fin"]
+    assert axis_name(anatomy.forward) == "+z"
+
+
+@pytest.mark.parametrize("creature", [dog, human, snake, fish])
+def test_geometry_alone_finds_legs_and_facing(creature):
+    character = creature()
+    named, nameless = study(character), study(without_names(character))
+    assert np.allclose(named.forward, nameless.forward)
+    assert [leg.chain for leg in named.legs] == [leg.chain for leg in nameless.legs]
+    assert np.array_equal(named.partners, nameless.partners)
+
+
+def test_geometry_alone_finds_a_spiders_legs():
+    """Which end of a spider is the head, nobody can tell from its bones: only the legs must be right."""
+    named, nameless = study(spider()), study(without_names(spider()))
+    assert {leg.chain for leg in named.legs} == {leg.chain for leg in nameless.legs}
+    assert abs(named.forward @ nameless.forward) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("creature", [dog, human, spider])
+@pytest.mark.parametrize(("wxyz", "forward"), [((QUARTER, 0, QUARTER, 0), "+x"), ((0, 0, 1, 0), "-z")])
+@pytest.mark.parametrize("scale", [1.0, 100.0, 0.01])
+def test_turning_the_character_turns_its_facing(creature, wxyz, forward, scale):
+    character = creature()
+    moved = turned(character, wxyz, scale)
+    anatomy = study(moved)
+    assert axis_name(anatomy.forward) == forward
+    assert legs(moved, anatomy) == legs(character, study(character))
+    assert anatomy.height == pytest.approx(scale * study(character).height, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("creature", [dog, human])
+def test_a_rest_pose_in_mid_stride_changes_nothing(creature, seed):
+    character = creature()
+    still, moving = study(character), study(posed(character, seed))
+    assert np.allclose(still.forward, moving.forward)
+    assert [leg.chain for leg in still.legs] == [leg.chain for leg in moving.legs]
+    assert still.parts == moving.parts
+
+
+def test_lying_down_is_noticed():
+    anatomy = study(turned(dog(), (QUARTER, QUARTER, 0, 0)))  # a quarter turn about x: y becomes z
+    assert axis_name(anatomy.up) == "+z"
+    assert axis_name(anatomy.forward) == "-y"
+    assert len(anatomy.legs) == 4
+
+
+def test_the_user_has_the_last_word():
+    anatomy = study(dog(), forward="-z")
+    assert axis_name(anatomy.forward) == "-z"
+    assert anatomy.certainty == 1.0
+    assert np.allclose(anatomy.left, (-1, 0, 0))
+    with pytest.raises(GambolError, match=r"up \+z and forward -z must be different axes"):
+        study(dog(), up="+z", forward="-z")
+
+
+def test_contacts_are_on_the_ground_below_the_feet():
+    character = dog()
+    anatomy = study(character)
+    for leg in anatomy.legs:
+        assert 2 <= len(leg.contacts) <= 4
+        assert character.skeleton.names[anatomy.body.nodes[leg.foot]].endswith(f"paw.{leg.side[0].upper()}")
+        for joint, local in leg.contacts:
+            point = anatomy.body.T_world_node[anatomy.body.nodes[joint]] @ (*local, 1.0)
+            assert anatomy.ground <= point[1] < anatomy.ground + 0.03 * anatomy.height
+            assert (point[0] > 0) == (leg.side == "left")
+
+
+def test_left_and_right_are_partners():
+    character = human()
+    anatomy = study(character)
+    for joint, partner in enumerate(anatomy.partners):
+        name, other = names_of(character, anatomy, [joint, partner])
+        assert other == (name.replace(".L", ".R") if ".L" in name else name.replace(".R", ".L"))
+
+
+def test_nothing_to_animate_is_a_clear_error(tmp_path):
+    empty = tmp_path / "empty.gltf"
+    empty.write_text('{"asset": {"version": "2.0"}}')
+    with pytest.raises(GambolError, match="neither joints nor meshes"):
+        study(load(empty))
+
+
+@needs_assets
+@pytest.mark.parametrize("path", asset_files(), ids=lambda path: path.stem)
+def test_real_characters_can_be_studied(path):
+    try:
+        character = load(path)
+    except AssetError:
+        pytest.skip("not readable")
+    anatomy = study(character)
+    assert len(anatomy.parts) == len(anatomy.body) == len(anatomy.partners)
+    assert np.isfinite(anatomy.body.tips).all()
+
+
+PLANS = {
+    "Fox": "quadruped",
+    "CesiumMan": "biped",
+    "RiggedFigure": "biped",
+    "HVGirl": "biped",
+    "riggedMesh": "biped",
+    "Knight": "biped",
+    "RobotExpressive": "biped",
+    "Wolf": "quadruped",
+    "Horse": "quadruped",
+    "Cow": "quadruped",
+    "Alpaca": "quadruped",
+    "Rat": "quadruped",
+    "Trex": "biped",
+    "Triceratops": "quadruped",
+    "Apatosaurus": "quadruped",
+    "Spider": "eight legs",
+    "spider-animations": "eight legs",
+    "horse-animations": "quadruped",
+    "kaiju-animations": "biped",
+    "bird-animations": "biped, winged",
+    "dragon-animations": "quadruped, winged",
+    "shark-animations": "no legs",
+    "Whale": "no legs",
+    "Shark": "no legs",
+}
+
+
+@needs_assets
+@pytest.mark.parametrize("path", [p for p in asset_files() if p.stem in PLANS], ids=lambda path: path.stem)
+def test_body_plans_of_real_characters(path):
+    anatomy = study(load(path))
+    assert anatomy.plan == PLANS[path.stem]
+    assert axis_name(anatomy.forward) == "+z"  # as these files look to a person

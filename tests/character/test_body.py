@@ -1,0 +1,125 @@
+import dataclasses
+
+import numpy as np
+from creatures import dog, posed
+
+from gambol import Pose
+from gambol.character.body import find_body, vertex_areas
+from gambol.character.neutral import neutral_world
+
+
+def renested(character, name, under):
+    """The character with one joint hung under another node of the file, its place in the world unchanged."""
+    skeleton = character.skeleton
+    node, parent = skeleton.names.index(name), skeleton.names.index(under)
+    parents = skeleton.parents.copy()
+    parents[node] = parent
+    translation = skeleton.rest.translation.copy()
+    world = skeleton.world()[:, :3, 3]
+    translation[node] = world[node] - world[parent]
+    rest = dataclasses.replace(skeleton.rest, translation=translation)
+    return dataclasses.replace(character, skeleton=dataclasses.replace(skeleton, parents=parents, rest=rest))
+
+
+def with_joint(character, name, parent, position):
+    """The character with one more joint that moves nothing."""
+    skeleton = character.skeleton
+    world = skeleton.world()[:, :3, 3]
+    above = skeleton.names.index(parent) if parent else -1
+    offset = np.array(position, float) - (world[above] if parent else 0)
+    rest = Pose(
+        np.concatenate([skeleton.rest.translation, offset[None]]),
+        np.concatenate([skeleton.rest.rotation, [[1.0, 0, 0, 0]]]),
+        np.concatenate([skeleton.rest.scale, np.ones((1, 3))]),
+    )
+    grown = dataclasses.replace(
+        skeleton,
+        names=(*skeleton.names, name),
+        parents=np.append(skeleton.parents, above),
+        rest=rest,
+        is_joint=np.append(skeleton.is_joint, True),
+    )
+    return dataclasses.replace(character, skeleton=grown)
+
+
+def parents_by_name(character, body):
+    names = [character.skeleton.names[node] for node in body.nodes]
+    return {name: names[parent] if parent >= 0 else None for name, parent in zip(names, body.parents, strict=True)}
+
+
+def test_the_tree_of_a_plain_rig_is_the_files_own():
+    character = dog()
+    body = find_body(character)
+    skeleton = character.skeleton
+    assert len(body) == skeleton.is_joint.sum()
+    assert not len(body.rehung)
+    for name, parent in parents_by_name(character, body).items():
+        above = skeleton.parents[skeleton.names.index(name)]
+        assert parent == (skeleton.names[above] if above >= 0 else None)
+
+
+def test_parents_come_first():
+    body = find_body(posed(dog(), 3))
+    assert (body.parents < np.arange(len(body))).all()
+
+
+def test_a_paw_under_an_ik_control_hangs_on_its_shin_again():
+    character = with_joint(dog(), "IK.L", None, (0.1, 0.03, -0.29))
+    body = find_body(renested(character, "hind_paw.L", "IK.L"))
+    assert parents_by_name(character, body)["hind_paw.L"] == "hock.L"
+    assert [character.skeleton.names[body.nodes[joint]] for joint in body.rehung] == ["hind_paw.L"]
+    assert "IK.L" not in parents_by_name(character, body)
+
+
+def test_control_bones_and_end_markers_are_no_part_of_the_body():
+    character = with_joint(with_joint(dog(), "pole.L", "hips", (0.1, 0.3, 0.5)), "head_end", "snout", (0, 0.7, 0.9))
+    body = find_body(character)
+    assert not {"pole.L", "head_end"} & set(parents_by_name(character, body))
+
+
+def test_tips_are_at_the_child_that_goes_on():
+    character = dog()
+    body = find_body(character)
+    names = [character.skeleton.names[node] for node in body.nodes]
+    assert np.allclose(body.tips[names.index("shin.L")], body.heads[names.index("hock.L")])
+    snout = names.index("snout")
+    assert np.allclose(body.tips[snout], (0, 0.745, 0.71), atol=0.03)  # 0.14 of bone and 0.035 of nose
+
+
+def test_mass_is_the_share_of_the_skin():
+    body = find_body(dog())
+    assert np.isclose(body.mass.sum(), 1)
+    assert (body.mass > 0).all()
+
+
+def test_vertex_areas_of_a_square():
+    square = np.array([[0, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0]], float)
+    areas = vertex_areas(square, np.array([[0, 1, 2], [0, 2, 3]]))
+    assert np.allclose(areas, [4 / 3, 2 / 3, 4 / 3, 2 / 3])
+
+
+def test_the_neutral_pose_is_the_one_the_skin_was_bound_in():
+    character = dog()
+    bound = character.skeleton.world()
+    for seed in range(3):
+        moving = posed(character, seed)
+        found = neutral_world(moving)
+        joints = character.skeleton.is_joint
+        # The pose is recovered up to where it stands: positions relative to the hips.
+        relative = found[joints, :3, 3] - found[0, :3, 3]
+        assert np.allclose(relative, bound[joints, :3, 3] - bound[0, :3, 3], atol=1e-6)
+
+
+def test_a_rest_pose_equal_to_the_bind_pose_is_kept_exactly():
+    character = dog()
+    assert np.array_equal(neutral_world(character), character.skeleton.world())
+
+
+def test_inverse_binds_that_are_no_pose_of_the_skeleton_are_not_believed():
+    character = dog()
+    generator = np.random.default_rng(0)
+    nonsense = character.inverse_binds.copy()
+    nonsense[:, :3, 3] = generator.uniform(-5, 5, nonsense[:, :3, 3].shape)
+    assert np.array_equal(
+        neutral_world(dataclasses.replace(character, inverse_binds=nonsense)), character.skeleton.world()
+    )

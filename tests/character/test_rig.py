@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+import torch
+from creatures import dog, human, posed, spider, turned
+
+from gambol import Kinematics, build_rig, poses_from_world, study
+
+
+@pytest.mark.parametrize("creature", [dog, human, spider])
+def test_axes_are_orthonormal_and_twist_runs_along_the_bone(creature):
+    anatomy = study(turned(creature(), (0.6, 0.0, 0.8, 0.0), scale=100.0))
+    rig = build_rig(anatomy)
+    assert np.allclose(rig.axes @ rig.axes.transpose(0, 2, 1), np.eye(3), atol=1e-9)
+    body = anatomy.body
+    world = body.T_world_node[body.nodes][:, :3, :3] @ rig.axes
+    along = body.tips - body.heads
+    cosine = (world[:, :, 2] * along).sum(1) / np.linalg.norm(world[:, :, 2], axis=1) / np.linalg.norm(along, axis=1)
+    assert np.allclose(cosine, 1, atol=1e-6)
+
+
+def test_legs_bend_fore_and_aft():
+    anatomy = study(dog())
+    rig = build_rig(anatomy)
+    angles = torch.zeros(1, len(rig.nodes), 3, dtype=torch.float64)
+    thigh, foot = anatomy.legs[2].chain[0], anatomy.legs[2].chain[-1]
+    angles[0, thigh, 0] = 0.3
+    still = torch.zeros(1, 3, dtype=torch.float64)
+    kinematics = Kinematics(rig, dtype=torch.float64)
+    before, after = kinematics(torch.zeros_like(angles), still, still), kinematics(angles, still, still)
+    moved = (after - before)[0, foot, :, 3].numpy()
+    assert abs(moved @ anatomy.left) < 0.05 * np.linalg.norm(moved)
+    assert moved @ anatomy.forward < -0.9 * np.linalg.norm(moved)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_zero_angles_are_the_neutral_pose(seed):
+    character = posed(dog(), seed)
+    anatomy = study(character)
+    rig = build_rig(anatomy)
+    zero = torch.zeros(1, 3, dtype=torch.float64)
+    world = Kinematics(rig, dtype=torch.float64)(torch.zeros(1, len(rig.nodes), 3, dtype=torch.float64), zero, zero)
+    assert np.allclose(world[0].numpy(), anatomy.body.T_world_node[rig.nodes, :3], atol=1e-9)
+
+
+@pytest.mark.parametrize("creature", [dog, human, spider])
+def test_any_pose_of_the_rig_survives_the_way_to_the_file_and_back(creature):
+    character = turned(creature(), (0.6, 0.0, 0.8, 0.0), scale=0.01)
+    anatomy = study(character)
+    rig = build_rig(anatomy)
+    generator = torch.Generator().manual_seed(0)
+    angles = 0.5 * torch.randn(3, len(rig.nodes), 3, generator=generator, dtype=torch.float64)
+    root = 0.1 * torch.randn(2, 3, 3, generator=generator, dtype=torch.float64)
+    world = Kinematics(rig, dtype=torch.float64)(angles, root[0], root[1]).numpy()
+    pose = poses_from_world(character.skeleton, rig, world)
+    assert np.allclose(character.skeleton.world(pose)[:, rig.nodes, :3], world, atol=1e-9)
+
+
+def test_a_bone_that_points_sideways_bends_about_the_vertical():
+    anatomy = study(human())
+    rig = build_rig(anatomy)
+    arm = next(limb for limb in anatomy.limbs if limb.kind == "arm")
+    assert np.allclose(np.abs(rig.axes[arm.chain[0]][:, 0] @ anatomy.up), 1, atol=1e-6)

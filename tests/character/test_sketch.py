@@ -1,0 +1,39 @@
+import dataclasses
+
+import numpy as np
+import pytest
+from creatures import dog
+from PIL import Image
+
+from gambol import GambolError, study
+from gambol.character.sketch import joint_colors, sketch
+
+
+def test_the_picture_shows_each_part_in_its_colour(tmp_path):
+    character = dog()
+    anatomy = study(character)
+    sketch(character, anatomy, tmp_path / "dog.png", size=240)
+    image = Image.open(tmp_path / "dog.png")
+    assert image.width == 3 * 240
+    pixels = np.asarray(image).reshape(-1, 3)
+    for color in set(dict(joint_colors(anatomy)).values()):  # the legend alone holds a hundred pixels of each
+        assert (np.abs(pixels.astype(int) - color).max(1) < 3).sum() > 60
+
+
+def test_left_and_right_do_not_share_a_colour():
+    colors = dict(joint_colors(study(dog())))
+    assert len(set(colors.values())) == len(colors)
+
+
+def test_a_rig_without_a_mesh_is_drawn_as_bones(tmp_path):
+    character = dataclasses.replace(dog(), meshes=())
+    sketch(character, study(character), tmp_path / "bones.png", size=200)
+    assert np.asarray(Image.open(tmp_path / "bones.png")).std() > 5
+
+
+def test_a_picture_that_cannot_be_written_is_a_clear_error(tmp_path):
+    character = dog()
+    with pytest.raises(GambolError, match=r"cannot be written.*\.png"):
+        sketch(character, study(character), tmp_path / "missing" / "dog.png")
+    with pytest.raises(GambolError, match=r"cannot be written.*\.png"):
+        sketch(character, study(character), tmp_path / "dog.nonsense")

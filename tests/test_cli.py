@@ -1,0 +1,100 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from character.creatures import dog
+
+import gambol
+from gambol.cli import main
+
+
+@pytest.fixture(scope="module")
+def dog_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cli") / "dog.glb"
+    gambol.save(dog(), path)
+    return path
+
+
+def refused(arguments, capsys) -> str:
+    """What a command that exits with 2 prints on standard error."""
+    with pytest.raises(SystemExit) as stopped:
+        main([str(argument) for argument in arguments])
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert "Traceback" not in error
+    return error
+
+
+def test_help_teaches_by_examples_without_heavy_imports():
+    code = "import sys; from gambol.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+    code += "print([m for m in ('torch', 'numpy', 'scipy', 'PIL') if m in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "gambol info fox.glb" in shown
+    assert shown.endswith("[]\n")
+
+
+def test_info_shows_parts_and_facing(dog_file, capsys):
+    main(["info", str(dog_file)])
+    shown = capsys.readouterr().out
+    assert "quadruped" in shown
+    assert "faces +z, up +y" in shown
+    assert "left hind leg" in shown
+    assert "warning" not in shown
+
+
+def test_info_as_json_is_json(dog_file, capsys):
+    main(["info", str(dog_file), "--json", "--forward", "-z"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["facing"] == {"up": "+y", "forward": "-z", "certainty": 1.0}
+    assert next(limb["name"] for limb in found["limbs"] if limb["kind"] == "leg") == "left front leg"
+    assert found["skeleton"]["animated_joints"] == 25
+    assert found["warnings"] == []
+
+
+def test_info_draws(dog_file, tmp_path):
+    main(["info", str(dog_file), "--json", "--picture", str(tmp_path / "dog.png")])
+    assert (tmp_path / "dog.png").stat().st_size > 5000
+
+
+def test_flex_writes_a_clip(dog_file, tmp_path, capsys):
+    main(["flex", str(dog_file), "-o", str(tmp_path / "out.glb"), "--seconds", "0.2"])
+    assert "clip 'flex'" in capsys.readouterr().out
+    assert list(gambol.load(tmp_path / "out.glb").clips) == ["flex"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["info", "nothing.glb"], "nothing.glb does not exist"),
+        (["info", "dog.obj"], "gambol reads .glb, .gltf, .vrm"),
+        (["flex", "DOG", "-o", "DOG"], "is the input itself"),
+        (["flex", "DOG", "-o", "missing/out.glb"], "the folder missing does not exist"),
+        (["flex", "DOG", "-o", "out.obj"], "use a name that ends in .glb"),
+        (["flex", "DOG", "-o", "out.glb", "--fps", "0"], "--fps must be above 0"),
+        (["info", "DOG", "--up", "+z", "--forward", "-z"], "must be different axes"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(dog_file, arguments, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    error = refused([dog_file if argument == "DOG" else argument for argument in arguments], capsys)
+    assert error.count("\n") == 1
+    assert error.startswith("gambol: ")
+    assert message in error
+
+
+def test_unknown_options_and_choices_exit_with_2(dog_file, capsys):
+    refused(["info", dog_file, "--forward", "sideways"], capsys)
+    refused(["dance"], capsys)
+
+
+def test_version(capsys):
+    main(["--version"])
+    assert capsys.readouterr().out == f"gambol {gambol.__version__}\n"
+
+
+def test_public_names_exist_and_others_say_what_does():
+    for name in gambol.__all__:
+        assert getattr(gambol, name) is not None
+    with pytest.raises(AttributeError, match=r"Available: .*load"):
+        _ = gambol.lode

@@ -1,0 +1,39 @@
+"""Every example and every command of the README runs."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import gambol
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(*arguments, cwd):
+    done = subprocess.run([sys.executable, *map(str, arguments)], cwd=cwd, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_examples_in_order(tmp_path):
+    run(ROOT / "examples/01_clay_dog.py", "dog.glb", cwd=tmp_path)
+    run(ROOT / "examples/02_trot.py", "dog.glb", "trot.glb", cwd=tmp_path)
+    trot = gambol.load(tmp_path / "trot.glb")
+    motion = trot.clips["trot"]
+    first, last = (motion.sample(trot.skeleton, t).rotation for t in (motion.start, motion.end))
+    assert abs(first - last).max() < 1e-5  # it loops
+    assert {trot.skeleton.names[track.node] for track in motion.tracks} >= {"thigh.L", "forearm.R", "tail.2", "hips"}
+
+
+def test_readme_commands_and_python(tmp_path):
+    readme = (ROOT / "README.md").read_text()
+    run(ROOT / "examples/01_clay_dog.py", "dog.glb", cwd=tmp_path)
+    shell = "\n".join(re.findall(r"```\n(.+?)```", readme, re.DOTALL))
+    commands = re.findall(r"^gambol (.+?)(?:\s{2,}#.*)?$", shell, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        run("-m", "gambol", *command.split(), cwd=tmp_path)
+    (python,) = re.findall(r"```python\n(.+?)```", readme, re.DOTALL)
+    run("-c", python, cwd=tmp_path)
+    assert list(gambol.load(tmp_path / "nod.glb").clips) == ["nod"]
