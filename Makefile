@@ -12,7 +12,7 @@ STAMP := $(VENV)/.installed
 
 setup: $(STAMP)
 
-# Exact versions from constraints.txt: a plain install would take newer builds, and of torch one with CUDA.
+# Exact versions from constraints.txt, so that everybody tests the same. torch is large: any build of it will do.
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("gambol needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)

@@ -85,7 +85,7 @@ class Deviation:
 
     def off(self) -> int:
         """Vertices beyond the tolerance in at least one frame."""
-        return sum(int((distances > TOLERANCE).sum()) for distances in self.worst.values())
+        return sum(int((~(distances <= TOLERANCE)).sum()) for distances in self.worst.values())
 
 
 @dataclass

@@ -73,11 +73,11 @@ def exercise(path: Path, scratch: Path) -> None:
         clip.sample(character.skeleton, times)
         pose = clip.sample(character.skeleton, float(times[2]))
     character.vertices(pose)
+    if len(character.skeleton):
+        for suffix in sorted({path.suffix, ".glb"}):
+            save_and_reload(character, scratch / f"out{suffix}")
     if study := anatomy():
         study.study(character)
-    if len(character.skeleton):
-        for suffix in {path.suffix, ".glb"}:
-            save_and_reload(character, scratch / f"out{suffix}")
 
 
 def check(character: Character) -> None:
@@ -146,14 +146,14 @@ def write(sample: Sample, folder: Path) -> Path:
 
 def run(seed: int, index: int) -> Result:
     """One item, here; whatever is raised becomes its result."""
-    begin = time.process_time()
+    sample, begin = item(seed, index), time.process_time()
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         folder, scratch = Path(name, "in"), Path(name, "out")
         scratch.mkdir()
         outcome, detail = "ok", ""
         try:
-            exercise(write(item(seed, index), folder), scratch)
+            exercise(write(sample, folder), scratch)
         except GambolError as error:
             outcome, detail = "refused", str(error)
         except BaseException as error:  # anything else is what this program looks for

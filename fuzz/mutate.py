@@ -153,6 +153,13 @@ def _break_bytes(rng: Random, data: bytes) -> bytes:
     return bytes(changed)
 
 
+def _copies(value: Any, times: int, flat: bool = False) -> list:
+    """A value several times over, as far as the file may grow; flat: a list's entries instead of the list."""
+    text = json.dumps(value)
+    found = [json.loads(text) for _ in range(min(times, GROWTH // len(text)))]
+    return [entry for entries in found for entry in entries] if flat else found
+
+
 def _random_spot(rng: Random, content: Any) -> Spot:
     """A value anywhere in the tree, found by walking down: rare branches are met as often as crowded ones."""
     while True:
@@ -207,7 +214,7 @@ def _duplicate(rng: Random, content: dict) -> None:
     container, key = _random_spot(rng, content)
     if isinstance(container, list):
         times = rng.choices((1, 2, 5, 50, 1500), (40, 20, 20, 15, 5))[0]
-        container[key:key] = json.loads(json.dumps([container[key]] * times))
+        container[key:key] = _copies(container[key], times)
 
 
 def _swap(rng: Random, content: dict) -> None:
@@ -268,9 +275,9 @@ def _inflate(rng: Random, content: dict) -> None:
             entry["mesh"] = 0
         for inner in ("primitives", "channels", "joints"):
             if isinstance(entry.get(inner), list):
-                entry[inner] = entry[inner][:1] * times
+                entry[inner] = _copies(entry[inner][:1], times // len(entries), flat=True)
     if key != "accessors" and entries:
-        entries += [dict(entries[-1], children=[]) for _ in range(4000 // times)]
+        entries += _copies(entries[-1] | {"children": []}, 4000 // times)
 
 
 _CHANGES: list[Callable[[Random, dict], None]] = [

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import subprocess
 import sys
@@ -50,6 +51,10 @@ def test_info_as_json_is_json(dog_file, capsys):
     assert next(limb["name"] for limb in found["limbs"] if limb["kind"] == "leg") == "left front leg"
     assert found["skeleton"]["animated_joints"] == 25
     assert found["warnings"] == []
+    paws = {joint["node"]: joint for joint in found["joints"] if "paw" in joint["name"]}
+    assert all(paws[joint["mirror"]]["mirror"] == node for node, joint in paws.items())
+    legs = [limb for limb in found["limbs"] if limb["kind"] == "leg"]
+    assert all(contact["node"] in leg["nodes"] for leg in legs for contact in leg["contacts"])
 
 
 def test_info_draws(dog_file, tmp_path):
@@ -71,7 +76,12 @@ def test_flex_writes_a_clip(dog_file, tmp_path, capsys):
         (["flex", "DOG", "-o", "DOG"], "is the input itself"),
         (["flex", "DOG", "-o", "missing/out.glb"], "the folder missing does not exist"),
         (["flex", "DOG", "-o", "out.obj"], "use a name that ends in .glb"),
-        (["flex", "DOG", "-o", "out.glb", "--fps", "0"], "--fps must be above 0"),
+        (["flex", "DOG", "-o", "out.glb", "--seconds", "0"], "--seconds must be above 0"),
+        (["flex", "DOG", "-o", "out.glb", "--seconds", "abc"], "could not convert string to float"),
+        (["flex", "DOG", "-o", "out.glb", "--name", ""], "--name must not be empty"),
+        (["info", "DOG", "--forward", "sideways"], "invalid choice 'sideways'"),
+        (["info"], "Missing from gambol info: FILE"),
+        (["dance"], "Available subcommands: info"),
         (["info", "DOG", "--up", "+z", "--forward", "-z"], "must be different axes"),
     ],
 )
@@ -83,9 +93,15 @@ def test_mistakes_are_one_line_and_exit_code_2(dog_file, arguments, message, cap
     assert message in error
 
 
-def test_unknown_options_and_choices_exit_with_2(dog_file, capsys):
-    refused(["info", dog_file, "--forward", "sideways"], capsys)
-    refused(["dance"], capsys)
+def test_hostile_names_stay_on_their_line(dog_file, tmp_path, capsys):
+    character = gambol.load(dog_file)
+    names = ("evil\n\x1b[31m:dog:\\", *character.skeleton.names[1:])
+    hostile = dataclasses.replace(character, skeleton=dataclasses.replace(character.skeleton, names=names), source=None)
+    gambol.save(hostile, tmp_path / "evil.glb")
+    main(["info", str(tmp_path / "evil.glb")])
+    shown = capsys.readouterr().out
+    assert "evil??[31m:dog:\\" in shown
+    assert "\x1b[31m" not in shown
 
 
 def test_version(capsys):

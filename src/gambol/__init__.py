@@ -20,11 +20,17 @@ if TYPE_CHECKING:
     from gambol.errors import GambolError as GambolError
     from gambol.formats import load as load
     from gambol.formats import save as save
+    from gambol.motion.cuboids import corner_positions as corner_positions
     from gambol.motion.cuboids import fit_cuboids as fit_cuboids
+    from gambol.motion.cuboids import ground_loss as ground_loss
     from gambol.motion.export import poses_from_world as poses_from_world
     from gambol.motion.kinematics import Kinematics as Kinematics
     from gambol.motion.motion import Motion as Motion
+    from gambol.motion.motion import Track as Track
     from gambol.motion.skinning import Binding as Binding
+    from gambol.motion.skinning import blend as blend
+    from gambol.motion.skinning import skin_covariances as skin_covariances
+    from gambol.motion.skinning import skin_points as skin_points
 
 __version__ = "0.1.0"
 
@@ -34,10 +40,10 @@ _HOMES = {
     "gambol.character.skeleton": ("Pose", "Skeleton"),
     "gambol.character.anatomy": ("Anatomy", "study"),
     "gambol.character.rig": ("Rig", "build_rig"),
-    "gambol.motion.motion": ("Motion",),
+    "gambol.motion.motion": ("Motion", "Track"),
     "gambol.motion.kinematics": ("Kinematics",),
-    "gambol.motion.skinning": ("Binding",),
-    "gambol.motion.cuboids": ("fit_cuboids",),
+    "gambol.motion.skinning": ("Binding", "blend", "skin_points", "skin_covariances"),
+    "gambol.motion.cuboids": ("fit_cuboids", "corner_positions", "ground_loss"),
     "gambol.motion.export": ("poses_from_world",),
     "gambol.errors": ("AssetError", "GambolError"),
 }

@@ -5,6 +5,9 @@ Nothing heavy is imported before a command runs, so that --help answers at once.
 
 from __future__ import annotations
 
+import contextlib
+import io
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +15,15 @@ from typing import Annotated
 
 import tyro
 
-from gambol.character.axes import Axis
+from gambol.character.axes import AxisChoice
 from gambol.errors import GambolError
 
 EPILOGUE = """examples:
   gambol info fox.glb                         what is in it, which way it faces, where its feet are
   gambol info fox.glb --picture fox.png       the same as a picture: parts, bones, ground contacts
   gambol flex fox.glb -o fox-flex.glb         a clip that bends every joint, to check weights and your importer
+  gambol create "a small brown horse" -o horse.glb            an animal of gambol's own zoo
+  gambol skin statue.obj --skeleton fox.glb -o moving.glb     hang a mesh on the skeleton of another file
 """
 
 File = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
@@ -36,12 +41,12 @@ class Info:
     """A rigged character: .glb, .vrm or .gltf."""
     json: bool = False
     """Print JSON for other programs instead of tables."""
-    picture: Path | None = None
+    picture: Annotated[Path | None, tyro.conf.arg(metavar="PNG")] = None
     """Also draw it to this PNG: parts in colours, bones, ground contacts, facing."""
-    up: Axis | None = None
-    """The axis that points up; found if not given."""
-    forward: Axis | None = None
-    """The axis it faces; found if not given."""
+    up: AxisChoice = "auto"
+    """The axis that points up."""
+    forward: AxisChoice = "auto"
+    """The axis it faces."""
 
     def run(self) -> None:
         import json
@@ -58,11 +63,13 @@ class Info:
         if self.json:
             print(json.dumps(description, indent=2))
         else:
-            show(description, Console())
+            show(description, Console(emoji=False, highlight=False))
         if self.picture:
             from gambol.character.sketch import sketch
+            from gambol.progress import progress
 
-            sketch(character, anatomy, self.picture)
+            with progress("drawing") as advance:
+                sketch(character, anatomy, self.picture, on_progress=advance)
             print(f"wrote {self.picture}", file=sys.stderr)
 
 
@@ -82,23 +89,19 @@ class Flex:
     """How far each joint bends."""
     seconds: float = 0.6
     """Time for each joint [s]."""
-    fps: float = 30.0
-    """Keys a second."""
     name: str = "flex"
     """Name of the new clip; numbered if taken."""
-    up: Axis | None = None
-    """The axis that points up; found if not given."""
-    forward: Axis | None = None
-    """The axis it faces; found if not given."""
+    up: AxisChoice = "auto"
+    """The axis that points up."""
+    forward: AxisChoice = "auto"
+    """The axis it faces."""
 
     def run(self) -> None:
-        for option, value, most in (
-            ("--degrees", abs(self.degrees), 180),
-            ("--seconds", self.seconds, 60),
-            ("--fps", self.fps, 240),
-        ):
+        for option, value, most in (("--degrees", abs(self.degrees), 180), ("--seconds", self.seconds, 60)):
             if not 0 < value <= most:
                 raise GambolError(f"{option} must be above 0 and at most {most}, got {value:g}")
+        if not self.name:
+            raise GambolError("--name must not be empty")
         from gambol.character.anatomy import study
         from gambol.formats import load, save
         from gambol.motion.flex import flex
@@ -107,37 +110,158 @@ class Flex:
         character = load(self.file)
         anatomy = study(character, self.up, self.forward)
         with progress("bending joints") as advance:
-            motion = flex(character, anatomy, self.degrees, self.seconds, self.fps, self.name, advance)
+            motion = flex(character, anatomy, self.degrees, self.seconds, self.name, advance)
         name = save(character, self.output, motion)
+        for warning in dict.fromkeys(character.warnings):
+            print(f"warning: {warning}", file=sys.stderr)
         print(f"wrote {self.output}: clip '{name}', {motion.duration:.1f} s, {len(motion.tracks)} tracks")
 
 
-Command = Annotated[Info, tyro.conf.subcommand("info")] | Annotated[Flex, tyro.conf.subcommand("flex")]
+@dataclass
+class Skin:
+    """Bind a mesh to the skeleton of another file with weights by heat diffusion, and write both as one character.
+
+    The skeleton must stand inside the mesh, in the same units. Skeleton and clips are those of the skeleton's file;
+    vertex colours, base colours and textures those of the mesh. Other textures (normal maps) are not carried over.
+    """
+
+    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MESH")]
+    """The mesh: .obj, .ply, .glb, .vrm or .gltf. If it has a skin, that is thrown away."""
+    skeleton: Annotated[Path, tyro.conf.arg(metavar="RIG")]
+    """A rigged character, or a skeleton alone: .glb, .vrm or .gltf."""
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """Where to write the character (.glb)."""
+    influences: int = 4
+    """Most bones that move one vertex; more than 4 is not shown right by every viewer."""
+
+    def run(self) -> None:
+        if not 1 <= self.influences <= 16:
+            raise GambolError(f"--influences must be from 1 to 16, got {self.influences}")
+        import time
+
+        from gambol.character.skin import bind_mesh
+        from gambol.formats import load, save
+        from gambol.formats.plain import load_mesh
+        from gambol.progress import progress
+
+        if self.output.resolve() in (self.file.resolve(), self.skeleton.resolve()):
+            raise GambolError(f"{self.output} is the input itself; write to another file")
+        mesh, rig = load_mesh(self.file), load(self.skeleton)
+        start = time.perf_counter()
+        with progress("spreading heat") as advance:
+            skinned = bind_mesh(mesh, rig, self.influences, advance)
+        seconds = time.perf_counter() - start
+        save(skinned.character, self.output)
+        for warning in skinned.character.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+        vertices = sum(len(part.positions) for part in skinned.character.meshes)
+        bound = f"{vertices:,} vertices of {len(skinned.character.meshes)} mesh(es) to {skinned.bones} bones"
+        unseen = f"{skinned.unseen:,} saw no bone and follow their neighbours"
+        print(f"wrote {self.output}: bound {bound} in {seconds:.1f} s; {unseen}")
+
+
+@dataclass
+class Create:
+    """Make an animal, a person or a robot from a few words, with skeleton, skin weights and colours.
+
+    Understands one species, colours, sizes and what it does, and says what it understood:
+    gambol create "a small brown horse" -o horse.glb
+    """
+
+    words: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="WORDS")] = ""
+    """Such as "a tiny white cat" or "a trotting horse"."""
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """Where to write it; the species' name and .glb if not given."""
+    list: bool = False
+    """Show the known creatures by body plan."""
+
+    def run(self) -> None:
+        from gambol.creatures.words import listing, understand
+
+        if self.list:
+            print(listing())
+            return
+        if not self.words:
+            raise GambolError('say what to create, such as "a small brown horse"; --list shows what is known')
+        from gambol.creatures.zoo import imagine
+        from gambol.formats import save
+
+        wish = understand(self.words)
+        print(wish)
+        character, motion = imagine(wish).character(), None
+        if wish.action:
+            from gambol.character.anatomy import study
+            from gambol.creatures.gaits import gait
+
+            motion = gait(character, study(character), wish.action)
+        path = self.output or Path(f"{wish.species}.glb")
+        clip = save(character, path, motion)
+        vertices, joints = sum(len(mesh.positions) for mesh in character.meshes), int(character.skeleton.is_joint.sum())
+        print(f"wrote {path}: {vertices:,} vertices, {joints} joints" + (f", clip '{clip}'" if clip else ""))
+
+
+Command = (
+    Annotated[Info, tyro.conf.subcommand("info")]
+    | Annotated[Flex, tyro.conf.subcommand("flex")]
+    | Annotated[Skin, tyro.conf.subcommand("skin")]
+    | Annotated[Create, tyro.conf.subcommand("create")]
+)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of `gambol`: a user's mistake is one line and exit code 2, never a traceback."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):  # a name the terminal cannot show must not stop the program
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if hasattr(signal, "SIGPIPE"):  # the reader went away, as in `gambol info x | head`: end quietly
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     if arguments == ["--version"]:
         from gambol import __version__
 
         print(f"gambol {__version__}")
         return
-    command = tyro.cli(
-        Command,
-        prog="gambol",
-        description=f"gambol animates any 3D character from a sentence.\n\n{EPILOGUE}",
-        args=arguments or ["--help"],
-        config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.FlagCreatePairsOff),
-    )
     try:
-        command.run()
+        _parse(arguments or ["--help"]).run()
     except GambolError as error:
-        print(f"gambol: {error}", file=sys.stderr)
+        print(f"gambol: {_one_line(str(error))}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         print("gambol: stopped", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:  # the reader went away, as in `gambol info x | head`
-        sys.stderr.close()
-        sys.exit(0)
+
+
+def _parse(arguments: list[str]):
+    """The command with its options. What tyro says in a box of many lines, its errors, becomes one line."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            return tyro.cli(
+                Command,
+                prog="gambol",
+                description=f"gambol reads, understands and moves rigged 3D characters.\n\n{EPILOGUE}",
+                args=arguments,
+                config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.FlagCreatePairsOff),
+            )
+    except SystemExit as stopped:
+        if not stopped.code:
+            raise
+        raise GambolError(_unboxed(said.getvalue())) from None
+
+
+def _unboxed(box: str) -> str:
+    """The message inside a frame, of box-drawing characters or of dashes: its first section, and what is available."""
+    sections = [""]
+    for line in box.splitlines()[1:]:
+        inner = line.strip("│ ")
+        if inner.strip("─-╰╯"):
+            sections[-1] = f"{sections[-1]} {inner}".strip()
+        elif sections[-1]:
+            sections.append("")
+    told = [section.rstrip(".") for i, section in enumerate(sections) if i == 0 or section.startswith("Available")]
+    return "; ".join([*told, "see gambol --help"])
+
+
+def _one_line(text: str) -> str:
+    """Names from files may hold line breaks and control characters; an error stays one line without them."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

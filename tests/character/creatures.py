@@ -80,7 +80,7 @@ def with_rest(character: Character, rest: Pose) -> Character:
     return dataclasses.replace(character, skeleton=dataclasses.replace(character.skeleton, rest=rest))
 
 
-def turned(character: Character, wxyz: np.ndarray, scale: float = 1.0) -> Character:
+def turned(character: Character, wxyz, scale=1.0) -> Character:
     """The whole character turned about the origin and scaled, as by an armature above its root."""
     skeleton = character.skeleton
     count = len(skeleton)
@@ -88,7 +88,7 @@ def turned(character: Character, wxyz: np.ndarray, scale: float = 1.0) -> Charac
     added = Pose(
         np.concatenate([rest.translation, np.zeros((1, 3))]),
         np.concatenate([rest.rotation, np.asarray(wxyz, float)[None]]),
-        np.concatenate([rest.scale, np.full((1, 3), scale)]),
+        np.concatenate([rest.scale, np.broadcast_to(scale, (1, 3))]),
     )
     lifted = dataclasses.replace(
         skeleton,

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 from assets import asset_files, needs_assets
@@ -135,6 +137,43 @@ def test_contacts_are_on_the_ground_below_the_feet():
             point = anatomy.body.T_world_node[anatomy.body.nodes[joint]] @ (*local, 1.0)
             assert anatomy.ground <= point[1] < anatomy.ground + 0.03 * anatomy.height
             assert (point[0] > 0) == (leg.side == "left")
+
+
+@pytest.mark.parametrize("corners", [((-10, 0, -10), (10, 0, -10), (10, 0, 10)), ((-9, -9, -9), (9, 9, -9), (0, 9, 9))])
+def test_a_floor_or_a_skybox_is_no_part_of_the_body(corners):
+    character = dog()
+    skeleton = character.skeleton
+    prop = dataclasses.replace(
+        character.meshes[0],
+        name="prop",
+        positions=np.array(corners, np.float32),
+        faces=np.array([[0, 1, 2]]),
+        binds=np.full((3, 1), len(character.bind_nodes)),
+        weights=np.ones((3, 1)),
+        skinned=False,
+        colors=None,
+    )
+    furnished = dataclasses.replace(
+        character,
+        meshes=(*character.meshes, prop),
+        bind_nodes=np.append(character.bind_nodes, len(skeleton) - 1),
+        inverse_binds=np.concatenate([character.inverse_binds, np.eye(4)[None]]),
+    )
+    found = study(furnished)
+    assert found.plan == "quadruped"
+    assert found.height == pytest.approx(study(character).height)
+    assert found.ground == pytest.approx(study(character).ground)
+
+
+def test_an_unknown_axis_is_a_clear_error():
+    with pytest.raises(GambolError, match=r"must be auto or one of \+x, -x, .*got 'z'"):
+        study(dog(), up="z")
+
+
+def test_the_neutral_pose_stands_where_the_rest_pose_does():
+    for seed in range(4):
+        character = posed(human(), seed)
+        assert study(character).ground == pytest.approx(character.bounds[0][1], abs=1e-6)
 
 
 def test_left_and_right_are_partners():

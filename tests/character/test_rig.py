@@ -3,7 +3,7 @@ import pytest
 import torch
 from creatures import dog, human, posed, spider, turned
 
-from gambol import Kinematics, build_rig, poses_from_world, study
+from gambol import GambolError, Kinematics, build_rig, poses_from_world, study
 
 
 @pytest.mark.parametrize("creature", [dog, human, spider])
@@ -53,6 +53,45 @@ def test_any_pose_of_the_rig_survives_the_way_to_the_file_and_back(creature):
     world = Kinematics(rig, dtype=torch.float64)(angles, root[0], root[1]).numpy()
     pose = poses_from_world(character.skeleton, rig, world)
     assert np.allclose(character.skeleton.world(pose)[:, rig.nodes, :3], world, atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [(2.0, 1.0, 1.0), (1.0, 3.0, 1.0), (0.5, 1.0, 2.0)])
+def test_an_unevenly_scaled_armature_is_exported_exactly(scale):
+    character = turned(dog(), (1, 0, 0, 0), scale)
+    anatomy = study(character)
+    assert np.allclose(anatomy.body.T_world_node, character.skeleton.world())
+    rig = build_rig(anatomy)
+    generator = torch.Generator().manual_seed(0)
+    angles = 0.2 * torch.randn(2, len(rig.nodes), 3, generator=generator, dtype=torch.float64)
+    still = torch.zeros(2, 3, dtype=torch.float64)
+    world = Kinematics(rig, dtype=torch.float64)(angles, still, still).numpy()
+    pose = poses_from_world(character.skeleton, rig, world)
+    assert np.allclose(character.skeleton.world(pose)[:, rig.nodes, :3], world, atol=1e-9)
+
+
+def test_a_mirrored_armature_bends_legs_the_same_way():
+    moves = []
+    for scale in ((1.0, 1.0, 1.0), (-1.0, 1.0, 1.0)):
+        anatomy = study(turned(dog(), (1, 0, 0, 0), scale))
+        rig = build_rig(anatomy)
+        assert (np.linalg.det(rig.axes) > 0).all()
+        leg = anatomy.legs[2]
+        angles = torch.zeros(2, len(rig.nodes), 3, dtype=torch.float64)
+        angles[1, leg.chain[0], 0] = 0.3
+        world = Kinematics(rig, dtype=torch.float64)(angles, *torch.zeros(2, 2, 3, dtype=torch.float64))
+        moves.append(float((world[1] - world[0])[leg.chain[-1], :, 3].numpy() @ anatomy.forward))
+    assert moves[0] == pytest.approx(moves[1], rel=1e-6)
+    assert moves[0] < 0
+
+
+def test_nan_angles_are_refused_by_name():
+    character = dog()
+    rig = build_rig(study(character))
+    world = np.tile(rig.world(), (3, 1, 1, 1))
+    world[1, 4, 0, 3] = np.nan
+    name = character.skeleton.names[rig.nodes[4]]
+    with pytest.raises(GambolError, match=f"joint '{name}' has a NaN or infinite transform in frame 1"):
+        poses_from_world(character.skeleton, rig, world)
 
 
 def test_a_bone_that_points_sideways_bends_about_the_vertical():

@@ -549,23 +549,46 @@ def test_whole_draco_data_declares_its_true_size():
         spent: list[int] = []
         data = draco.encode(corners, np.array([[0, 1, 2], [1, 3, 2]], np.uint32), compression_level=level)
         attributes, faces = decode_draco(Fields({"attributes": {"POSITION": 0}}, "x"), data, 4, spent.append)
-        assert spent == [12 * 2 + 16 * 4]
+        assert spent == [36 * 2 + 16 * 4]
         assert (len(attributes["POSITION"]), len(faces)) == (4, 2)
 
 
-def test_joints_in_draco_data_must_be_whole_numbers():
+def draco_tube(joints: np.ndarray, weights: np.ndarray) -> Builder:
+    """The tube, its skin compressed as the given numbers."""
     draco = pytest.importorskip("DracoPy")
     builder = character()
-    primitive = builder.json["meshes"][0]["primitives"][0]
-    kept = {name: primitive["attributes"][name] for name in ("POSITION", "JOINTS_0", "WEIGHTS_0")}
-    shapes = {5: tube()["WEIGHTS_0"], 6: tube()["WEIGHTS_0"]}
     data = draco.encode(
-        tube()["POSITION"], np.array([[0, 1, 2]], np.uint32), preserve_order=True, generic_attributes=shapes
+        tube()["POSITION"],
+        np.array([[0, 1, 2]], np.uint32),
+        preserve_order=True,
+        generic_attributes={5: joints, 6: weights},
     )
     position = next(a["unique_id"] for a in draco.decode(data).attributes if a["data"].shape[1] == 3)
     extension = {"bufferView": builder.view(data), "attributes": {"POSITION": position, "JOINTS_0": 5, "WEIGHTS_0": 6}}
+    primitive = builder.json["meshes"][0]["primitives"][0]
+    kept = {name: primitive["attributes"][name] for name in extension["attributes"]}
     primitive |= {"attributes": kept, "extensions": {"KHR_draco_mesh_compression": extension}}
-    refused(builder, "JOINTS_0 must hold whole numbers, the compressed data has float32")
+    return builder
+
+
+def test_joints_in_draco_data_must_be_whole_numbers():
+    refused(
+        draco_tube(tube()["WEIGHTS_0"], tube()["WEIGHTS_0"]),
+        "JOINTS_0 must hold whole numbers, the compressed data has float32",
+    )
+
+
+def test_joints_in_draco_data_stay_whole_even_if_said_to_be_normalised():
+    builder = draco_tube(tube()["JOINTS_0"], tube()["WEIGHTS_0"])
+    attribute(builder, "JOINTS_0")["normalized"] = True
+    binds = read(builder).meshes[0].binds
+    np.testing.assert_array_equal(binds[:, 0], tube()["JOINTS_0"][:, 0])
+
+
+def test_whole_numbers_behind_a_float_accessor_are_taken_as_they_are():
+    builder = draco_tube(tube()["JOINTS_0"], np.full((VERTICES, 4), 5, np.uint8))
+    attribute(builder, "WEIGHTS_0")["normalized"] = True
+    np.testing.assert_allclose(read(builder).meshes[0].weights, 0.25)
 
 
 @pytest.mark.parametrize(

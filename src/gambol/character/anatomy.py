@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from gambol.character import names
-from gambol.character.axes import AXES, Axis
+from gambol.character.axes import AXES, Axis, AxisChoice
 from gambol.character.body import Body, find_body
 from gambol.character.character import Character
 from gambol.character.ends import Ends, find_ends
@@ -73,7 +73,7 @@ class Anatomy:
         return plan + (", winged" if any(limb.kind == "wing" for limb in self.limbs) else "")
 
 
-def study(character: Character, up: Axis | None = None, forward: Axis | None = None) -> Anatomy:
+def study(character: Character, up: AxisChoice | None = None, forward: AxisChoice | None = None) -> Anatomy:
     """Find directions and parts. What the user gives is taken as said; the rest is found.
 
     Up is +y as glTF demands, unless the character stands on legs only when another axis is up.
@@ -86,18 +86,28 @@ def study(character: Character, up: Axis | None = None, forward: Axis | None = N
         raise GambolError(f"'{character.name}' has neither joints nor meshes: there is nothing to animate")
     body = find_body(character)
     labels = [character.hints.get(int(n), character.skeleton.names[n]) for n in body.nodes]
-    if up and forward and up[1] == forward[1]:
+    given_up, given_forward = _axis(up), _axis(forward)
+    if given_up and given_forward and given_up[1] == given_forward[1]:
         raise GambolError(f"up {up} and forward {forward} must be different axes")
-    found = _study_upright(body, labels, np.array(AXES[up or "+y"]), forward)
-    if up is None and not found.stands:
+    found = _study_upright(body, labels, np.array(AXES[given_up or "+y"]), given_forward)
+    if given_up is None and not found.stands:
         others: tuple[Axis, ...] = ("+z", "-z", "-y", "+x", "-x")
         for other in others:
-            if forward and other[1] == forward[1]:
+            if given_forward and other[1] == given_forward[1]:
                 continue
-            turned = _study_upright(body, labels, np.array(AXES[other]), forward)
+            turned = _study_upright(body, labels, np.array(AXES[other]), given_forward)
             if turned.stands and turned.legs and _all_named(turned, labels, "leg"):
                 return turned
     return found
+
+
+def _axis(choice: str | None) -> Axis | None:
+    """The axis a user chose, None if it is to be found."""
+    if choice is None or choice == "auto":
+        return None
+    if choice not in AXES:
+        raise GambolError(f"an axis must be auto or one of {', '.join(AXES)}, got {choice!r}")
+    return choice
 
 
 def _all_named(anatomy: Anatomy, labels: list[str], part: str) -> bool:
@@ -162,7 +172,7 @@ def _facing(
     if sided:
         votes.append(3.0 * float(np.mean(sided)))
     head, tail = ends.head, ends.tail
-    middle = np.median(body.heads, axis=0) if not len(body.vertices) else body.vertices.mean(0)
+    middle = stance.points.mean(0)
     if head:
         votes.append(2.5 * _clear((body.tips[head[-1]] - middle) @ axis / body.size))
     if tail:

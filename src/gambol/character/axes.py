@@ -3,6 +3,8 @@
 from typing import Literal
 
 Axis = Literal["+x", "-x", "+y", "-y", "+z", "-z"]
+AxisChoice = Literal["auto", "+x", "-x", "+y", "-y", "+z", "-z"]
+"""As an option of a command: an axis, or to be found."""
 
 AXES: dict[Axis, tuple[float, float, float]] = {
     "+x": (1.0, 0.0, 0.0),

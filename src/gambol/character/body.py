@@ -42,6 +42,8 @@ class Body:
     """Joints that hang on another parent than in the file."""
     T_world_node: Float[Array, "nodes 4 4"]
     """The neutral pose of all nodes of the skeleton."""
+    scale: Float[Array, "joints 3"]
+    """Each joint's own scale, relative to its parent in the file."""
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -106,7 +108,28 @@ def find_body(character: Character) -> Body:
     tree = np.array([index[parents[n]] if parents[n] >= 0 else -1 for n in nodes], np.int64)
     mass = area_by_node[nodes] / max(area_by_node[nodes].sum(), 1e-30)
     tips = _tips(skeleton, plain, heads, nodes, tree, mass, vertices, owners)
-    return Body(nodes, tree, heads[nodes], tips, mass, vertices, owners, areas, index[rehung], T_world_node)
+    return Body(
+        nodes,
+        tree,
+        heads[nodes],
+        tips,
+        mass,
+        vertices,
+        owners,
+        areas,
+        index[rehung],
+        T_world_node,
+        _own_scale(skeleton, nodes, T_world_node),
+    )
+
+
+def _own_scale(skeleton: Skeleton, nodes: Array, T_world_node: Array) -> Float[Array, "joints 3"]:
+    """Scale of the nodes' local transforms; ones below a node scaled to nothing."""
+    parents = skeleton.parents[nodes]
+    T_world_parent = np.where((parents >= 0)[:, None, None], T_world_node[parents], np.eye(4))
+    usable = np.abs(np.linalg.det(T_world_parent[:, :3, :3])) > 1e-24
+    local = np.linalg.solve(np.where(usable[:, None, None], T_world_parent, np.eye(4)), T_world_node[nodes])
+    return np.where(usable[:, None], np.linalg.norm(local[:, :3, :3], axis=1), 1.0)
 
 
 UNUSED = -2

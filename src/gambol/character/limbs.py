@@ -46,19 +46,20 @@ class Stance:
 
     def __init__(self, body: Body, up: Float[Array, "3"]):
         self.body, self.up = body, up
-        if len(body.vertices):
-            self.points, self.owners = body.vertices, body.owners
+        held = body.owners >= 0  # floors, walls and other props are no part of the body
+        if held.any():
+            self.points, self.owners, self.areas = body.vertices[held], body.owners[held], body.areas[held]
         else:  # a rig without a mesh has bones only
             self.points = np.concatenate([body.heads, body.tips])
             self.owners = np.tile(np.arange(len(body)), 2)
+            self.areas = np.ones(len(self.points))
         self.heights = self.points @ up
         self.ground = float(self.heights.min())
         self.height = float(max(np.ptp(self.heights), 1e-9))
         self.size = float(max(np.ptp(self.points, axis=0).max(), 1e-9))
         self.near = self.ground + NEAR_GROUND * self.height
         self._lowest = np.full(len(body), np.inf)
-        held = self.owners >= 0
-        np.minimum.at(self._lowest, self.owners[held], self.heights[held])
+        np.minimum.at(self._lowest, self.owners, self.heights)
         for joint in range(len(body) - 1, -1, -1):
             if (parent := body.parents[joint]) >= 0:
                 self._lowest[parent] = min(self._lowest[parent], self._lowest[joint])
@@ -88,9 +89,7 @@ class Stance:
         forward = np.cross(normal, self.up)
         points = np.concatenate([self.skin(joint) for joint in low])
         touching = points[points @ self.up < self.near] @ forward
-        held = self.owners >= 0
-        areas = self.body.areas[held] if len(self.body.vertices) else np.ones(held.sum())
-        centre = np.average(self.points[held], axis=0, weights=areas + 1e-30)
+        centre = np.average(self.points, axis=0, weights=self.areas + 1e-30)
         slack = 0.35 * self.body.reach[low].max()
         over = touching.min() - slack < centre @ forward < touching.max() + slack
         return bool(over and centre @ self.up > self.near)

@@ -3,7 +3,16 @@
 import re
 from typing import Literal
 
-SIDES = {"l": "left", "left": "left", "lft": "left", "r": "right", "right": "right", "rgt": "right", "rt": "right"}
+SIDES = {
+    "l": "left",
+    "left": "left",
+    "lft": "left",
+    "lt": "left",
+    "r": "right",
+    "right": "right",
+    "rgt": "right",
+    "rt": "right",
+}
 
 HINTS: dict[str, tuple[str, ...]] = {
     "ear": (

@@ -48,7 +48,22 @@ def neutral_world(character: Character) -> Float[Array, "nodes 4 4"]:
     deviation = np.linalg.norm(world[nodes, :3, 3] - rest[nodes, :3, 3], axis=1)
     if deviation.max() < SAME * size or np.median(deviation) > FOREIGN * size:
         return rest
-    return world
+    return _on_the_same_ground(character, world, rest)
+
+
+def _on_the_same_ground(character: Character, world: Array, rest: Array) -> Float[Array, "nodes 4 4"]:
+    """The pose shifted vertically so that its lowest vertex is as high as that of the rest pose."""
+    lowest = [
+        min(
+            float(points[:, 1].min())
+            for mesh, points in zip(character.meshes, character.skinned(pose), strict=True)
+            if mesh.skinned and len(points)
+        )
+        for pose in (rest, world)
+    ]
+    shifted = world.copy()
+    shifted[:, 1, 3] += lowest[0] - lowest[1]
+    return shifted
 
 
 def _spaces(character: Character) -> list[tuple[Array, list[int]]]:
@@ -77,6 +92,8 @@ def _alignment(character: Character, binds: Array, carriers: list[int], rest: Ar
     volume = np.linalg.det(per_joint[:, :3, :3])
     if np.abs(np.linalg.det(character.inverse_binds[binds])).min() < 1e-18 or np.abs(volume).min() < 1e-18:
         return None
+    if np.allclose(per_joint, per_joint[0], rtol=0, atol=1e-4 * np.abs(per_joint[0]).max()):
+        return per_joint[0]  # bind and rest pose are one, whatever the armature's scale
     turns = per_joint[:, :3, :3] / np.cbrt(volume)[:, None, None]
     u, spread, vt = np.linalg.svd(turns.mean(0))
     if spread[1] < 0.2 or np.linalg.det(u @ vt) < 0:

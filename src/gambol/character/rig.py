@@ -15,7 +15,7 @@ class Rig:
     """A tree of joints and the axes they turn about.
 
     A joint's transform relative to its parent joint is `T_parent_joint @ rotation @ diag(scale)`, where the
-    rotation is three turns about `axes`, one after the other, and the identity in the rest pose. Whatever lies between
+    rotation is three turns about `axes`, one after the other, and the identity in the neutral pose. Whatever lies between
     two joints in the file (armature scale, control bones) is part of `T_parent_joint`.
     """
 
@@ -24,9 +24,9 @@ class Rig:
     parents: Int[Array, " joints"]
     """Index of the parent joint within the rig, -1 for a root."""
     T_parent_joint: Float[Array, "joints 4 4"]
-    """Rest transform without the joint's own scale; of a root: relative to the world."""
+    """Neutral transform without the joint's own scale; of a root: relative to the world."""
     scale: Float[Array, "joints 3"]
-    """The joint's own rest scale; it also scales its children, as in glTF."""
+    """The joint's own scale; it also scales its children, as in glTF."""
     axes: Float[Array, "joints 3 3"]
     """Columns: the orthonormal, right-handed axes of the compound joint in its own space, x y z of R = Rx Ry Rz. The
     first is the one for large bends, the last runs along the bone."""
@@ -52,7 +52,7 @@ def build_rig(anatomy: Anatomy) -> Rig:
     local = T_world.copy()
     children = np.flatnonzero(body.parents >= 0)
     local[children] = np.linalg.inv(T_world[body.parents[children]]) @ T_world[children]
-    scale = np.linalg.norm(local[:, :3, :3], axis=1)
+    scale = body.scale
     T_parent_joint = local.copy()
     T_parent_joint[:, :3, :3] /= scale[:, None, :]
     unscaled = T_world[:, :3, :3] / scale[:, None, :]
@@ -68,17 +68,18 @@ def _joint_axes(anatomy: Anatomy, joint: int, linear: Float[Array, "3 3"]) -> Fl
     """Bend, sway and twist axes in the joint's own space: bend about the body's left, twist along the bone.
 
     The middle axis of three is singular at 90 degrees, so the large bend comes first. Bones that point sideways (the
-    arms of a T-pose) bend about the vertical instead.
+    arms of a T-pose) bend about the vertical instead, left and right as mirror images.
     """
     body = anatomy.body
     twist = body.tips[joint] - body.heads[joint]
     if np.linalg.norm(twist) < 1e-9:
         twist = anatomy.up
     twist = twist / np.linalg.norm(twist)
-    across = anatomy.left if abs(twist @ anatomy.left) < 0.8 else anatomy.up
+    outward = twist @ anatomy.left
+    across = anatomy.left if abs(outward) < 0.8 else anatomy.up * np.sign(outward)
     bend = across - twist * (twist @ across)
     bend /= np.linalg.norm(bend)
     world = np.stack([bend, np.cross(twist, bend), twist], axis=1)
     u, _, vt = np.linalg.svd(np.linalg.solve(linear, world))  # nearest orthonormal: armatures may scale unevenly
     axes = u @ vt
-    return axes if np.linalg.det(axes) > 0 else axes * (1, -1, 1)  # under a mirrored armature
+    return axes if np.linalg.det(axes) > 0 else -axes  # a mirrored armature also mirrors the sense of a turn

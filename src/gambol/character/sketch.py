@@ -1,5 +1,6 @@
 """A quick picture of a character: parts in colours, bones, contact points and the way it faces, from three sides."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,13 @@ BACKGROUND = (250, 249, 246)
 SUPERSAMPLING = 2
 
 
-def sketch(character: Character, anatomy: Anatomy, path: str | Path, size: int = 360) -> None:
+def sketch(
+    character: Character,
+    anatomy: Anatomy,
+    path: str | Path,
+    size: int = 360,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> None:
     """Write a PNG of the neutral pose from the side, from the front and at an angle, with a legend."""
     up, forward, left = anatomy.up, anatomy.forward, anatomy.left
     aside = _unit(0.8 * forward - 0.6 * left)
@@ -41,16 +48,18 @@ def sketch(character: Character, anatomy: Anatomy, path: str | Path, size: int =
         "at an angle": (aside, _unit(0.92 * up - 0.39 * np.cross(aside, up))),
     }
     colors = joint_colors(anatomy)
-    sheet = Image.new("RGB", (size * len(views), size + 44), BACKGROUND)
+    legend = _legend(colors, size * len(views))
+    sheet = Image.new("RGB", (size * len(views), size + 20 + legend.height), BACKGROUND)
     for column, (title, (right, upward)) in enumerate(views.items()):
         view = _draw_view(character, anatomy, colors, right, upward, size)
         sheet.paste(view, (column * size, 20))
         ImageDraw.Draw(sheet).text((column * size + 8, 4), title, (90, 90, 90), ImageFont.load_default(12))
-    _legend(sheet, colors, size + 24)
+        on_progress(column + 1, len(views))
+    sheet.paste(legend, (0, size + 20))
     try:
         sheet.save(path)
     except (OSError, ValueError) as error:  # PIL raises ValueError for an unknown suffix
-        raise GambolError(f"the picture {path} cannot be written: {error}; use a name that ends in .png") from None
+        raise GambolError(f"the picture {path} cannot be written: {error}; use an existing folder and .png") from None
 
 
 def joint_colors(anatomy: Anatomy) -> list[tuple[str, tuple[int, int, int]]]:
@@ -136,9 +145,20 @@ def _draw_arrow(draw, project, centre: Array, anatomy: Anatomy, points: Array) -
     draw.polygon([tuple(p) for p in head], fill=(120, 20, 140))
 
 
-def _legend(sheet: Image.Image, colors: list, top: int) -> None:
-    draw, font, x = ImageDraw.Draw(sheet), ImageFont.load_default(12), 8
+def _legend(colors: list, width: int) -> Image.Image:
+    """Part names with their colours, on as many lines as they need."""
+    font, x, y = ImageFont.load_default(12), 8, 4
+    measure = ImageDraw.Draw(Image.new("RGB", (1, 1)))
+    places = []
     for name, color in dict(colors).items():
-        draw.rectangle((x, top + 2, x + 10, top + 12), fill=color)
-        draw.text((x + 14, top), name, (40, 40, 40), font)
-        x += 22 + int(draw.textlength(name, font))
+        step = 22 + int(measure.textlength(name, font))
+        if x + step > width:
+            x, y = 8, y + 20
+        places.append((name, color, x, y))
+        x += step
+    legend = Image.new("RGB", (width, y + 22), BACKGROUND)
+    draw = ImageDraw.Draw(legend)
+    for name, color, x, y in places:
+        draw.rectangle((x, y + 2, x + 10, y + 12), fill=color)
+        draw.text((x + 14, y), name, (40, 40, 40), font)
+    return legend

@@ -26,8 +26,6 @@ class Symmetry:
 
     normal: Float[Array, "3"]
     """Unit vector across the plane."""
-    offset: float
-    """The plane holds the points with p . normal = offset."""
     partners: Int[Array, " joints"]
     """The mirror image of each joint: another joint, itself if it lies in the middle, -1 if it has none."""
     score: float
@@ -85,7 +83,7 @@ class _Matcher:
             for a, b in matched:
                 partners[a], partners[b] = b, a
                 families.append((body.children[a], body.children[b]))
-        return Symmetry(normal, offset, partners, self._score(partners, mirrored, normal))
+        return Symmetry(normal, partners, self._score(partners, mirrored, normal))
 
     def _score(self, partners: Array, mirrored: Array, normal: Array) -> float:
         """How far apart the pairs stand, counting those that are mirror images.

@@ -47,8 +47,7 @@ def fit_cuboids(character: Character, rig: Rig) -> Cuboids:
     vertices = np.concatenate([np.zeros((0, 3)), *character.skinned(T_world_node)])
     bind_joints = joints[character.bind_nodes]
     owners = np.concatenate([np.zeros(0, np.int64), *(_owners(mesh, bind_joints) for mesh in character.meshes)])
-    low, high = character.bounds
-    thinnest = THINNEST * np.linalg.norm(high - low)
+    thinnest = THINNEST * np.linalg.norm(np.ptp(vertices[owners >= 0], axis=0)) if (owners >= 0).any() else 0.0
     found = [joint for joint in np.unique(owners) if joint >= 0 and _has_volume(T_world_joint[joint])]
     T_joint_cuboid, half_sizes = np.tile(np.eye(4), (len(found), 1, 1)), np.zeros((len(found), 3))
     for i, joint in enumerate(found):

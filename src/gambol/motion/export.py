@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float
 from gambol.character.rig import Rig
 from gambol.character.skeleton import Pose, Skeleton
 from gambol.character.transforms import compose, decompose, normalize
+from gambol.errors import GambolError
 
 Array = np.ndarray
 
@@ -28,6 +29,11 @@ def poses_from_world(
     joint turns under a non-uniformly scaled parent it does not have in the rig, is dropped; and a joint scaled to zero,
     or below such a node, stays at rest.
     """
+    if not np.isfinite(T_world_joint).all():
+        frame, joint = np.argwhere(~np.isfinite(T_world_joint).all((-2, -1)))[0]
+        raise GambolError(
+            f"joint '{skeleton.names[rig.nodes[joint]]}' has a NaN or infinite transform in frame {frame}"
+        )
     frames, nodes = len(T_world_joint), len(skeleton)
     target = np.zeros((frames, nodes, 4, 4))
     target[:, rig.nodes, :3] = T_world_joint[:, :, :3]

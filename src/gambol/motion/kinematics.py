@@ -160,7 +160,7 @@ class Kinematics:
         root_translation: Float[Tensor, "frames 3"],
         root_angles: Float[Tensor, "frames 3"],
     ) -> Float[Tensor, "frames joints 3 4"]:
-        """T_world_joint [file units]; all zeros give the rest pose.
+        """T_world_joint [file units]; all zeros give the neutral pose, the one the skin was bound in.
 
         angles: turns about each joint's axes [rad].
         root_translation: shift of the body from its rest position [file units].

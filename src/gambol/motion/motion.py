@@ -105,6 +105,10 @@ class Motion:
     @staticmethod
     def from_poses(name: str, poses: Pose, skeleton: Skeleton, fps: float = 30.0) -> "Motion":
         """Linear tracks through a sequence of poses; a property that never leaves the rest pose gets no track."""
+        if poses.translation.ndim != 3:
+            raise ValueError(f"poses must have a frame axis, got translations of shape {poses.translation.shape}")
+        if not (fps > 0 and name):
+            raise ValueError(f"a motion needs a name and fps above 0, got {name!r} and {fps}")
         frames = len(poses.translation)
         times = np.arange(frames) / fps
         tracks = []

@@ -20,7 +20,8 @@ def read_clips(document: Document, accessors: Accessors, warnings: list[str]) ->
     clips: dict[str, Motion] = {}
     reached: dict[str, int] = {}
     for i, animation in enumerate(document.lists["animations"]):
-        name = unique_name(animation.text("name") or f"clip {i}", clips, reached)
+        given = animation.raw.get("name")
+        name = unique_name(given if given and isinstance(given, str) else f"clip {i}", clips, reached)
         try:
             tracks = _read_tracks(document, accessors, animation, name, warnings)
         except TooLargeError:

@@ -57,7 +57,7 @@ def decode_draco(
     faces_declared, declared = draco_size(extension, data)
     if declared > vertices:
         raise AssetError(f"{extension.where} declares {declared} vertices, the POSITION accessor {vertices}")
-    spend(12 * faces_declared + 16 * declared)  # about what the decoder holds meanwhile
+    spend(36 * faces_declared + 16 * declared)  # about what the decoder holds if every corner is a vertex of its own
     try:
         mesh = DracoPy.decode(data)
         stored = {attribute["unique_id"]: np.asarray(attribute["data"]) for attribute in mesh.attributes}

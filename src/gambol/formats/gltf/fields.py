@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Iterator
 from typing import Any
 
 from gambol.errors import AssetError
@@ -78,9 +77,6 @@ class Fields:
     def children(self, key: str) -> list[Fields]:
         """A list of inner objects; empty if the key is absent."""
         return [Fields(value, f"{self.where}.{key}[{i}]") for i, value in enumerate(self._list(key))]
-
-    def items(self) -> Iterator[tuple[str, Any]]:
-        return iter(self.raw.items())
 
     def _list(self, key: str) -> list[Any]:
         value = self.raw.get(key, [])

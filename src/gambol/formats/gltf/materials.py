@@ -20,18 +20,21 @@ def read_materials(document: Document, accessors: Accessors, warnings: list[str]
     for image in document.lists["images"]:
         textures.append(_read_texture(document, accessors, image, room, warnings))
         room -= len(textures[-1].data) if textures[-1] else 0
-    return [_read_material(document, material, textures) for material in document.lists["materials"]]
+    return [_read_material(document, material, textures, warnings) for material in document.lists["materials"]]
 
 
-def _read_material(document: Document, material: Fields, images: list[Texture | None]) -> tuple[Material, int]:
+def _read_material(
+    document: Document, material: Fields, images: list[Texture | None], warnings: list[str]
+) -> tuple[Material, int]:
     surface = material.child("pbrMetallicRoughness")
     legacy = material.child("extensions").child(SPECULAR_GLOSSINESS)
     is_legacy = bool(legacy.raw)
     source, prefix = (legacy, "diffuse") if is_legacy else (surface, "baseColor")
     color = source.numbers(f"{prefix}Factor", 4) or [1.0] * 4
     alpha_mode = material.text("alphaMode", "OPAQUE")
-    if alpha_mode not in ("OPAQUE", "MASK", "BLEND"):
-        raise AssetError(f"{material.where}.alphaMode must be OPAQUE, MASK or BLEND, got {alpha_mode[:20]!r}")
+    if alpha_mode not in ("OPAQUE", "MASK", "BLEND"):  # only the look is at stake
+        warnings.append(f"{material.where}.alphaMode must be OPAQUE, MASK or BLEND, got {alpha_mode[:20]!r}: opaque")
+        alpha_mode = "OPAQUE"
     texture, wrap, uv_set = _base_texture(document, source.child(f"{prefix}Texture"), images)
     red, green, blue = material.numbers("emissiveFactor", 3) or [0.0] * 3
     found = Material(

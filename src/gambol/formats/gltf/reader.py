@@ -28,6 +28,13 @@ MOST_NODES = 100_000
 """Thousands of times the joints of a person; a file of a few megabytes can hold millions of empty nodes."""
 
 
+KNOWN = (
+    *("KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression", "KHR_mesh_quantization"),
+    *("KHR_materials_", "EXT_materials_", "EXT_texture_", "KHR_texture_basisu", "KHR_lights_", "VRM", "KHR_animation_"),
+)
+"""Beginnings of extension names that are read, or that do not change what moves where."""
+
+
 def load_gltf(path: str | Path) -> Character:
     """Read a .glb, .vrm or .gltf file."""
     return read_character(open_document(path))
@@ -45,6 +52,7 @@ def read_character(document: Document) -> Character:
     for name in IGNORED_GEOMETRY:
         if isinstance(used, list) and name in used:
             warnings.append(f"the extension {name} is kept in the file but not evaluated")
+    warnings.extend(_unknown_requirements(document))
     clips = read_clips(document, accessors, warnings)
     name = document.path.stem if document.path else "character"
     return Character(
@@ -58,6 +66,17 @@ def read_character(document: Document) -> Character:
         warnings=tuple(warnings),
         source=document,
     )
+
+
+def _unknown_requirements(document: Document) -> list[str]:
+    """A warning for every extension the file says nobody can do without and that gambol does not know."""
+    required = document.json.get("extensionsRequired", [])
+    names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+    return [
+        f"the file requires {name[:60]}, which gambol does not know: the character may not be what it should be"
+        for name in names
+        if not name.startswith(KNOWN)
+    ]
 
 
 def read_skeleton(document: Document, warnings: list[str]) -> Skeleton:

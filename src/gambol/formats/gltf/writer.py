@@ -15,7 +15,7 @@ import numpy as np
 from gambol.character.transforms import decompose, xyzw_from_wxyz
 from gambol.errors import AssetError, GambolError
 from gambol.formats.gltf.accessors import MESHOPT
-from gambol.formats.gltf.clips import unique_name
+from gambol.formats.gltf.clips import WIDTHS, unique_name
 from gambol.formats.gltf.document import BIN_CHUNK, SUFFIXES, Document, glb_bytes, json_bytes
 from gambol.formats.gltf.fields import Fields
 from gambol.formats.gltf.materials import mime_of
@@ -62,8 +62,8 @@ def append_motion(
     if not motion.tracks:
         raise GambolError(f"motion '{motion.name}' has no tracks: nothing moves, so there is nothing to save")
     nodes = content.get("nodes", [])
-    if (last := max(track.node for track in motion.tracks)) >= len(nodes):
-        raise GambolError(f"motion '{motion.name}' moves node {last}, but the file has {len(nodes)} nodes")
+    for track in motion.tracks:
+        _check_track(motion.name, track, len(nodes))
     animations = content.setdefault("animations", [])
     name = unique_name(motion.name, {a.get("name") for a in animations if isinstance(a, dict)})
     blob = bytearray()
@@ -85,6 +85,22 @@ def append_motion(
     animations.append({"name": name, "channels": channels, "samplers": samplers})
     _replace_matrices(nodes, {track.node for track in motion.tracks})
     return name, chunks
+
+
+def _check_track(motion: str, track: Track, nodes: int) -> None:
+    """What a track must be so that it can be read back."""
+    where = f"motion '{motion}', node {track.node}"
+    if not 0 <= track.node < nodes:
+        raise GambolError(f"{where}: the file has nodes 0 to {nodes - 1}")
+    if track.path not in KINDS:
+        raise GambolError(f"{where}: path must be one of {', '.join(KINDS)}, got {track.path!r}")
+    keys = (len(track.times), 3) if track.interpolation == "CUBICSPLINE" else (len(track.times),)
+    if not len(track.times) or track.values.shape[:-1] != keys:
+        shape = track.values.shape
+        raise GambolError(f"{where}: {len(track.times)} key times do not fit {track.path} values of shape {shape}")
+    width = WIDTHS.get(track.path)
+    if width is not None and track.values.shape[-1] != width:
+        raise GambolError(f"{where}: {track.path} needs {width} numbers a key, got {track.values.shape[-1]}")
 
 
 def _stored_times(track: Track) -> np.ndarray:
@@ -208,7 +224,7 @@ def _check_target(document: Document, path: Path, overwrite: bool) -> None:
     if not path.parent.is_dir():
         raise AssetError(f"the folder {path.parent} does not exist")
     if document.path and path.exists() and document.path.exists() and path.samefile(document.path) and not overwrite:
-        raise AssetError(f"{path} is the input itself; give another name, or say overwrite")
+        raise AssetError(f"{path} is the input itself; give another name (in Python: overwrite=True)")
 
 
 def _copy_references(document: Document, folder: Path) -> None:
@@ -240,6 +256,13 @@ def _copy_reference(document: Document, folder: Path, name: str, data: bytes) ->
     _write(target, data)
 
 
+def _umask() -> int:
+    """The permissions new files must not have; it can only be read by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
 def _write(path: Path, data: bytes) -> None:
     """Atomically: a full disk or an interrupt never leaves half a file, or destroys the one that was there."""
     try:
@@ -247,7 +270,7 @@ def _write(path: Path, data: bytes) -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
-            os.chmod(temporary, 0o644)
+            os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
             os.replace(temporary, path)
         except BaseException:
             os.unlink(temporary)

@@ -1,0 +1,230 @@
+"""Skin weights by heat diffusion (Baran and Popovic 2007, "Automatic rigging and animation of 3D characters").
+
+Every bone in turn is hot and all others are cold; the skin takes up heat from the bone nearest to it, if it can see it.
+The equilibrium temperature of a vertex is its weight on the hot bone. Heat flows along the skin, never through the
+air: a hand beside the thigh does not warm the thigh.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from scipy import sparse
+from scipy.sparse.linalg import SuperLU, splu
+
+from gambol.character.welding import Welded, vertex_normals, weld
+from gambol.errors import GambolError
+
+Array = np.ndarray
+Advance = Callable[[int, int], None]
+
+HEAT = 3.0
+"""c of H(j,j) = c / d_j^2. Pinocchio's matrix is (cot + cot) + 2A H with c = 1, A being the area of all triangles at a
+vertex. Half of it is L + 3M H with the usual L = (cot + cot) / 2 and M = A / 3: so c = 3 in the usual discretisation is
+Pinocchio's 1."""
+TIE = 1.0001
+"""Bones are equally near if their distances differ by no more than this factor; Pinocchio's number."""
+FRONTAL = 0.5
+"""Smallest cosine between a vertex's normal and its line of sight from the bone; Pinocchio's number."""
+SMALLEST = 1e-8
+"""Weights below are dropped; Pinocchio's number."""
+TOUCHING = 1e-6
+"""Share of the mesh's size that the distance to a bone is never below, so that the heat stays finite."""
+THINNEST = 1e-6
+"""Share of the mean area of a vertex that none is below, so that slivers do not make the matrix singular."""
+AGAINST = 0.02
+"""Share of the mesh's size within which a piece lies against another. Of the seven real characters with pieces that see
+no bone, none told 0.02 from 0.05 or from any distance."""
+CHUNK = 5_000
+"""Vertices looked at between two reports of progress."""
+
+
+@dataclass(frozen=True)
+class Heat:
+    """Equilibrium temperatures, and where they come from."""
+
+    weights: Float[Array, "vertices bones"]
+    """Between 0 and 1; each row sums to 1."""
+    seen: Bool[Array, " vertices"]
+    """Vertices that see the bone nearest to them; the others are warmed by their neighbours only."""
+
+
+def heat_weights(
+    vertices: Float[Array, "vertices 3"],
+    faces: Int[Array, "faces 3"],
+    heads: Float[Array, "bones 3"],
+    tips: Float[Array, "bones 3"],
+    advance: Advance | None = None,
+) -> Float[Array, "vertices bones"]:
+    """Weights of every vertex on every bone; each row sums to 1. `diffuse_heat` says how."""
+    return diffuse_heat(vertices, faces, heads, tips, advance).weights
+
+
+def diffuse_heat(
+    vertices: Float[Array, "vertices 3"],
+    faces: Int[Array, "faces 3"],
+    heads: Float[Array, "bones 3"],
+    tips: Float[Array, "bones 3"],
+    advance: Advance | None = None,
+    *,
+    attach: bool = False,
+) -> Heat:
+    """Solve (-L + H) w_b = H p_b for all bones b, given as segments from head to tip in the mesh's space and units.
+
+    L is the cotangent Laplacian. p_b(j) = 1 if b is the bone nearest to vertex j, 1/k if k are equally near. H(j,j) =
+    k c / d_j^2 if they are visible from j, i.e. the segment from j to the nearest point of the bone lies inside the
+    mesh; else 0. If no bone is visible from a whole connected piece of the mesh, the bone nearest to the piece is taken
+    as visible.
+
+    Meshes may be open, in pieces, non-manifold, have vertices in one place, and faces twice or without area. Bones may
+    be points, or lie outside. Vertices of no face take the weights of the nearest one that has a face.
+    advance: called with (done, total).
+    attach: not in the paper: a piece that sees no bone follows the skin it lies against instead. A big head's ears, open
+        shells far from the head's bone, else go with the arm below them. Against the artists' weights of seven real
+        characters it lowers the mean difference of weights from 0.394 to 0.367 and of posed vertices from 0.97 % to
+        0.87 % of the height; five got better, two slightly worse in one of these.
+    """
+    from gambol.character.surface import require_mesh
+
+    vertices, faces = np.asarray(vertices, np.float64), np.asarray(faces)
+    require_mesh(vertices, faces)
+    heads, tips = _checked_bones(heads, tips)
+    # In a box of size 1 around the mesh, so that all tolerances are shares of its size.
+    used = vertices[np.unique(faces)]
+    middle, size = (used.min(0) + used.max(0)) / 2, np.ptp(used, axis=0).max() or 1.0
+    skin = weld((vertices - middle) / size, faces)
+    heads, tips = (heads - middle) / size, (tips - middle) / size
+
+    total = -(-len(skin.points) // CHUNK) + len(heads)
+    distance = np.stack([_to_bone(skin.points, *ends)[1] for ends in zip(heads, tips, strict=True)], axis=1)
+    visible = visible_bones(skin, heads, tips, distance, lambda done: advance(done, total) if advance else None)
+    seen = np.asarray(visible.any(1))
+    light_dark_pieces(visible, distance, skin.piece)
+    weights = _equilibrium(skin, visible, distance, lambda left: advance(total - left, total) if advance else None)
+    if attach:
+        _attach_dark_pieces(weights, skin, seen)
+    return Heat(weights[skin.point_of], seen[skin.point_of])
+
+
+def _checked_bones(heads: Array, tips: Array) -> tuple[Float[Array, "bones 3"], Float[Array, "bones 3"]]:
+    heads, tips = np.asarray(heads, np.float64), np.asarray(tips, np.float64)
+    if heads.ndim != 2 or heads.shape[1:] != (3,) or heads.shape != tips.shape or not len(heads):
+        raise GambolError(f"bones need heads and tips of shape (bones, 3), got {heads.shape} and {tips.shape}")
+    bad = ~(np.isfinite(heads) & np.isfinite(tips)).all(1)
+    if bad.any():
+        raise GambolError(f"{bad.sum()} of {len(heads)} bones have an end that is NaN or infinite: {bad.argmax()}, ...")
+    return heads, tips
+
+
+def _to_bone(
+    points: Float[Array, "points 3"], head: Float[Array, "3"], tip: Float[Array, "3"]
+) -> tuple[Float[Array, "points 3"], Float[Array, " points"]]:
+    """The nearest point on a bone, and its distance."""
+    way = tip - head
+    share = np.clip((points - head) @ way / max(way @ way, 1e-300), 0.0, 1.0)
+    nearest = head + share[:, None] * way
+    return nearest, np.linalg.norm(points - nearest, axis=1)
+
+
+def visible_bones(
+    skin: Welded,
+    heads: Float[Array, "bones 3"],
+    tips: Float[Array, "bones 3"],
+    distance: Float[Array, "points bones"],
+    report: Callable[[int], None],
+) -> Bool[Array, "points bones"]:
+    """Of the bones nearest to a vertex, those it sees: the way to the bone is inside, and meets the skin from within.
+
+    As in Pinocchio only the nearest bones are looked for: one that is farther away gives no heat in any case.
+    """
+    from gambol.character.surface import Surface
+
+    surface = Surface(skin.points, skin.faces, closed=True)
+    normals = vertex_normals(skin.points, skin.faces)
+    near = distance <= TIE * distance.min(1, keepdims=True)
+    visible = np.zeros_like(near)
+    for done, start in enumerate(range(0, len(near), CHUNK), start=1):
+        rows, bones = np.nonzero(near[start : start + CHUNK])
+        rows += start
+        points = skin.points[rows]
+        targets = np.empty_like(points)
+        for bone in np.unique(bones):
+            mine = bones == bone
+            targets[mine] = _to_bone(points[mine], heads[bone], tips[bone])[0]
+        out = points - targets
+        frontal = (out * normals[rows]).sum(1) > FRONTAL * np.linalg.norm(out, axis=1)
+        frontal |= distance[rows, bones] < TOUCHING  # a bone in the skin itself is seen
+        rows, bones, points, targets = rows[frontal], bones[frontal], points[frontal], targets[frontal]
+        visible[rows, bones] = surface.sees(points, targets)
+        report(done)
+    return visible
+
+
+def light_dark_pieces(
+    visible: Bool[Array, "points bones"], distance: Float[Array, "points bones"], piece: Int[Array, " points"]
+) -> None:
+    """In pieces that see nothing let all vertices see the bone nearest to the piece: eyes, buttons, open sheets.
+
+    Each piece then has a source of heat, which makes the matrix regular.
+    """
+    order = np.argsort(piece, kind="stable")
+    for members in np.split(order, np.flatnonzero(np.diff(piece[order])) + 1):
+        if not visible[members].any():
+            visible[members, distance[members].min(0).argmin()] = True
+
+
+def _attach_dark_pieces(weights: Float[Array, "points bones"], skin: Welded, seen: Bool[Array, " points"]) -> None:
+    """Give pieces that see nothing, and lie against one that sees a bone, the weights of its nearest points."""
+    from gambol.character.surface import Surface
+    from gambol.character.transfer import Transfer
+
+    lit = np.bincount(skin.piece, seen) > 0
+    dark = np.flatnonzero(~lit[skin.piece])
+    if not len(dark) or not lit.any():
+        return
+    transfer = Transfer(Surface(skin.points, skin.faces[lit[skin.piece[skin.faces[:, 0]]]]), skin.points[dark])
+    gap = np.full(len(lit), np.inf)
+    np.minimum.at(gap, skin.piece[dark], transfer.distance)
+    against = gap[skin.piece[dark]] < AGAINST
+    weights[dark[against]] = transfer(weights)[against]
+
+
+def _equilibrium(
+    skin: Welded,
+    visible: Bool[Array, "points bones"],
+    distance: Float[Array, "points bones"],
+    report: Callable[[int], None],
+) -> Float[Array, "points bones"]:
+    """One factorisation for all bones. With the areas M multiplied in, the matrix is symmetric:
+    (L + M H) w_b = M H p_b, where L is now the positive, integrated Laplacian."""
+    laplacian, area = _laplacian(skin)
+    heat = np.where(visible, (area * HEAT)[:, None] / np.maximum(distance, TOUCHING) ** 2, 0.0)
+    solver = _factorised(laplacian + sparse.diags_array(heat.sum(1)))
+    weights = np.zeros_like(heat)
+    hot = np.flatnonzero(visible.any(0))
+    for done, bone in enumerate(hot):
+        weights[:, bone] = solver.solve(heat[:, bone])
+        report(len(hot) - 1 - done)
+    weights = np.clip(weights, 0.0, 1.0)
+    weights[weights < SMALLEST] = 0.0
+    return weights / weights.sum(1, keepdims=True)
+
+
+def _laplacian(skin: Welded) -> tuple[sparse.csc_array, Float[Array, " points"]]:
+    """Positive cotangent Laplacian and the area of every point, in the sense of Sharp and Crane 2020.
+
+    That is the usual one of the same surface, its triangles flipped where they are thin; it is defined for non-manifold
+    meshes too, and no edge has a negative weight, so that temperatures stay between 0 and 1.
+    """
+    import robust_laplacian
+
+    laplacian, mass = robust_laplacian.mesh_laplacian(skin.points, skin.faces.astype(np.int64))
+    area = mass.diagonal()
+    return sparse.csc_array(laplacian), np.maximum(area, THINNEST * area.mean())
+
+
+def _factorised(matrix: sparse.csc_array) -> SuperLU:
+    """For a symmetric positive definite matrix: no pivoting, ordered by the pattern of the matrix itself."""
+    options = {"SymmetricMode": True}
+    return splu(sparse.csc_matrix(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)

@@ -1,0 +1,114 @@
+"""Make one sound surface of the triangles a file happens to hold: seams closed, junk dropped, outside out."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from gambol.errors import GambolError
+
+Array = np.ndarray
+
+COINCIDENT = 1e-6
+"""Vertices closer than this share of the mesh's size are one."""
+
+
+@dataclass(frozen=True)
+class Welded:
+    """A surface without seams, and the way back to the vertices it was made of."""
+
+    points: Float[Array, "points 3"]
+    """Each used by at least one face."""
+    faces: Int[Array, "faces 3"]
+    """Each once, with three different corners; closed pieces have their normals outside."""
+    piece: Int[Array, " points"]
+    """Number of the connected piece of each point."""
+    point_of: Int[Array, " vertices"]
+    """The point each original vertex became; the nearest one for vertices of no face."""
+
+
+def weld(vertices: Float[Array, "vertices 3"], faces: Int[Array, "faces 3"]) -> Welded:
+    """Merge vertices in one place (exporters split them at UV seams and creases), drop faces that then have no area.
+
+    A piece whose normals look inwards is turned round. That makes a hollow solid, which is what a bone inside it needs.
+    """
+    size = float(np.ptp(vertices[np.unique(faces)], axis=0).max())
+    merged = _merge(vertices, COINCIDENT * size)
+    triangles = merged[faces]
+    proper = (triangles != np.roll(triangles, 1, axis=1)).all(1)
+    if not proper.any():
+        raise GambolError("the mesh has no face with three different corners")
+    triangles = _distinct(triangles[proper])
+    used, triangles = np.unique(triangles, return_inverse=True)
+    triangles = triangles.reshape(-1, 3)
+    points = vertices[used]
+    piece = _pieces(len(used), triangles)
+    number = np.full(len(vertices), -1)
+    number[used] = np.arange(len(used))
+    point_of = number[merged]
+    loose = point_of < 0
+    if loose.any():
+        point_of[loose] = cKDTree(points).query(vertices[loose])[1]
+    return Welded(points, _outside_out(points, triangles, piece), piece, point_of)
+
+
+def _merge(vertices: Float[Array, "vertices 3"], tolerance: float) -> Int[Array, " vertices"]:
+    """For each vertex the first of those in its place.
+
+    First by a grid, so that the search for neighbours, which finds what the grid has cut apart, has few in one place.
+    """
+    _, first, cell = np.unique(
+        np.round(vertices / tolerance) if tolerance > 0 else vertices, axis=0, return_index=True, return_inverse=True
+    )
+    cell = cell.ravel()
+    pairs = cKDTree(vertices[first]).query_pairs(tolerance, output_type="ndarray")
+    count, group = connected_components(_graph(len(first), pairs), directed=False)
+    leader = np.full(count, len(vertices))
+    np.minimum.at(leader, group, first)
+    return leader[group[cell]]
+
+
+def _distinct(triangles: Int[Array, "faces 3"]) -> Int[Array, "distinct 3"]:
+    """Each triangle once, in the order of the first; turned over it counts as another."""
+    start = triangles.argmin(1)
+    rotated = np.take_along_axis(triangles, (start[:, None] + np.arange(3)) % 3, axis=1)
+    _, first = np.unique(rotated, axis=0, return_index=True)
+    return triangles[np.sort(first)]
+
+
+def _graph(count: int, pairs: Int[Array, "pairs 2"]) -> sparse.coo_matrix:
+    return sparse.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
+
+
+def _pieces(count: int, triangles: Int[Array, "faces 3"]) -> Int[Array, " points"]:
+    return connected_components(_graph(count, np.concatenate([triangles[:, :2], triangles[:, 1:]])), directed=False)[1]
+
+
+def _outside_out(
+    points: Float[Array, "points 3"], triangles: Int[Array, "faces 3"], piece: Int[Array, " points"]
+) -> Int[Array, "faces 3"]:
+    """Pieces of negative volume turned round; the volume of an open one is that of the cone to its middle."""
+    share = np.bincount(piece)
+    middle = np.stack([np.bincount(piece, points[:, axis]) / share for axis in range(3)], axis=1)
+    owner = piece[triangles[:, 0]]
+    corners = points[triangles] - middle[owner][:, None]
+    volume = np.bincount(owner, np.einsum("fi,fi->f", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])))
+    return np.where((volume < 0)[owner][:, None], triangles[:, ::-1], triangles)
+
+
+def vertex_normals(points: Float[Array, "points 3"], faces: Int[Array, "faces 3"]) -> Float[Array, "points 3"]:
+    """Unit normals: the mean of the faces around, each by its angle at the vertex, so triangulation does not matter."""
+    corners = points[faces]
+    flat = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    flat /= np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-30)
+    total = np.zeros_like(points)
+    for corner in range(3):
+        a = corners[:, (corner + 1) % 3] - corners[:, corner]
+        b = corners[:, (corner + 2) % 3] - corners[:, corner]
+        angle = np.arctan2(np.linalg.norm(np.cross(a, b), axis=1), (a * b).sum(1))
+        for axis in range(3):
+            total[:, axis] += np.bincount(faces[:, corner], angle * flat[:, axis], minlength=len(points))
+    return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-30)

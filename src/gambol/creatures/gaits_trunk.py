@@ -1,0 +1,302 @@
+"""What the rest of the body does in a gait: trunk, back, neck, head, tail and arms.
+
+Everything is a turn away from the neutral pose about the body's own axes, small waves in step with the feet. Amplitudes
+are degrees; they were chosen by eye on contact sheets, within what is seen in animals.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float
+from scipy.spatial.transform import Rotation
+
+from gambol.character.anatomy import Anatomy
+from gambol.character.limbs import Limb
+from gambol.character.skeleton import line_up
+from gambol.character.transforms import normalize
+from gambol.creatures.footfalls import Action, Footfalls
+from gambol.creatures.gaits_legs import about, smooth
+
+Array = np.ndarray
+FASTER = {"walk": 0.0, "turn left": 0.0, "turn right": 0.0, "trot": 0.5, "jog": 0.5, "pace": 0.5, "gallop": 1, "run": 1}
+"""How vigorous an action is; leaps and standing are looked after apart."""
+
+DEEPEST_SPRING = 0.2
+"""How far the body gives way when a leap lands, in hip heights."""
+
+
+def wave(cycles: Float[Array, " frames"], at: float = 0.0, times: int = 1) -> Float[Array, " frames"]:
+    """1 at the phase `at`, -1 half a period later."""
+    return np.cos(2 * np.pi * times * (cycles - at))
+
+
+def transforms(
+    anatomy: Anatomy,
+    turns: Float[Array, "frames joints 3 3"],
+    root: tuple[Float[Array, "frames 3 3"], Float[Array, "frames 3"]],
+) -> tuple[Float[Array, "frames joints 3 3"], Float[Array, "frames joints 3"]]:
+    """Rotation and shift of each joint away from its neutral place in the world, when all joints turn."""
+    body = anatomy.body
+    rotations, shifts = np.empty_like(turns), np.empty(turns.shape[:-1])
+    for joint, parent in enumerate(body.parents):
+        above, moved = (rotations[:, parent], shifts[:, parent]) if parent >= 0 else root
+        rotations[:, joint] = above @ turns[:, joint]
+        head = body.heads[joint]
+        shifts[:, joint] = (above - rotations[:, joint]) @ head + moved
+    return rotations, shifts
+
+
+@dataclass(frozen=True)
+class Carriage:
+    """How one character carries itself in one action."""
+
+    anatomy: Anatomy
+    footfalls: Footfalls
+    action: Action
+    pivot: Float[Array, "3"]
+    """The body turns about it [file units]."""
+    hip_height: float
+    """[file units]"""
+    bounce: float = 1.0
+    """Factor on all movement of the trunk."""
+    tail_lift: float = 0.0
+    """How much higher than at rest the tail is carried [rad]."""
+
+    @cached_property
+    def vigour(self) -> float:
+        return FASTER.get(self.action, 0.0)
+
+    @cached_property
+    def still(self) -> bool:
+        """Neither steps nor leaps."""
+        return self.footfalls.duty >= 1
+
+    @cached_property
+    def stepping(self) -> bool:
+        """Left and right in turn."""
+        return not (self.still or self.footfalls.leap) and self.footfalls.phases[0][1] != self.footfalls.phases[0][0]
+
+    @cached_property
+    def bipedal(self) -> bool:
+        return len(self.anatomy.legs) == 2
+
+    @cached_property
+    def upright(self) -> bool:
+        """A trunk that stands, as a human's, rather than lies, as a bird's."""
+        chain = self._line_to_head
+        if not (self.bipedal and chain):
+            return False
+        body = self.anatomy.body
+        first = self.spine[0] if self.spine else chain[0]
+        way = body.tips[chain[-1]] - body.heads[first]
+        return bool(normalize(way) @ self.anatomy.up > 0.8)
+
+    @cached_property
+    def _line_to_head(self) -> list[int]:
+        """Joints of neck and head, from the trunk outwards, along the way to the last of the head."""
+        parts, parents = self.anatomy.parts, self.anatomy.body.parents
+        heads = [
+            joint for joint in self.anatomy.joints_of("head") if parents[joint] < 0 or parts[parents[joint]] != "head"
+        ]
+        last = heads[0] if heads else next(iter(self.anatomy.joints_of("neck")[::-1]), None)
+        if last is None:
+            return []
+        return [joint for joint in list(line_up(parents, last))[::-1] if parts[joint] in ("neck", "head")]
+
+    @cached_property
+    def spine(self) -> list[int]:
+        """Joints of the trunk between the hind legs and the neck, from the pelvis forward."""
+        parents = self.anatomy.body.parents
+        carried = set()
+        for limb in self.anatomy.legs[-2:]:
+            carried |= set(line_up(parents, limb.chain[0]))
+        start = self._line_to_head[0] if self._line_to_head else (self.anatomy.legs[0].chain[0])
+        line = list(line_up(parents, int(parents[start])))[::-1] if parents[start] >= 0 else []
+        return [joint for joint in line if joint not in carried and self.anatomy.parts[joint] == "trunk"]
+
+    def root(self, cycles: Float[Array, " frames"]) -> tuple[Float[Array, "frames 3 3"], Float[Array, "frames 3"]]:
+        """Rotation and shift of the whole body about its path, apart from leaps."""
+        gait, up, forward, left = self.footfalls, self.anatomy.up, self.anatomy.forward, self.anatomy.left
+        height = self.bounce * gait.bounce * wave(cycles, gait.highest, gait.bounces)
+        if gait.leap:
+            height = self._leap(cycles)
+        middle = gait.duty / 2
+        pitch = -gait.pitch * wave(cycles, gait.nose_up) - gait.flexion / 2 * wave(cycles, 0.95)
+        sway, roll, yaw = np.zeros((3, len(cycles)))
+        if self.stepping:
+            sway = (0.035 if self.bipedal else 0.010) * (1 - 0.6 * self.vigour) * wave(cycles, middle)
+            roll = (3.0 if self.bipedal else 1.2) * wave(cycles, middle)
+            yaw = -(4.0 + 4.0 * self.vigour if self.bipedal else 1.5) * wave(cycles)
+        if self.upright:
+            pitch = pitch + (1.0 + 8.0 * self.vigour if self.stepping else 3.0 * (not self.still))
+        if self.still:
+            sway = 0.008 * wave(cycles, 0.25)
+            roll = 0.4 * wave(cycles, 0.25)
+        factor = np.radians(self.bounce)
+        rotation = about(up, yaw * factor) @ about(left, pitch * factor) @ about(forward, roll * factor)
+        shift = self.hip_height * (height[:, None] * up + self.bounce * sway[:, None] * left)
+        return rotation, self.pivot + shift - rotation @ self.pivot
+
+    def _leap(self, cycles: Float[Array, " frames"]) -> Float[Array, " frames"]:
+        """Height of the body above take-off, in hip heights: free flight, and a spring of the legs between."""
+        duty = self.footfalls.duty
+        apex = self.footfalls.bounce * self.bounce
+        part = cycles - np.floor(cycles + 1e-12)
+        share = np.clip((part - duty) / (1 - duty), 0.0, 1.0)
+        on_ground = _through(*self._spring(), np.clip(part, 0.0, duty))
+        return np.where(part < duty, on_ground, 4 * apex * share * (1 - share))
+
+    def _spring(self) -> tuple[Array, Array, Array]:
+        """Times, heights and speeds of the body while a leap's feet are on the ground.
+
+        It gives way and pushes off in one go, if the legs can bend so far; else it lands, rises a little and gathers.
+        """
+        duty = self.footfalls.duty
+        speed = 4 * self.footfalls.bounce * self.bounce / (1 - duty)
+        depth = min(speed * duty / np.pi, DEEPEST_SPRING)
+        if speed * duty / 2 <= 3 * depth:  # farther would make the cubic pieces overshoot
+            return np.array([0, duty / 2, duty]), np.array([0, -depth, 0]), np.array([-speed, 0, speed])
+        down = 1.8 * depth / speed
+        times = np.array([0, down, duty / 2, duty - down, duty])
+        return times, depth * np.array([0, -1, -0.35, -1, 0]), np.array([-speed, 0, 0, 0, speed])
+
+    def surge(self, cycles: Float[Array, " frames"]) -> Float[Array, " frames"]:
+        """How far the body is ahead of even progress, in strides: a leap goes forward mostly in the air."""
+        duty = self.footfalls.duty
+        flown = max(1 - duty, 0.6) if self.footfalls.leap else 1 - duty
+        if not self.footfalls.leap or flown <= 1 - duty:
+            return np.zeros(len(cycles))
+        part = cycles - np.floor(cycles + 1e-12)
+        speed, share = flown / (1 - duty), np.clip(part / duty, 0, 1)
+        start, end = duty / 2 - (1 - flown) / 2, duty / 2 + (1 - flown) / 2
+        on_ground = _hermite(share, start, end, speed * duty, speed * duty)
+        return np.where(part < duty, on_ground, end + speed * (part - duty)) - part
+
+    def breaks(self) -> Float[Array, " breaks"]:
+        """Times at which the body's way has a kink: keys belong there."""
+        return self._spring()[0] if self.footfalls.leap else np.zeros(0)
+
+    def turns(self, cycles: Float[Array, " frames"]) -> Float[Array, "frames joints 3 3"]:
+        """Turns of all joints but the legs'."""
+        turns = np.tile(np.eye(3), (len(cycles), len(self.anatomy.body), 1, 1))
+        self._bend_back(turns, cycles)
+        self._swing_tail(turns, cycles)
+        for limb in self.anatomy.limbs:
+            if limb.kind == "arm":
+                self._swing_arm(turns, cycles, limb)
+        self._steady_head(turns, cycles)
+        return turns
+
+    def _bend_back(self, turns: Array, cycles: Array) -> None:
+        if not self.spine:
+            return
+        up, left = self.anatomy.up, self.anatomy.left
+        twist, arch = np.zeros((2, len(cycles)))
+        if self.stepping:
+            twist = ((8.0 + 8.0 * self.vigour) if self.upright else 3.0) * wave(cycles)
+        if self.footfalls.flexion:
+            arch = self.footfalls.flexion * wave(cycles, 0.95)
+        if self.footfalls.leap and self.upright:
+            arch = 6 - 60 * self._leap(cycles)
+        if self.still:
+            arch = 1.0 * wave(cycles, 0.5, 2)
+        factor = np.radians(self.bounce) / len(self.spine)
+        for joint in self.spine:
+            turns[:, joint] = about(up, twist * factor) @ about(left, arch * factor)
+
+    def _swing_tail(self, turns: Array, cycles: Array) -> None:
+        joints = self.anatomy.joints_of("tail")
+        amount = (
+            (3.0 if self.still else 16.0 - 6.0 * self.vigour) * np.radians(self.bounce) / max(len(joints), 1) ** 0.5
+        )
+        nod = (0.0 if self.still else 4.0) * np.radians(self.bounce) / max(len(joints), 1) ** 0.5
+        for order, joint in enumerate(joints):
+            lag = 0.55 * order / max(len(joints) - 1, 1)
+            aside = wave(cycles, 0.25 + lag)
+            if self.footfalls.leap:
+                aside = 0 * aside
+            lifted = wave(cycles, self.footfalls.highest + 0.15 + lag / 2, self.footfalls.bounces)
+            raised = nod * lifted + (self.tail_lift if order == 0 else 0.0)
+            turns[:, joint] = about(self.anatomy.up, amount * aside) @ about(self.anatomy.left, raised)
+
+    def _steady_head(self, turns: Array, cycles: Array) -> None:
+        """The neck takes back most of what the trunk does, so the eyes stay level; a walking bird's head bobs."""
+        line = self._line_to_head
+        if not line:
+            return
+        root = self.root(cycles)
+        rotations, _ = transforms(self.anatomy, turns, root)
+        parent = int(self.anatomy.body.parents[line[0]])
+        above = rotations[:, parent] if parent >= 0 else root[0]
+        undo = Rotation.from_matrix(above).inv().as_rotvec() * 0.85 / len(line)
+        for joint in line:
+            turns[:, joint] = Rotation.from_rotvec(undo).as_matrix()
+        neck, left = line[:-1], self.anatomy.left
+        if self.still:
+            turns[:, line[-1]] = turns[:, line[-1]] @ about(self.anatomy.up, np.radians(2.0) * wave(cycles, 0.4))
+        elif neck and self.stepping and not self.upright:
+            # The head is thrust forward while a foot swings, and stays behind while the body passes over the foot.
+            bob = np.radians((9.0 if self.bipedal else 2.5) * (1 - 0.6 * self.vigour) * self.bounce)
+            nod = bob * wave(cycles, 0.1, 2)
+            turns[:, neck[0]] = turns[:, neck[0]] @ about(left, nod)
+            turns[:, line[-1]] = turns[:, line[-1]] @ about(left, -nod)
+
+    def _swing_arm(self, turns: Array, cycles: Array, limb: Limb) -> None:
+        """Arms hang and swing against the legs; those of a body that is not upright only sway a little."""
+        body, up, left = self.anatomy.body, self.anatomy.up, self.anatomy.left
+        lengths = np.linalg.norm(body.tips[list(limb.chain)] - body.heads[list(limb.chain)], axis=1)
+        long = [joint for joint, length in zip(limb.chain, lengths, strict=True) if length > 0.17 * lengths.sum()]
+        if not long:
+            return
+        side = 1.0 if limb.side == "left" else -1.0
+        upper, lower = long[0], long[1] if len(long) > 1 else None
+        if not self.upright:
+            turns[:, upper] = about(left, np.radians(6.0 * self.stepping) * side * wave(cycles))
+            return
+        hanging = _lowered(body.tips[(lower if lower is not None else upper)] - body.heads[upper], up, left * side)
+        swing, flexed = self._arm_angles(cycles, side)
+        turns[:, upper] = about(left, swing) @ hanging
+        if lower is not None:
+            turns[:, lower] = hanging.T @ about(left, -flexed) @ hanging
+
+    def _arm_angles(self, cycles: Array, side: float) -> tuple[Array, Array]:
+        """Backward swing of the upper arm and flexion of the elbow [rad]."""
+        vigour, ones = self.vigour, np.ones(len(cycles))
+        if self.still:
+            return np.radians(1.0 * wave(cycles, 0.5, 2)), np.radians(14.0) * ones
+        if self.footfalls.leap:
+            high = smooth((self._leap(cycles) / self.footfalls.bounce + 1.0) / 1.6)
+            return np.radians(35 - 80 * high), np.radians(40 - 15 * high)
+        back = side * wave(cycles) * self.bounce
+        return np.radians((22 + 20 * vigour) * back + 4 * vigour), np.radians(
+            16 + 66 * vigour - (6 + 10 * vigour) * back
+        )
+
+
+def _through(times: Array, values: Array, slopes: Array, at: Array) -> Array:
+    """Cubic pieces through values with given slopes."""
+    index = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
+    width = times[index + 1] - times[index]
+    share = (at - times[index]) / width
+    return _hermite(share, values[index], values[index + 1], slopes[index] * width, slopes[index + 1] * width)
+
+
+def _hermite(share: Array, start: Array, end: Array, leaving: Array, arriving: Array) -> Array:
+    square, cube = share**2, share**3
+    return (
+        (2 * cube - 3 * square + 1) * start
+        + (cube - 2 * square + share) * leaving
+        + (3 * square - 2 * cube) * end
+        + (cube - square) * arriving
+    )
+
+
+def _lowered(arm: Float[Array, "3"], up: Float[Array, "3"], outward: Float[Array, "3"]) -> Float[Array, "3 3"]:
+    """The turn that lets an arm hang, 12 degrees off the body, if it was modelled stretched out."""
+    way = normalize(arm)
+    if -way @ up > np.cos(np.radians(25)):
+        return np.eye(3)
+    forward_part = way - up * (way @ up) - outward * (way @ outward)
+    hanging = normalize(-np.cos(np.radians(12)) * up + np.sin(np.radians(12)) * outward + 0.3 * forward_part)
+    return Rotation.align_vectors(hanging[None], way[None])[0].as_matrix()

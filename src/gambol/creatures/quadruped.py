@@ -1,0 +1,277 @@
+"""Four upright legs: from mouse to elephant."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+
+from gambol.creatures.adornments import add_horns, add_mane
+from gambol.creatures.blueprint import Blueprint, Sculptor
+from gambol.creatures.colors import PLAIN, Coat
+from gambol.creatures.heads import ANY_HEAD, Head, add_head
+from gambol.creatures.ranges import Range, check_ranges
+from gambol.creatures.tails import add_tail
+
+
+@dataclass(frozen=True)
+class Quadruped:
+    """Lengths are shares of the height at the withers, angles degrees, unless said otherwise."""
+
+    legs: ClassVar[int] = 4
+
+    height: Annotated[float, Range(0.02, 5.0)] = 0.6
+    """At the withers, between neck and back [m]."""
+    length: Annotated[float, Range(0.4, 2.0)] = 0.85
+    """From hip to shoulder."""
+    hip_height: Annotated[float, Range(0.7, 1.3)] = 1.0
+    """Top of the croup."""
+    chest_depth: Annotated[float, Range(0.25, 0.8)] = 0.42
+    belly_depth: Annotated[float, Range(0.2, 0.85)] = 0.34
+    hip_depth: Annotated[float, Range(0.2, 0.8)] = 0.36
+    width: Annotated[float, Range(0.5, 1.4)] = 0.8
+    """Of the trunk relative to its depth."""
+    back: Annotated[float, Range(-0.1, 0.2)] = 0.0
+    """How far the middle of the back is arched up, or sags if negative."""
+    haunch: Annotated[float, Range(0.05, 0.3)] = 0.15
+    """Radius of the thigh."""
+    shank: Annotated[float, Range(0.025, 0.2)] = 0.06
+    """Radius at knee and elbow."""
+    cannon: Annotated[float, Range(0.015, 0.16)] = 0.035
+    """Radius of the lower leg at its thinnest."""
+    foot: Annotated[float, Range(0.02, 0.18)] = 0.05
+    """Radius of a foot."""
+    foot_length: Annotated[float, Range(0.02, 0.35)] = 0.1
+    """From the ball of the foot to its tip."""
+    hock_height: Annotated[float, Range(0.06, 0.45)] = 0.26
+    wrist_height: Annotated[float, Range(0.05, 0.4)] = 0.18
+    knee_forward: Annotated[float, Range(0.02, 0.35)] = 0.08
+    """How far the knee is ahead of the hip."""
+    hock_back: Annotated[float, Range(0.0, 0.25)] = 0.12
+    """How far the hock is behind the hip."""
+    stance: Annotated[float, Range(0.05, 0.4)] = 0.12
+    """Half the distance between left and right feet."""
+    feet: Literal["paw", "hoof", "pad"] = "paw"
+
+    neck_length: Annotated[float, Range(0.05, 1.3)] = 0.35
+    neck_angle: Annotated[float, Range(-20.0, 85.0)] = 40.0
+    """Above the horizontal, where it leaves the trunk."""
+    neck_curl: Annotated[float, Range(-60.0, 60.0)] = 0.0
+    """How much steeper it is where it meets the head."""
+    neck_base: Annotated[float, Range(0.05, 0.4)] = 0.15
+    """Radius at the shoulders."""
+    neck_top: Annotated[float, Range(0.03, 0.3)] = 0.1
+    """Radius behind the head."""
+    neck_bones: Annotated[int, Range(1, 6)] = 2
+    spine_bones: Annotated[int, Range(2, 6)] = 3
+    """Between hips and neck, the chest included."""
+    head: Head = ANY_HEAD
+
+    tail_length: Annotated[float, Range(0.05, 2.5)] = 0.6
+    tail_angle: Annotated[float, Range(-90.0, 90.0)] = -40.0
+    """Above the horizontal, where it leaves the body."""
+    tail_curl: Annotated[float, Range(-120.0, 220.0)] = 20.0
+    """How much it turns up from base to tip."""
+    tail_base: Annotated[float, Range(0.01, 0.2)] = 0.04
+    """Radius."""
+    tail_tip: Annotated[float, Range(0.008, 0.14)] = 0.02
+    """Radius."""
+    tail_bush: Annotated[float, Range(0.0, 0.15)] = 0.0
+    """Added to the radius in the middle: a fox's brush, a horse's hair."""
+    tail_tuft: Annotated[float, Range(0.0, 0.08)] = 0.0
+    """Radius of a tuft at the end."""
+    tail_bones: Annotated[int, Range(2, 10)] = 4
+    tail_paint: Literal["main", "mane", "mark"] = "main"
+
+    mane: Literal["none", "crest", "ruff", "wool"] = "none"
+    horns: Literal["none", "cow", "antlers", "giraffe", "rhino", "goat"] = "none"
+    horn_size: Annotated[float, Range(0.0, 0.6)] = 0.15
+    humps: Annotated[int, Range(0, 2)] = 0
+    hump_size: Annotated[float, Range(0.0, 0.3)] = 0.15
+    trunk_length: Annotated[float, Range(0.0, 0.9)] = 0.0
+    """An elephant's."""
+    tusks: Annotated[float, Range(0.0, 0.5)] = 0.0
+    """Length."""
+    coat: Coat = PLAIN
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+    def blueprint(self) -> Blueprint:
+        art = Sculptor(self.height, blend=0.07)
+        self._trunk(art)
+        self._hind_legs(art)
+        self._front_legs(art)
+        neck_end, rise = self._neck(art)
+        add_head(art, self.head, f"neck_{self.neck_bones}", neck_end, rise)
+        if self.trunk_length:
+            self._nose(art, neck_end)
+        add_horns(art, self, neck_end)
+        add_mane(art, self, neck_end)
+        base = (0.0, self.hip_height - 0.45 * self.hip_depth, -self.length / 2 - 0.42 * self.hip_depth)
+        add_tail(art, self, base)
+        return art.finish(self.coat)
+
+    def station(self, share: float) -> tuple[float, float, float]:
+        """Height of the trunk's middle, its half depth and z at a share of the way from hip to shoulder."""
+        z = (share - 0.5) * self.length
+        depth = np.interp(share, [0, 0.5, 1], [self.hip_depth, self.belly_depth, self.chest_depth])
+        top = np.interp(share, [0, 1], [self.hip_height, 1.0]) + self.back * np.sin(np.pi * share)
+        return float(top - depth / 2), float(depth / 2), float(z)
+
+    def _trunk(self, art: Sculptor) -> None:
+        count = self.spine_bones
+        shares = np.linspace(0, 1, count + 1)
+        names = ["hips", *(f"spine_{i}" for i in range(1, count)), "chest"]
+        points = []
+        for share in shares:
+            y, r, z = self.station(float(share))
+            points.append((0.0, y + 0.35 * r, z))
+        y, r, z = self.station(1.0)
+        points.append((0.0, y + 0.3 * r, z + 0.6 * r))
+        for i, name in enumerate(names):
+            art.bone(name, names[i - 1] if i else None, points[i], points[i + 1])
+        segments = np.linspace(0, 1, 7)
+        for start, end in pairwise(segments):
+            (y0, r0, z0), (y1, r1, z1) = self.station(float(start)), self.station(float(end))
+            bone = names[min(int((start + end) / 2 * (count + 1)), count)]
+            art.cone(bone, (0, y0, z0), (0, y1, z1), r0, r1, flat=(self.width, 1.0), blend=0.1)
+        hump_at = {1: (0.5,), 2: (0.3, 0.72)}.get(self.humps, ())
+        for share in hump_at:
+            y, r, z = self.station(share)
+            size = self.hump_size
+            art.ball(names[1], (0, y + r, z), (0.55 * size, size, 0.75 * size), blend=1.2)
+
+    def _foot(self, art: Sculptor, prefix: str, ball, paint: str) -> None:
+        """Toes of a leg that ends at the ball of the foot."""
+        x, _, z = ball
+        name = art.bone(f"{prefix}_toes.L", f"{prefix}_foot.L", ball, (x, 0.4 * self.foot, z + self.foot_length))
+        r = self.foot
+        if self.feet == "hoof":
+            art.cone(
+                name, ball, (x, 0.045, z + 0.5 * self.foot_length), self.cannon * 1.1, r * 0.8, paint="feet", blend=0.3
+            )
+            art.cone(
+                name,
+                (x, 0.05, z + 0.55 * self.foot_length),
+                (x, 0.0, z + 0.65 * self.foot_length),
+                r * 0.85,
+                r,
+                paint="nose",
+                blend=0.2,
+            )
+        elif self.feet == "pad":
+            art.cone(name, ball, (x, 0.0, z + 0.1 * self.foot_length), self.cannon, r, blend=0.3, paint="feet")
+            for angle in (-35, 0, 35):
+                side, ahead = np.sin(np.radians(angle)), np.cos(np.radians(angle))
+                art.ball(
+                    name,
+                    (x + 0.85 * r * side, 0.02, z + 0.1 * self.foot_length + 0.85 * r * ahead),
+                    (0.25 * r, 0.4 * r, 0.2 * r),
+                    blend=0.1,
+                    paint="horn",
+                )
+        else:
+            art.cone(
+                name,
+                (x, 0.6 * r, z),
+                (x, 0.55 * r, z + 0.7 * self.foot_length),
+                0.95 * r,
+                0.9 * r,
+                (1.0, 0.85),
+                blend=0.3,
+                paint="feet",
+            )
+            for side in (-0.6, 0.0, 0.6):
+                art.ball(
+                    name,
+                    (x + side * r, 0.35 * r, z + self.foot_length * (1.0 - 0.15 * abs(side))),
+                    (0.42 * r, 0.5 * r, 0.55 * r),
+                    blend=0.1,
+                    paint="feet",
+                )
+
+    def _hind_legs(self, art: Sculptor) -> None:
+        y, r, z = self.station(0.0)
+        hip_x = min(max(self.stance, 0.5 * self.width * r), self.width * r)
+        hip = (hip_x, y + 0.1 * r, z)
+        hock = (self.stance, self.hock_height, z - self.hock_back)
+        knee_y = hock[1] + 0.47 * (hip[1] - hock[1])
+        knee = (1.03 * (hip_x + self.stance) / 2, knee_y, z + self.knee_forward)
+        ball_y = {"hoof": 0.42 * self.hock_height, "pad": 0.5 * self.hock_height}.get(self.feet, 0.8 * self.foot)
+        forward = {"hoof": 0.1, "pad": 0.3}.get(self.feet, 0.35) * (self.hock_height - ball_y)
+        ball = (self.stance, ball_y, hock[2] + forward + (0.3 * self.foot_length if self.feet == "paw" else 0.0))
+        names = ["hind_upper_leg.L", "hind_lower_leg.L", "hind_foot.L"]
+        art.limb(
+            names,
+            [hip, knee, hock, ball],
+            [self.haunch, self.shank, self.cannon * 1.15, self.cannon],
+            [(0.75, 1.1), (0.85, 1.1), (0.95, 1.05)],
+            ["main", "main", "feet"],
+            0.7,
+            "hips",
+        )
+        self._foot(art, "hind", ball, "feet")
+
+    def _front_legs(self, art: Sculptor) -> None:
+        _, r, z = self.station(1.0)
+        x = min(max(self.stance, 0.45 * self.width * r), 0.9 * self.width * r)
+        bottom = 1 - self.chest_depth
+        joint = (x, 1 - 0.62 * self.chest_depth, z + 0.32 * r)
+        elbow = (0.5 * (x + self.stance), max(bottom + 0.04, self.wrist_height + 0.12), z - 0.12 * r)
+        ball_y = {"hoof": 0.38 * self.wrist_height, "pad": 0.5 * self.wrist_height}.get(self.feet, 0.8 * self.foot)
+        wrist = (self.stance, self.wrist_height, z + 0.02)
+        ball = (self.stance, ball_y, z + (0.03 if self.feet != "paw" else 0.03 + 0.15 * self.foot_length))
+        art.bone("shoulder.L", "chest", (0.55 * x, 1 - 0.15 * self.chest_depth, z - 0.25 * r), joint)
+        art.cone(
+            "shoulder.L", (0.7 * x, 1 - 0.3 * self.chest_depth, z - 0.1 * r), joint, 0.45 * r, 0.5 * r, (0.6, 1.0), 0.6
+        )
+        names = ["front_upper_leg.L", "front_lower_leg.L", "front_foot.L"]
+        art.limb(
+            names,
+            [joint, elbow, wrist, ball],
+            [0.72 * self.haunch, 1.02 * self.shank, self.cannon * 1.12, self.cannon],
+            [(0.75, 1.1), (0.9, 1.05), (1.0, 1.0)],
+            ["main", "main", "feet"],
+            0.7,
+            "shoulder.L",
+        )
+        self._foot(art, "front", ball, "feet")
+
+    def _neck(self, art: Sculptor):
+        """Neck bones and flesh; returns where the head begins and how steep the neck is there [degrees]."""
+        y, r, z = self.station(1.0)
+        here = np.array([0.0, y + 0.3 * r, z + 0.6 * r])
+        count = self.neck_bones
+        parent = "chest"
+        radii = np.linspace(self.neck_base, self.neck_top, count + 1)
+        angle = self.neck_angle
+        art.cone(
+            "chest",
+            (0, y + 0.1 * r, z + 0.2 * r),
+            here,
+            min(0.9 * r, 1.4 * self.neck_base),
+            self.neck_base,
+            (0.8 * self.width, 1.0),
+            blend=0.8,
+        )
+        for i in range(count):
+            angle = self.neck_angle + self.neck_curl * (i + 0.5) / count
+            way = np.array([0.0, np.sin(np.radians(angle)), np.cos(np.radians(angle))])
+            there = here + way * self.neck_length / count
+            name = art.bone(f"neck_{i + 1}", parent, here, there)
+            art.cone(name, here, there, radii[i], radii[i + 1], (0.75, 1.0), blend=0.2 if i else 0.6)
+            here, parent = there, name
+        return here, angle
+
+    def _nose(self, art: Sculptor, neck_end) -> None:
+        """An elephant's trunk: hangs from the face, its end curled forward."""
+        here = self.head.point(neck_end, 0.62 * self.head.length, -0.05)
+        parent, count = "head", 5
+        radii = np.linspace(0.085, 0.035, count + 1)
+        for i in range(count):
+            angle = np.radians([-55, -82, -92, -85, -50][i])
+            there = here + np.array([0.0, np.sin(angle), np.cos(angle)]) * self.trunk_length / count
+            name = art.bone(f"trunk_{i + 1}", parent, here, there)
+            art.cone(name, here, there, radii[i], radii[i + 1], blend=0.15 if i else 0.6)
+            here, parent = there, name

@@ -1,0 +1,181 @@
+"""Two strong hind legs, a long tail, small arms: hunting dinosaurs and kangaroos."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from gambol.creatures.blueprint import Blueprint, Sculptor
+from gambol.creatures.colors import PLAIN, Coat
+from gambol.creatures.heads import ANY_HEAD, Head, add_head
+from gambol.creatures.ranges import Range, check_ranges
+from gambol.creatures.tails import add_tail
+
+
+@dataclass(frozen=True)
+class Theropod:
+    """Lengths are shares of the hip's height above the ground, angles degrees, unless said otherwise."""
+
+    legs: ClassVar[int] = 2
+
+    height: Annotated[float, Range(0.1, 4.0)] = 2.0
+    """Of the hips [m]."""
+    trunk_length: Annotated[float, Range(0.4, 1.3)] = 0.75
+    """From hip to shoulder."""
+    trunk_angle: Annotated[float, Range(-5.0, 70.0)] = 12.0
+    """Above the horizontal."""
+    hip_radius: Annotated[float, Range(0.1, 0.45)] = 0.26
+    belly_radius: Annotated[float, Range(0.1, 0.45)] = 0.28
+    chest_radius: Annotated[float, Range(0.08, 0.4)] = 0.24
+    width: Annotated[float, Range(0.5, 1.1)] = 0.75
+    """Relative to depth."""
+    thigh: Annotated[float, Range(0.08, 0.3)] = 0.19
+    """Radius."""
+    shank: Annotated[float, Range(0.03, 0.15)] = 0.08
+    """Radius at the knee."""
+    ankle: Annotated[float, Range(0.02, 0.1)] = 0.05
+    """Radius."""
+    stance: Annotated[float, Range(0.08, 0.35)] = 0.18
+    """Half the distance between the feet."""
+    knee_height: Annotated[float, Range(0.4, 0.8)] = 0.6
+    knee_forward: Annotated[float, Range(0.05, 0.5)] = 0.2
+    """Ahead of the hip."""
+    ankle_height: Annotated[float, Range(0.08, 0.4)] = 0.28
+    ankle_back: Annotated[float, Range(0.0, 0.4)] = 0.12
+    """Behind the hip."""
+    ball_forward: Annotated[float, Range(-0.1, 0.6)] = 0.05
+    """The ball of the foot ahead of the hip."""
+    toe_length: Annotated[float, Range(0.08, 0.4)] = 0.24
+    toe_radius: Annotated[float, Range(0.02, 0.08)] = 0.045
+    toes: Annotated[int, Range(1, 3)] = 3
+    arm_length: Annotated[float, Range(0.15, 0.8)] = 0.25
+    arm_radius: Annotated[float, Range(0.02, 0.09)] = 0.04
+    neck_length: Annotated[float, Range(0.1, 0.8)] = 0.3
+    neck_angle: Annotated[float, Range(0.0, 90.0)] = 45.0
+    neck_curl: Annotated[float, Range(-60.0, 40.0)] = 0.0
+    neck_base: Annotated[float, Range(0.06, 0.3)] = 0.17
+    neck_top: Annotated[float, Range(0.05, 0.25)] = 0.13
+    neck_bones: Annotated[int, Range(1, 5)] = 3
+    spine_bones: Annotated[int, Range(2, 5)] = 3
+    head: Head = ANY_HEAD
+    teeth: Annotated[int, Range(0, 8)] = 0
+    """On each side of the upper jaw."""
+    tail_length: Annotated[float, Range(0.5, 2.2)] = 1.4
+    tail_angle: Annotated[float, Range(-60.0, 20.0)] = 0.0
+    tail_curl: Annotated[float, Range(-30.0, 80.0)] = 10.0
+    tail_base: Annotated[float, Range(0.08, 0.3)] = 0.18
+    """Radius."""
+    tail_tip: Annotated[float, Range(0.015, 0.1)] = 0.03
+    """Radius."""
+    tail_bones: Annotated[int, Range(3, 10)] = 6
+    coat: Coat = PLAIN
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
+    @property
+    def forward(self) -> np.ndarray:
+        angle = np.radians(self.trunk_angle)
+        return np.array([0.0, np.sin(angle), np.cos(angle)])
+
+    def blueprint(self) -> Blueprint:
+        art = Sculptor(self.height, blend=0.08)
+        shoulder = self._trunk(art)
+        self._leg(art)
+        self._arm(art, shoulder)
+        end = self._neck(art, shoulder)
+        add_head(art, self.head, f"neck_{self.neck_bones}", end, self.neck_angle)
+        self._teeth(art, end)
+        add_tail(art, self, np.array([0.0, 1.06, 0.0]) - 0.75 * self.hip_radius * self.forward)
+        return art.finish(self.coat)
+
+    def _trunk(self, art: Sculptor) -> np.ndarray:
+        """Hips, spine and chest; returns the middle of the shoulders."""
+        names = ["hips", *(f"spine_{i}" for i in range(1, self.spine_bones)), "chest"]
+        count = len(names)
+        start = np.array([0.0, 1.05, 0.0])
+        up = np.array([0.0, self.forward[2], -self.forward[1]])
+        path = [start + self.forward * self.trunk_length * i / (count - 1) for i in range(count)]
+        path.append(path[-1] + 0.5 * self.chest_radius * self.forward)
+        shares = np.linspace(0, 1, count)
+        radii = np.interp(shares, [0, 0.45, 1], [self.hip_radius, self.belly_radius, self.chest_radius])
+        for i, name in enumerate(names):
+            art.bone(name, names[i - 1] if i else None, path[i] + 0.04 * up, path[i + 1] + 0.04 * up)
+            if i < count - 1:
+                r, s = radii[i], radii[i + 1]
+                art.cone(name, path[i] - 0.15 * r * up, path[i + 1] - 0.15 * s * up, r, s, (self.width, 1.0), 0.2)
+        return path[count - 1]
+
+    def _leg(self, art: Sculptor) -> None:
+        x = 0.62 * self.hip_radius * self.width + 0.03
+        hip = (x, 1.0, 0.0)
+        knee = (0.5 * (x + self.stance) + 0.03, self.knee_height, self.knee_forward)
+        ankle = (self.stance, self.ankle_height, -self.ankle_back)
+        ball = (self.stance, 0.9 * self.toe_radius, self.ball_forward)
+        names = ["upper_leg.L", "lower_leg.L", "foot.L"]
+        art.limb(
+            names,
+            [hip, knee, ankle, ball],
+            [self.thigh, self.shank, self.ankle, self.ankle],
+            [(0.7, 1.15), (0.8, 1.1), (1, 1)],
+            ["main", "main", "feet"],
+            0.6,
+            "hips",
+        )
+        tip = np.array([self.stance, 0.8 * self.toe_radius, self.ball_forward + self.toe_length])
+        toes = art.bone("toes.L", "foot.L", ball, tip)
+        for angle in {1: (0,), 2: (-14, 14), 3: (-28, 0, 28)}[self.toes]:
+            way = np.array([np.sin(np.radians(angle)), 0.0, np.cos(np.radians(angle))])
+            end = np.array([self.stance, 0.75 * self.toe_radius, self.ball_forward]) + 0.85 * self.toe_length * way
+            art.cone(toes, ball, end, 1.1 * self.toe_radius, 0.85 * self.toe_radius, blend=0.2, paint="feet")
+            _claw(art, toes, end, way, 1.1 * self.toe_radius)
+
+    def _arm(self, art: Sculptor, shoulder) -> None:
+        a, r = self.arm_length, self.arm_radius
+        x = 0.85 * self.chest_radius * self.width
+        root = shoulder + np.array([x, -0.35 * self.chest_radius, 0.1 * self.chest_radius])
+        elbow = root + a * np.array([0.12, -0.42, -0.14])
+        wrist = elbow + a * np.array([0.0, -0.12, 0.38])
+        tip = wrist + a * np.array([0.0, -0.16, 0.14])
+        art.limb(
+            ["upper_arm.L", "forearm.L", "hand.L"],
+            [root, elbow, wrist, tip],
+            [1.5 * r, r, 0.75 * r, 0.6 * r],
+            None,
+            None,
+            0.35,
+            "chest",
+        )
+        for side in (-0.4, 0.4):
+            _claw(art, "hand.L", tip + np.array([side * r, 0, 0]), np.array([side * 0.3, -0.7, 0.6]), 0.6 * r)
+
+    def _neck(self, art: Sculptor, shoulder):
+        here = shoulder + 0.5 * self.chest_radius * self.forward + np.array([0.0, 0.04, 0.0])
+        radii = np.linspace(self.neck_base, self.neck_top, self.neck_bones + 1)
+        parent = "chest"
+        for i in range(self.neck_bones):
+            angle = np.radians(self.neck_angle + self.neck_curl * (i + 0.5) / self.neck_bones)
+            there = here + np.array([0.0, np.sin(angle), np.cos(angle)]) * self.neck_length / self.neck_bones
+            name = art.bone(f"neck_{i + 1}", parent, here, there)
+            art.cone(name, here, there, radii[i], radii[i + 1], (0.8, 1.0), 0.2 if i else 0.7)
+            here, parent = there, name
+        return here
+
+    def _teeth(self, art: Sculptor, base) -> None:
+        head = self.head
+        for share in np.linspace(0.5, 0.95, self.teeth) if self.teeth else ():
+            wide = head.snout_base + (head.snout - head.snout_base) * share
+            root = head.point(
+                base,
+                share * (head.length - head.snout * 0.5),
+                -0.2 * head.skull - 0.45 * wide,
+                0.9 * wide * head.snout_width,
+            )
+            _claw(art, "head", root, np.array([0.1, -1.0, 0.0]), 0.13 * wide, both=True)
+
+
+def _claw(art: Sculptor, bone: str, root, way, radius: float, both: bool = False) -> None:
+    """A short curved point."""
+    way = np.asarray(way, float) / np.linalg.norm(way)
+    path = [root - way * radius, root, root + 1.1 * radius * way, root + (2.2 * radius * way - (0, 0.35 * radius, 0))]
+    art.tube(bone, path, [0, 0.8 * radius, 0.55 * radius, 0], "horn", both=both)

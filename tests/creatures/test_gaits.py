@@ -1,0 +1,383 @@
+"""Gaits against what biomechanics says, measured back from the clip as a file would hold it."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from assets import asset_files, asset_name, needs_assets
+from character.creatures import CLAY, GREY, dog, human, posed, snake, spider, turned
+
+from gambol import Anatomy, Character, GambolError, Motion, load, save, study
+from gambol.creatures.footfalls import GRAVITY, table_for
+from gambol.creatures.gaits import actions_for, gait
+
+
+def ant() -> Character:
+    middle = {
+        "thorax": (None, (0, 0.3, 0.0), (0, 0.3, 0.15), 0.06, 0.05, GREY),
+        "head": ("thorax", (0, 0.3, 0.17), (0, 0.28, 0.3), 0.06, 0.05, GREY),
+        "abdomen": ("thorax", (0, 0.32, -0.05), (0, 0.36, -0.4), 0.08, 0.1, GREY),
+    }
+    left = {}
+    for number, z in enumerate((0.3, 0.0, -0.3)):
+        knee, foot = (0.3, 0.45, 0.08 + z * 0.8), (0.5, 0.02, 0.08 + z * 1.4)
+        left[f"leg{number}_upper"] = ("thorax", (0.06, 0.3, 0.08 + z * 0.2), knee, 0.02, 0.018, GREY)
+        left[f"leg{number}_lower"] = (f"leg{number}_upper", knee, foot, 0.018, 0.012, GREY)
+    return CLAY["clay"]("ant", CLAY["both_sides"](middle, left))
+
+
+CREATURES = {"dog": dog, "human": human, "spider": spider, "ant": ant}
+NAMES_AND_ACTIONS = [
+    (name, action)
+    for name, legs in {"dog": 4, "human": 2, "spider": 8, "ant": 6}.items()
+    for action in table_for(legs)
+    if action != "turn right"
+]
+
+
+@cache
+def studied(name: str) -> tuple[Character, Anatomy]:
+    character = CREATURES[name]()
+    return character, study(character)
+
+
+@cache
+def clip(name: str, action: str, **options) -> Motion:
+    return gait(*studied(name), action, **options)
+
+
+class Feet:
+    """Contact points of all legs over a clip, for a character scaled to a height of 1 m."""
+
+    def __init__(self, character: Character, anatomy: Anatomy, motion: Motion, samples: int = 240):
+        self.anatomy, self.legs = anatomy, anatomy.legs
+        self.duration = motion.duration
+        times = np.linspace(motion.start, motion.end, samples + 1)
+        self.cycle = np.arange(samples + 1) / samples
+        world = character.skeleton.world(motion.sample(character.skeleton, times))
+        nodes = anatomy.body.nodes
+        self.contacts = [
+            np.stack([(world[:, nodes[j]] @ [*local, 1.0])[:, :3] for j, local in leg.contacts], axis=1)
+            / anatomy.height
+            for leg in self.legs
+        ]
+
+    def heights(self, leg: int) -> np.ndarray:
+        """Of the lowest contact above where it is when planted [m]."""
+        heights = self.contacts[leg] @ self.anatomy.up
+        return (heights - heights.min(0)).min(1)
+
+    def slide(self, leg: int) -> np.ndarray:
+        """Horizontal speed of the contact that moves least, between samples [m/s]: a sole may roll about heel or toe."""
+        steps = np.diff(self.contacts[leg], axis=0)
+        steps = steps - (steps @ self.anatomy.up)[..., None] * self.anatomy.up
+        return np.linalg.norm(steps, axis=-1).min(1) / (self.duration / (len(self.cycle) - 1))
+
+    def depth(self) -> float:
+        """Of the deepest contact below the ground [m]."""
+        ground = self.anatomy.ground / self.anatomy.height
+        return max(float((ground - points @ self.anatomy.up).max()) for points in self.contacts)
+
+    def on_ground(self, leg: int) -> np.ndarray:
+        return self.heights(leg) < 0.001
+
+    def touchdown(self, leg: int) -> float:
+        """Part of the cycle, -0.5 to 0.5 for the first leg to land."""
+        down = self.on_ground(leg)[:-1]
+        return float(self.cycle[:-1][down & ~np.roll(down, 1)][0])
+
+
+def planted(phase: float, duty: float, cycle: np.ndarray) -> np.ndarray:
+    """Which steps between samples lie in stance."""
+    since = (cycle[:-1] - phase + 1e-9) % 1.0
+    return since + (cycle[1] - cycle[0]) <= duty + 1e-6
+
+
+def slide_and_depth(character: Character, anatomy: Anatomy, motion: Motion, fps: float = 30.0) -> tuple[float, float]:
+    feet = Feet(character, anatomy, motion, samples=round(motion.duration * fps * 4))
+    footfalls = table_for(len(anatomy.legs))[motion.name]
+    pairs = len(anatomy.legs) // 2
+    slides = [
+        feet.slide(index)[planted(footfalls.phase(leg, pairs), footfalls.duty, feet.cycle)].max()
+        for index, leg in enumerate(anatomy.legs)
+    ]
+    return max(slides), feet.depth()
+
+
+@pytest.mark.parametrize("name, action", NAMES_AND_ACTIONS)
+@pytest.mark.parametrize("speed", [0.7, 1.0, 1.4])
+def test_planted_feet_neither_slide_nor_sink(name, action, speed):
+    slide, depth = slide_and_depth(*studied(name), clip(name, action, speed=speed))
+    assert slide < 0.005, "0.5 cm/s at 1 m height, sampled at four times the frame rate"
+    assert depth < 0.002
+
+
+@pytest.mark.parametrize("options", [{"stride": 0.6}, {"stride": 1.5}, {"bounce": 0.3}, {"bounce": 2.0}, {"frames": 7}])
+@pytest.mark.parametrize("name, action", [("dog", "walk"), ("human", "run"), ("dog", "jump"), ("spider", "walk")])
+def test_nor_do_they_in_any_style(name, action, options):
+    slide, depth = slide_and_depth(*studied(name), clip(name, action, **options))
+    assert slide < 0.005
+    assert depth < 0.002
+
+
+def test_the_measure_of_sliding_finds_a_treadmill():
+    character, anatomy = studied("dog")
+    slide, _ = slide_and_depth(character, anatomy, gait(character, anatomy, "walk", in_place=True))
+    assert slide > 0.3
+
+
+LEGS = {
+    "dog": ("LF", "RF", "LH", "RH"),
+    "human": ("L", "R"),
+    "ant": ("L1", "R1", "L2", "R2", "L3", "R3"),
+    "spider": ("L1", "R1", "L2", "R2", "L3", "R3", "L4", "R4"),
+}
+TOUCHDOWNS = [
+    ("dog", "walk", {"LH": 0, "LF": 0.25, "RH": 0.5, "RF": 0.75}),
+    ("dog", "trot", {"LH": 0, "RF": 0, "RH": 0.5, "LF": 0.5}),
+    ("dog", "pace", {"LH": 0, "LF": 0, "RH": 0.5, "RF": 0.5}),
+    ("human", "walk", {"L": 0, "R": 0.5}),
+    ("human", "run", {"L": 0, "R": 0.5}),
+    ("human", "hop", {"L": 0, "R": 0}),
+    ("ant", "walk", {"L3": 0, "R2": 0, "L1": 0, "R3": 0.5, "L2": 0.5, "R1": 0.5}),
+    ("spider", "walk", {"L4": 0, "R3": 0, "L2": 0, "R1": 0, "R4": 0.5, "L3": 0.5, "R2": 0.5, "L1": 0.5}),
+]
+
+
+@pytest.mark.parametrize("name, action, expected", TOUCHDOWNS)
+def test_feet_land_in_the_order_of_the_gait(name, action, expected):
+    character, anatomy = studied(name)
+    feet = Feet(character, anatomy, clip(name, action))
+    for index, label in enumerate(LEGS[name]):
+        late = (feet.touchdown(index) - expected[label] + 0.5) % 1.0 - 0.5
+        assert abs(late) < 0.04, label
+
+
+def test_a_gallop_lands_hind_feet_then_fore_feet_then_flies():
+    character, anatomy = studied("dog")
+    feet = Feet(character, anatomy, clip("dog", "gallop"))
+    when = {label: (feet.touchdown(index) + 0.04) % 1.0 for index, label in enumerate(LEGS["dog"])}
+    assert sorted(when, key=when.__getitem__) == ["LH", "RH", "LF", "RF"]
+    assert _flying(feet).mean() > 0.08
+
+
+@pytest.mark.parametrize(
+    "name, action, duty", [("dog", "walk", 0.65), ("dog", "trot", 0.42), ("human", "walk", 0.62), ("human", "run", 0.33),
+                           ("ant", "walk", 0.58), ("spider", "walk", 0.58)]
+)  # fmt: skip
+def test_duty_factors(name, action, duty):
+    character, anatomy = studied(name)
+    feet = Feet(character, anatomy, clip(name, action))
+    for index in range(len(anatomy.legs)):
+        assert feet.on_ground(index).mean() == pytest.approx(duty, abs=0.06)  # toes leave the ground slowly
+
+
+def _flying(feet: Feet) -> np.ndarray:
+    return np.all([feet.heights(index) > 0.003 for index in range(len(feet.legs))], axis=0)
+
+
+@pytest.mark.parametrize("name", CREATURES)
+def test_a_jump_lifts_all_feet_and_a_walk_never_does(name):
+    character, anatomy = studied(name)
+    jump = Feet(character, anatomy, clip(name, "jump"))
+    assert np.min([jump.heights(index) for index in range(len(anatomy.legs))], axis=0).max() > 0.06
+    assert not _flying(jump)[:3].any(), "it lands at its first frame"
+    assert not _flying(Feet(character, anatomy, clip(name, "walk"))).any()
+
+
+@pytest.mark.parametrize("name", CREATURES)
+def test_feet_lift_visibly_but_not_wildly_in_a_walk(name):
+    character, anatomy = studied(name)
+    feet = Feet(character, anatomy, clip(name, "walk"))
+    hip = _hip_height(anatomy) / anatomy.height
+    for index in range(len(anatomy.legs)):
+        assert 0.06 * hip < feet.heights(index).max() < 0.3 * hip
+
+
+def _hip_height(anatomy: Anatomy) -> float:
+    return float(np.mean([anatomy.body.heads[leg.chain[0]] @ anatomy.up for leg in anatomy.legs[-2:]]) - anatomy.ground)
+
+
+def joints_of(name: str, action: str, **options) -> np.ndarray:
+    """World positions of the body's joints, 100 frames."""
+    character, anatomy = studied(name)
+    motion = clip(name, action, **options)
+    times = np.linspace(motion.start, motion.end, 100)
+    return character.skeleton.world(motion.sample(character.skeleton, times))[:, anatomy.body.nodes, :3, 3]
+
+
+def bend_of_hip(joints: np.ndarray, chain: tuple[int, ...]) -> np.ndarray:
+    way = joints[:, chain[1]] - joints[:, chain[0]]
+    return np.arctan2(way[:, 2], -way[:, 1])
+
+
+@pytest.mark.parametrize("name, rank", [("dog", 0), ("dog", 1), ("human", 0)])
+def test_left_and_right_alternate_in_a_walk(name, rank):
+    anatomy = studied(name)[1]
+    left, right = (leg.chain for leg in anatomy.legs if leg.rank == rank)
+    joints = joints_of(name, "walk", in_place=True)
+    assert np.corrcoef(bend_of_hip(joints, left), bend_of_hip(joints, right))[0, 1] <= -0.6
+
+
+def test_a_trot_moves_diagonals_together():
+    chains = {label: leg.chain for label, leg in zip(LEGS["dog"], studied("dog")[1].legs, strict=True)}
+    joints = joints_of("dog", "trot", in_place=True)
+    ahead = {label: joints[:, chain[-1], 2] - joints[:, chain[0], 2] for label, chain in chains.items()}
+    assert np.corrcoef(ahead["LH"], ahead["RF"])[0, 1] > 0.9
+    assert np.corrcoef(ahead["LH"], ahead["LF"])[0, 1] < -0.6
+
+
+def test_human_arms_swing_against_the_legs_and_the_head_stays_steady():
+    character, anatomy = studied("human")
+    node = {name: list(anatomy.body.nodes).index(i) for i, name in enumerate(character.skeleton.names[:-1])}
+    joints = joints_of("human", "walk", in_place=True)
+    hand, foot = joints[:, node["hand.L"], 2], joints[:, node["foot.L"], 2]
+    assert np.corrcoef(hand, foot)[0, 1] < -0.6
+    assert joints[:, node["hand.L"], 1].max() < 1.2, "arms hang, though they were modelled stretched out"
+    assert np.ptp(joints[:, node["head"], 2]) < 0.1 * np.ptp(hand)
+
+
+@pytest.mark.parametrize("action", ["walk", "jog", "run", "hop", "jump", "idle", "turn left"])
+def test_human_knees_bend_forward(action):
+    left, right = (leg.chain for leg in studied("human")[1].legs)
+    joints = joints_of("human", action, in_place=True)
+    left_axis = joints[:, left[0]] - joints[:, right[0]]
+    for thigh, shin, foot, *_ in (left, right):
+        upper, lower = joints[:, shin] - joints[:, thigh], joints[:, foot] - joints[:, shin]
+        assert ((np.cross(upper, lower) * left_axis).sum(1) > 0).all()
+
+
+@pytest.mark.parametrize("name, action", NAMES_AND_ACTIONS)
+def test_the_last_key_is_the_first_one_stride_on(name, action):
+    character, anatomy = studied(name)
+    motion = clip(name, action)
+    first, last = character.skeleton.world(motion.sample(character.skeleton, np.array([motion.start, motion.end])))
+    joints = anatomy.body.nodes
+    turn = np.eye(3)
+    if action.startswith("turn"):
+        turn = last[joints[0], :3, :3] @ first[joints[0], :3, :3].T
+        assert 15 < np.degrees(np.arctan2(turn[0, 2], turn[0, 0])) < 70, "to its left"
+    moved = last[joints, :3, 3] - first[joints, :3, 3] @ turn.T
+    assert np.ptp(moved, axis=0).max() < 1e-5
+    assert np.abs(last[joints, :3, :3] - turn @ first[joints, :3, :3]).max() < 1e-5
+    if not (action == "idle" or action.startswith("turn")):
+        assert moved[0] @ anatomy.forward > 0.2 * _hip_height(anatomy)
+        assert np.abs(np.cross(moved[0], anatomy.forward)).max() < 1e-5
+
+
+@pytest.mark.parametrize("name", CREATURES)
+def test_in_place_clips_loop_exactly_and_smoothly(name):
+    character, anatomy = studied(name)
+    motion = gait(character, anatomy, "walk", in_place=True)
+    step = 1e-4
+    times = np.array([0, step, motion.end - step, motion.end])
+    world = character.skeleton.world(motion.sample(character.skeleton, times))[:, anatomy.body.nodes, :3, 3]
+    assert np.abs(world[3] - world[0]).max() < 1e-5
+    assert np.abs((world[1] - world[0]) - (world[3] - world[2])).max() / step < 0.05, "no jerk where it loops"
+
+
+@pytest.mark.parametrize("name", CREATURES)
+def test_standing_moves_less_than_a_tenth_of_walking(name):
+    def speed(action: str) -> float:
+        motion, joints = clip(name, action, in_place=True), joints_of(name, action, in_place=True)
+        return float(np.linalg.norm(np.diff(joints, axis=0), axis=-1).sum(0).mean() / motion.duration)
+
+    assert 0 < speed("idle") < 0.1 * speed("walk")
+
+
+def forward_speed(character: Character, anatomy: Anatomy, motion: Motion) -> float:
+    ends = character.skeleton.world(motion.sample(character.skeleton, np.array([motion.start, motion.end])))
+    return float((ends[1] - ends[0])[anatomy.body.nodes[0], :3, 3] @ anatomy.forward / motion.duration)
+
+
+@pytest.mark.parametrize("name, fast", [("dog", "gallop"), ("human", "run"), ("spider", "run"), ("ant", "run")])
+def test_speeds_have_the_froude_number_of_the_gait(name, fast):
+    character, anatomy = studied(name)
+    walk, run = (gait(character, anatomy, action, fps=480.0) for action in ("walk", fast))
+    froude = [forward_speed(character, anatomy, m) ** 2 / (GRAVITY * _hip_height(anatomy)) for m in (walk, run)]
+    table = table_for(len(anatomy.legs))
+    assert froude == pytest.approx([table["walk"].froude, table[fast].froude], rel=0.02)
+    assert froude[1] > 3 * froude[0]
+
+
+def test_speed_and_stride_are_factors():
+    character, anatomy = studied("dog")
+    usual, fast, short = (
+        gait(character, anatomy, "walk", fps=480.0, **style) for style in ({}, {"speed": 1.3}, {"stride": 0.7})
+    )
+    speed = forward_speed(character, anatomy, usual)
+    assert forward_speed(character, anatomy, fast) == pytest.approx(1.3 * speed, rel=0.02)
+    assert forward_speed(character, anatomy, short) == pytest.approx(speed, rel=0.02)
+    assert short.duration < 0.85 * usual.duration
+
+
+def test_a_dog_four_times_as_large_takes_strides_four_times_as_long_in_twice_the_time():
+    small, large = (turned(dog(), (1, 0, 0, 0), scale=scale) for scale in (1.0, 4.0))
+    clips = [gait(each, study(each), "trot", fps=480.0) for each in (small, large)]
+    assert clips[1].duration == pytest.approx(2 * clips[0].duration, rel=0.01)
+    speeds = [forward_speed(each, study(each), motion) for each, motion in zip((small, large), clips, strict=True)]
+    assert speeds[1] == pytest.approx(2 * speeds[0], rel=0.01)
+
+
+@pytest.mark.parametrize("scale", [0.001, 100.0])
+def test_characters_in_other_units_are_taken_to_be_a_metre_high(scale):
+    character = turned(dog(), (1, 0, 0, 0), scale=scale)
+    assert gait(character, study(character), "walk").duration == pytest.approx(clip("dog", "walk").duration, abs=0.05)
+
+
+def test_it_walks_the_way_it_faces_from_any_rest_pose():
+    quarter = (np.sqrt(0.5), 0, np.sqrt(0.5), 0)
+    character = turned(posed(dog(), seed=3, radians=0.15), quarter, scale=2.0)
+    anatomy = study(character)
+    assert np.allclose(anatomy.forward, [1, 0, 0], atol=1e-6)
+    motion = gait(character, anatomy, "walk")
+    assert forward_speed(character, anatomy, motion) > 0.5
+    slide, depth = slide_and_depth(character, anatomy, motion)
+    assert slide < 0.005
+    assert depth < 0.002
+
+
+def test_frames_set_the_length():
+    assert gait(*studied("dog"), "trot", frames=16, fps=24.0).duration == pytest.approx(16 / 24)
+
+
+def test_a_file_keeps_the_feet_planted(tmp_path):
+    character, anatomy = studied("dog")
+    save(character, tmp_path / "dog.glb", gait(character, anatomy, "trot"))
+    saved = load(tmp_path / "dog.glb")
+    slide, depth = slide_and_depth(saved, study(saved), saved.clips["trot"])
+    assert slide < 0.005
+    assert depth < 0.002
+
+
+def test_actions_follow_from_the_body_plan():
+    assert "pace" in actions_for(studied("dog")[1])
+    assert {"walk", "jog", "run"} <= set(actions_for(studied("human")[1]))
+    assert actions_for(study(snake())) == ()
+    assert clip("human", "trot").name == "jog", "another word for the same"
+    assert clip("dog", "run").name == "gallop"
+
+
+def test_mistakes_are_named():
+    character, anatomy = studied("human")
+    with pytest.raises(GambolError, match=r"no action 'moonwalk' for a biped\. Available: walk, jog, run, hop"):
+        gait(character, anatomy, "moonwalk")
+    with pytest.raises(GambolError, match="stands on legs"):
+        gait(snake(), study(snake()), "walk")
+    with pytest.raises(ValueError, match=r"speed must be positive, got -1"):
+        gait(character, anatomy, "walk", speed=-1)
+    with pytest.raises(ValueError, match=r"frames must be at least 2, got 1"):
+        gait(character, anatomy, "walk", frames=1)
+
+
+@needs_assets
+@pytest.mark.parametrize("path", asset_files(), ids=asset_name)
+def test_real_characters_keep_their_feet_planted(path):
+    character = load(path)
+    if not actions_for(study(character)):
+        pytest.skip("does not stand on legs")
+    anatomy = study(character)
+    for action in ("walk", actions_for(anatomy)[2]):
+        slide, depth = slide_and_depth(character, anatomy, gait(character, anatomy, action))
+        assert slide < 0.005
+        assert depth < 0.002

@@ -1,0 +1,155 @@
+import re
+import struct
+
+import numpy as np
+import pytest
+
+from gambol import AssetError, save
+from gambol.formats.plain import linear_from_srgb, load_mesh
+
+SQUARE = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]
+
+
+def written(tmp_path, name: str, content: str | bytes):
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def obj(tmp_path, *lines: str):
+    return load_mesh(written(tmp_path, "thing.obj", "\n".join(lines)))
+
+
+def test_obj_polygons_become_triangles_and_corners_vertices(tmp_path):
+    character = obj(
+        tmp_path,
+        "# a comment",
+        *(f"v {x} {y} {z}" for x, y, z in SQUARE),
+        "vt 0 0",
+        "vt 1 0.25",
+        "vn 0 0 1",
+        "f 1/1/1 2/2/1 3/1/1 4/1/1   # four corners",
+        "f -4/1/1 -2/2/1 -1/1/1",
+    )
+    (mesh,) = character.meshes
+    assert mesh.faces.shape == (3, 3)
+    corners = mesh.positions[mesh.faces]
+    np.testing.assert_allclose(corners, np.array(SQUARE, float)[[[0, 1, 2], [0, 2, 3], [0, 2, 3]]])
+    assert len(mesh.positions) == 5  # one corner of the second face has another texture coordinate
+    assert mesh.normals is not None and mesh.uvs is not None and mesh.colors is None
+    np.testing.assert_allclose(mesh.normals, np.tile([0, 0, 1], (5, 1)))
+    assert set(map(tuple, mesh.uvs)) == {(0.0, 1.0), (1.0, 0.75)}  # v counts from the top
+    assert not mesh.skinned
+    np.testing.assert_allclose(character.rest_vertices, mesh.positions)
+
+
+def test_obj_vertex_colours_are_linear(tmp_path):
+    (mesh,) = obj(tmp_path, "v 0 0 0 1 0.5 0", "v 1 0 0 0 0 0", "v 0 1 0 0 0 1", "f 1 2 3").meshes
+    assert mesh.colors is not None
+    np.testing.assert_allclose(mesh.colors[0], [1, 0.21404, 0, 1], atol=1e-4)
+    assert mesh.normals is None and mesh.uvs is None
+
+
+def test_obj_materials_with_their_textures(tmp_path):
+    (tmp_path / "skin.png").write_bytes(b"\x89PNG....")
+    (tmp_path / "looks.mtl").write_text(
+        "newmtl red\nKd 1 0 0\nd 0.5\n\nnewmtl painted\nKd 0 0 0\nmap_Kd -s 1 1 1 skin.png\n"
+    )
+    vertices = [f"v {x} {y} {z}" for x, y, z in SQUARE]
+    lines = ["mtllib looks.mtl", *vertices, "vt 0 0", "usemtl red", "f 1 2 3", "usemtl painted", "f 1/1 3/1 4/1"]
+    red, painted = obj(tmp_path, *lines).meshes
+    assert red.material.base_color == (1.0, 0.0, 0.0, 0.5)
+    assert red.material.alpha_mode == "BLEND"
+    assert painted.material.texture is not None
+    assert painted.material.texture.mime == "image/png"
+    assert painted.material.base_color == (1.0, 1.0, 1.0, 1.0)
+    save(obj(tmp_path, *lines), tmp_path / "out.glb")
+
+
+def test_obj_without_its_library_is_grey_and_says_so(tmp_path):
+    character = obj(tmp_path, "mtllib gone.mtl", "v 0 0 0", "v 1 0 0", "v 0 1 0", "usemtl fur", "f 1 2 3")
+    assert "colours are missing" in character.warnings[0]
+    assert character.meshes[0].material.name == "fur"
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["v 0 0"], "line 1 cannot be understood: 'v 0 0'"),
+        (["v 0 0 x"], "line 1 cannot be understood"),
+        (["v 0 0 0", "v 1 0 0", "f 1 2"], "line 3 cannot be understood"),
+        (["v 0 0 0", "f 1 2 3"], "line 2 cannot be understood"),
+        (["v 0 0 0", "f 0 1 1"], "line 2 cannot be understood"),
+        (["v 0 0 0"], "has no faces"),
+        (["v nan 0 0", "v 1 0 0", "v 0 1 0", "f 1 2 3"], "a vertex is NaN, infinite"),
+    ],
+)
+def test_bad_obj_is_refused(tmp_path, lines, message):
+    with pytest.raises(AssetError, match=re.escape(message)):
+        obj(tmp_path, *lines)
+
+
+HEADER = """ply
+format {format} 1.0
+comment made by hand
+element vertex 4
+property float x
+property float y
+property float z
+property uchar red
+property uchar green
+property uchar blue
+element face {faces}
+property list uchar int vertex_indices
+end_header
+"""
+COLOURS = [(255, 0, 0), (0, 128, 0), (0, 0, 255), (0, 0, 0)]
+
+
+def ply(order: str, polygons: list[tuple[int, ...]]) -> bytes:
+    """The square in one of the three encodings."""
+    name = {"": "ascii", "<": "binary_little_endian", ">": "binary_big_endian"}[order]
+    header = HEADER.format(format=name, faces=len(polygons)).encode()
+    rows = [(*point, *color) for point, color in zip(SQUARE, COLOURS, strict=True)]
+    if not order:
+        lines = [" ".join(map(str, row)) for row in rows] + [" ".join(map(str, (len(p), *p))) for p in polygons]
+        return header + "\n".join(lines).encode()
+    body = b"".join(struct.pack(order + "3f3B", *row) for row in rows)
+    return header + body + b"".join(struct.pack(f"{order}B{len(p)}i", len(p), *p) for p in polygons)
+
+
+@pytest.mark.parametrize("order", ["", "<", ">"])
+@pytest.mark.parametrize(
+    ("polygons", "triangles"),
+    [
+        ([(0, 1, 2), (0, 2, 3)], [(0, 1, 2), (0, 2, 3)]),
+        ([(0, 1, 2, 3)], [(0, 1, 2), (0, 2, 3)]),
+        ([(0, 1, 2), (0, 1, 2, 3)], [(0, 1, 2), (0, 1, 2), (0, 2, 3)]),
+    ],
+)
+def test_ply_text_and_binary(tmp_path, order, polygons, triangles):
+    (mesh,) = load_mesh(written(tmp_path, "square.ply", ply(order, polygons))).meshes
+    np.testing.assert_allclose(mesh.positions, SQUARE)
+    np.testing.assert_array_equal(mesh.faces, triangles)
+    assert mesh.colors is not None
+    np.testing.assert_allclose(mesh.colors[:, :3], linear_from_srgb(np.array(COLOURS) / 255))
+    np.testing.assert_allclose(mesh.colors[:, 3], 1)
+
+
+@pytest.mark.parametrize("order", ["", "<"])
+def test_cut_off_ply_is_refused(tmp_path, order):
+    whole = ply(order, [(0, 1, 2), (0, 2, 3)])
+    for length in (0, 3, 100, len(whole) - 3):
+        with pytest.raises(AssetError):
+            load_mesh(written(tmp_path, "cut.ply", whole[:length]))
+
+
+def test_ply_with_a_face_to_nowhere_is_refused(tmp_path):
+    with pytest.raises(AssetError, match="a face names a vertex that does not exist; there are 4"):
+        load_mesh(written(tmp_path, "x.ply", ply("<", [(0, 1, 9)])))
+
+
+def test_missing_files_and_unknown_kinds_say_so(tmp_path):
+    for name in ("gone.obj", "gone.ply", "gone.glb"):
+        with pytest.raises(AssetError, match="does not exist"):
+            load_mesh(tmp_path / name)
