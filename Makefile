@@ -20,12 +20,12 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 demo: setup
-	$(BIN)/python examples/01_clay_dog.py out/dog.glb
-	$(BIN)/gambol info out/dog.glb --picture out/dog.png
-	$(BIN)/gambol flex out/dog.glb -o out/dog-flex.glb
-	$(BIN)/python examples/02_trot.py out/dog.glb out/dog-trot.glb
+	mkdir -p out
+	$(BIN)/gambol create "a trotting fox" -o out/fox.glb
+	$(BIN)/gambol info out/fox.glb --picture out/fox.png
+	$(BIN)/gambol flex out/fox.glb -o out/fox-flex.glb
 	@echo
-	@echo "out/dog.png shows what gambol sees; open out/dog-trot.glb in Blender or any glTF viewer and play it."
+	@echo "out/fox.png shows what gambol sees; open out/fox.glb in Blender or any glTF viewer and play the trot."
 
 test: setup
 	$(BIN)/python -m pytest -n 2
@@ -41,6 +41,7 @@ format: setup
 
 bench: setup
 	$(BIN)/python benchmarks/kinematics.py
+	$(BIN)/python benchmarks/heat.py
 
 # Needs an interpreter with Blender as a module: see docs/ground-truth.md.
 bench-blender: setup

@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,7 +32,8 @@ from gambol.errors import GambolError
 from gambol.formats import load
 
 Array = np.ndarray
-Weighting = Callable[[Array, Array, Array, Array], Array]
+Capsule = tuple[tuple[float, float, float], tuple[float, float, float], float]
+"""Head, tip, radius [m]."""
 
 TIMES = 8
 MOST_CLIPS = 4
@@ -41,16 +41,20 @@ MOST_CLIPS = 4
 
 def blobby_human(cell: float) -> tuple[Array, Array, Array, Array]:
     """One closed surface around 30 bones: the union of their capsules, on a grid. Vertices, faces, heads, tips."""
-    middle = [((0, 0.95, 0), (0, 1.1, 0), 0.14), ((0, 1.1, 0), (0, 1.25, 0), 0.13), ((0, 1.25, 0), (0, 1.45, 0), 0.15)]
+    middle: list[Capsule] = [
+        ((0, 0.95, 0), (0, 1.1, 0), 0.14),
+        ((0, 1.1, 0), (0, 1.25, 0), 0.13),
+        ((0, 1.25, 0), (0, 1.45, 0), 0.15),
+    ]
     middle += [((0, 1.45, 0), (0, 1.58, 0.01), 0.06), ((0, 1.58, 0.01), (0, 1.74, 0.03), 0.1)]
     middle += [((0, 1.6, 0.05), (0, 1.58, 0.1), 0.05)]
-    left = [((0.05, 1.42, 0), (0.2, 1.43, 0), 0.08), ((0.2, 1.43, 0), (0.33, 1.2, 0), 0.055)]
+    left: list[Capsule] = [((0.05, 1.42, 0), (0.2, 1.43, 0), 0.08), ((0.2, 1.43, 0), (0.33, 1.2, 0), 0.055)]
     left += [((0.33, 1.2, 0), (0.37, 0.95, 0.03), 0.045), ((0.37, 0.95, 0.03), (0.38, 0.86, 0.05), 0.035)]
     left += [((0.38, 0.86, 0.05), (0.38, 0.77, 0.06), 0.025), ((0.37, 0.9, 0.05), (0.34, 0.83, 0.1), 0.02)]
     left += [((0.1, 0.93, 0), (0.11, 0.72, 0.005), 0.09), ((0.11, 0.72, 0.005), (0.11, 0.5, 0.01), 0.075)]
     left += [((0.11, 0.5, 0.01), (0.11, 0.1, -0.02), 0.055), ((0.11, 0.08, -0.02), (0.11, 0.04, 0.1), 0.045)]
     left += [((0.11, 0.04, 0.1), (0.11, 0.035, 0.17), 0.035), ((0.09, 1.55, 0.02), (0.13, 1.6, 0.0), 0.02)]
-    right = [tuple((-x, y, z) for x, y, z in bone[:2]) + bone[2:] for bone in left]
+    right: list[Capsule] = [((-a[0], *a[1:]), (-b[0], *b[1:]), radius) for a, b, radius in left]
     bones = middle + left + right
     heads, tips = (np.array([bone[end] for bone in bones], float) for end in (0, 1))
     radii = np.array([bone[2] for bone in bones])

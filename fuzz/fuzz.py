@@ -9,6 +9,7 @@ Item i of a seed is always the same file; `--only i` runs that one here, with it
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import os
 import shutil
@@ -23,7 +24,6 @@ from functools import cache
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from random import Random
-from types import ModuleType
 from typing import Any
 
 HERE = Path(__file__).parent
@@ -33,9 +33,15 @@ import numpy as np  # noqa: E402
 from mutate import mutate  # noqa: E402
 from samples import Sample, own_samples, real_samples  # noqa: E402
 
+from gambol.character.anatomy import study  # noqa: E402
 from gambol.character.character import Character  # noqa: E402
+from gambol.character.rig import build_rig  # noqa: E402
+from gambol.character.sketch import sketch  # noqa: E402
 from gambol.errors import GambolError  # noqa: E402
 from gambol.formats import load, save  # noqa: E402
+from gambol.info import describe  # noqa: E402
+from gambol.motion.cuboids import fit_cuboids  # noqa: E402
+from gambol.motion.flex import flex  # noqa: E402
 from gambol.motion.motion import Motion, Track  # noqa: E402
 
 WORKERS = 2
@@ -76,8 +82,19 @@ def exercise(path: Path, scratch: Path) -> None:
     if len(character.skeleton):
         for suffix in sorted({path.suffix, ".glb"}):
             save_and_reload(character, scratch / f"out{suffix}")
-    if study := anatomy():
-        study.study(character)
+    understand(character, scratch / "out.glb")
+
+
+def understand(character: Character, target: Path) -> None:
+    """All that gambol finds out about a character, and a clip that moves all of it."""
+    anatomy = study(character)
+    json.dumps(describe(character, anatomy))
+    rig = build_rig(anatomy)
+    fit_cuboids(character, rig)
+    if len(anatomy.body) < 100:  # larger ones take their time and no other way
+        save(character, target, flex(character, anatomy))
+    if sum(len(mesh.faces) for mesh in character.meshes) < 5000:
+        sketch(character, anatomy, target.with_suffix(".png"), size=64)
 
 
 def check(character: Character) -> None:
@@ -108,16 +125,6 @@ def save_and_reload(character: Character, target: Path) -> None:
         assert name and load(target).clips[name].end == 1.0
     except GambolError as error:
         raise AssertionError(f"gambol cannot read what it wrote: {error}") from error
-
-
-@cache
-def anatomy() -> ModuleType | None:
-    """The study of a character's body, where this version of gambol has it."""
-    try:
-        from gambol.character import anatomy as module
-    except ImportError:
-        return None
-    return module
 
 
 @cache

@@ -12,10 +12,18 @@ if TYPE_CHECKING:
     from gambol.character.character import Character as Character
     from gambol.character.character import Material as Material
     from gambol.character.character import Mesh as Mesh
+    from gambol.character.heat import heat_weights as heat_weights
     from gambol.character.rig import Rig as Rig
     from gambol.character.rig import build_rig as build_rig
     from gambol.character.skeleton import Pose as Pose
     from gambol.character.skeleton import Skeleton as Skeleton
+    from gambol.character.skin import skin_mesh as skin_mesh
+    from gambol.character.transfer import closest_points as closest_points
+    from gambol.character.transfer import transfer_weights as transfer_weights
+    from gambol.creatures.gaits import actions_for as actions_for
+    from gambol.creatures.gaits import gait as gait
+    from gambol.creatures.zoo import create as create
+    from gambol.creatures.zoo import random_creature as random_creature
     from gambol.errors import AssetError as AssetError
     from gambol.errors import GambolError as GambolError
     from gambol.formats import load as load
@@ -40,6 +48,11 @@ _HOMES = {
     "gambol.character.skeleton": ("Pose", "Skeleton"),
     "gambol.character.anatomy": ("Anatomy", "study"),
     "gambol.character.rig": ("Rig", "build_rig"),
+    "gambol.character.heat": ("heat_weights",),
+    "gambol.character.skin": ("skin_mesh",),
+    "gambol.character.transfer": ("closest_points", "transfer_weights"),
+    "gambol.creatures.zoo": ("create", "random_creature"),
+    "gambol.creatures.gaits": ("gait", "actions_for"),
     "gambol.motion.motion": ("Motion", "Track"),
     "gambol.motion.kinematics": ("Kinematics",),
     "gambol.motion.skinning": ("Binding", "blend", "skin_points", "skin_covariances"),

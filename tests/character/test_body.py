@@ -123,3 +123,17 @@ def test_inverse_binds_that_are_no_pose_of_the_skeleton_are_not_believed():
     assert np.array_equal(
         neutral_world(dataclasses.replace(character, inverse_binds=nonsense)), character.skeleton.world()
     )
+
+
+def test_a_joint_scaled_to_nothing_is_left_out_and_its_children_are_kept():
+    character = dog()
+    skeleton = character.skeleton
+    scale = skeleton.rest.scale.copy()
+    scale[skeleton.names.index("ear.L")] = (1, 0, 1)
+    rest = dataclasses.replace(skeleton.rest, scale=scale)
+    hidden = dataclasses.replace(
+        character, skeleton=dataclasses.replace(skeleton, rest=rest), inverse_binds=character.inverse_binds
+    )
+    found = parents_by_name(hidden, find_body(hidden))
+    assert found["thigh.L"] == "hips"
+    assert "ear.R" in found

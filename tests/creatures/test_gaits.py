@@ -68,7 +68,7 @@ class Feet:
         return (heights - heights.min(0)).min(1)
 
     def slide(self, leg: int) -> np.ndarray:
-        """Horizontal speed of the contact that moves least, between samples [m/s]: a sole may roll about heel or toe."""
+        """Horizontal speed between samples of the contact that moves least [m/s]: a sole may roll about heel or toe."""
         steps = np.diff(self.contacts[leg], axis=0)
         steps = steps - (steps @ self.anatomy.up)[..., None] * self.anatomy.up
         return np.linalg.norm(steps, axis=-1).min(1) / (self.duration / (len(self.cycle) - 1))
@@ -79,7 +79,7 @@ class Feet:
         return max(float((ground - points @ self.anatomy.up).max()) for points in self.contacts)
 
     def on_ground(self, leg: int) -> np.ndarray:
-        return self.heights(leg) < 0.001
+        return self.heights(leg) < 0.0003
 
     def touchdown(self, leg: int) -> float:
         """Part of the cycle, -0.5 to 0.5 for the first leg to land."""
@@ -105,7 +105,7 @@ def slide_and_depth(character: Character, anatomy: Anatomy, motion: Motion, fps:
 
 
 @pytest.mark.parametrize("name, action", NAMES_AND_ACTIONS)
-@pytest.mark.parametrize("speed", [0.7, 1.0, 1.4])
+@pytest.mark.parametrize("speed", [1.0, 1.5])
 def test_planted_feet_neither_slide_nor_sink(name, action, speed):
     slide, depth = slide_and_depth(*studied(name), clip(name, action, speed=speed))
     assert slide < 0.005, "0.5 cm/s at 1 m height, sampled at four times the frame rate"
@@ -161,10 +161,17 @@ def test_a_gallop_lands_hind_feet_then_fore_feet_then_flies():
     assert _flying(feet).mean() > 0.08
 
 
-@pytest.mark.parametrize(
-    "name, action, duty", [("dog", "walk", 0.65), ("dog", "trot", 0.42), ("human", "walk", 0.62), ("human", "run", 0.33),
-                           ("ant", "walk", 0.58), ("spider", "walk", 0.58)]
-)  # fmt: skip
+DUTIES = [
+    ("dog", "walk", 0.65),
+    ("dog", "trot", 0.42),
+    ("human", "walk", 0.62),
+    ("human", "run", 0.33),
+    ("ant", "walk", 0.58),
+    ("spider", "walk", 0.58),
+]
+
+
+@pytest.mark.parametrize("name, action, duty", DUTIES)
 def test_duty_factors(name, action, duty):
     character, anatomy = studied(name)
     feet = Feet(character, anatomy, clip(name, action))
@@ -203,7 +210,7 @@ def joints_of(name: str, action: str, **options) -> np.ndarray:
     character, anatomy = studied(name)
     motion = clip(name, action, **options)
     times = np.linspace(motion.start, motion.end, 100)
-    return character.skeleton.world(motion.sample(character.skeleton, times))[:, anatomy.body.nodes, :3, 3]
+    return character.skeleton.world(motion.sample(character.skeleton, times))[:, anatomy.body.nodes][..., :3, 3]
 
 
 def bend_of_hip(joints: np.ndarray, chain: tuple[int, ...]) -> np.ndarray:
@@ -211,12 +218,14 @@ def bend_of_hip(joints: np.ndarray, chain: tuple[int, ...]) -> np.ndarray:
     return np.arctan2(way[:, 2], -way[:, 1])
 
 
-@pytest.mark.parametrize("name, rank", [("dog", 0), ("dog", 1), ("human", 0)])
-def test_left_and_right_alternate_in_a_walk(name, rank):
-    anatomy = studied(name)[1]
-    left, right = (leg.chain for leg in anatomy.legs if leg.rank == rank)
+@pytest.mark.parametrize("name", ["dog", "human"])
+def test_left_and_right_alternate_in_a_walk(name):
+    *fore, left, right = (leg.chain for leg in studied(name)[1].legs)
     joints = joints_of(name, "walk", in_place=True)
     assert np.corrcoef(bend_of_hip(joints, left), bend_of_hip(joints, right))[0, 1] <= -0.6
+    if fore:  # two bones of a foreleg must fold much in swing: its elbow says less than where its foot is
+        feet = [joints[:, chain[-1], 2] - joints[:, chain[0], 2] for chain in fore]
+        assert np.corrcoef(*feet)[0, 1] <= -0.6
 
 
 def test_a_trot_moves_diagonals_together():
@@ -271,7 +280,7 @@ def test_in_place_clips_loop_exactly_and_smoothly(name):
     motion = gait(character, anatomy, "walk", in_place=True)
     step = 1e-4
     times = np.array([0, step, motion.end - step, motion.end])
-    world = character.skeleton.world(motion.sample(character.skeleton, times))[:, anatomy.body.nodes, :3, 3]
+    world = character.skeleton.world(motion.sample(character.skeleton, times))[:, anatomy.body.nodes][..., :3, 3]
     assert np.abs(world[3] - world[0]).max() < 1e-5
     assert np.abs((world[1] - world[0]) - (world[3] - world[2])).max() / step < 0.05, "no jerk where it loops"
 

@@ -261,3 +261,10 @@ def test_other_files_have_no_hints():
 
 def test_instancing_is_a_warning():
     assert "EXT_mesh_gpu_instancing" in Gltf(extensionsUsed=["EXT_mesh_gpu_instancing"]).character().warnings[0]
+
+
+def test_an_unknown_requirement_is_a_warning():
+    gltf = arm()
+    gltf.json["extensionsUsed"] = gltf.json["extensionsRequired"] = ["ACME_wobble", "KHR_materials_unlit"]
+    (warning,) = gltf.character().warnings
+    assert "ACME_wobble" in warning

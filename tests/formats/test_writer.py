@@ -451,3 +451,27 @@ def test_targets_that_cannot_be(tmp_path, name, message):
     (tmp_path / "folder.glb").mkdir()
     with pytest.raises(AssetError, match=message):
         save(load(arm().write(tmp_path / "a.glb")), tmp_path / name, wave())
+
+
+def test_clips_with_odd_names_are_no_obstacle(tmp_path):
+    gltf = arm()
+    gltf.json["animations"] = [{"name": ["not", "text"], "channels": [], "samplers": []}]
+    character = load(gltf.write(tmp_path / "odd.glb"))
+    assert save(character, tmp_path / "out.glb", wave()) == "wave"
+    assert "wave" in load(tmp_path / "out.glb").clips
+
+
+@pytest.mark.parametrize(
+    ("track", "message"),
+    [
+        (Track(-1, "rotation", np.array([0.0]), np.ones((1, 4))), "node -1: the file has nodes 0 to"),
+        (Track(1, "spin", np.array([0.0]), np.ones((1, 4))), "path must be one of translation, rotation, scale"),
+        (Track(1, "rotation", np.array([0.0, 1, 2]), np.ones((2, 4))), "3 key times do not fit rotation values"),
+        (Track(1, "rotation", np.array([0.0, 1]), np.ones((2, 3))), "rotation needs 4 numbers a key, got 3"),
+        (Track(1, "scale", np.zeros(0), np.ones((0, 3))), "0 key times do not fit"),
+    ],
+)
+def test_tracks_that_could_not_be_read_back_are_refused(tmp_path, track, message):
+    character = load(arm().write(tmp_path / "arm.glb"))
+    with pytest.raises(GambolError, match=message):
+        save(character, tmp_path / "out.glb", Motion("bad", (track,)))

@@ -42,9 +42,8 @@ def test_the_end_comes_to_the_target(points):
 @pytest.mark.parametrize("links", [1, 2, 3, 5, 8])
 def test_any_number_of_joints(links):
     rng = np.random.default_rng(links)
-    points = np.cumsum(
-        np.concatenate([[[0, 1.0, 0]], [0, -1.0 / links, 0] + rng.normal(scale=0.08, size=(links, 3))]), 0
-    )
+    steps = rng.normal([0, -1.0 / links, 0], 0.08, size=(links, 3))
+    points = np.cumsum([[0, 1.0, 0], *steps], axis=0)
     chain = folding_chain(points, LEFT)
     way = points[-1] - points[0]
     targets = (
@@ -61,7 +60,7 @@ def test_no_turn_is_needed_at_rest():
 
 def test_joints_fold_the_way_they_are_bent():
     chain = folding_chain(HIND, LEFT)
-    joints = ends(chain, chain.rotations(HIND[-1:] + [0, 0.08, 0]))[0]
+    joints = ends(chain, chain.rotations(HIND[-1:] + np.array([0, 0.08, 0])))[0]
     knee, hock = _bend(joints[:3]), _bend(joints[1:])
     assert knee > _bend(HIND[:3]) > 0, "the knee points forward and folds more"
     assert hock < _bend(HIND[1:]) < 0, "the hock points backward and folds more"
@@ -96,7 +95,7 @@ def test_beyond_reach_the_leg_points_at_the_target_and_never_snaps_straight():
 def test_extra_turns_are_kept_and_the_target_is_still_met():
     points = np.array([[0, 1.0, 0], [0, 0.7, -0.1], [0, 0.4, 0.0], [0, 0.1, 0.01]])
     chain = folding_chain(points, LEFT)
-    targets = points[-1:] + [[0, 0.15, 0.1]]
+    targets = points[-1:] + np.array([0, 0.15, 0.1])
     extra = np.array([[0, 0, 0.6]])
     plain, curled = (ends(chain, chain.rotations(targets, turns))[0] for turns in (None, extra))
     assert np.allclose(curled[-1], targets[0], atol=1e-9)

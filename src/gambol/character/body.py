@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy import sparse
 from scipy.spatial import cKDTree
 
@@ -92,7 +92,7 @@ def find_body(character: Character) -> Body:
     carrier = _nearest(skeleton, candidates)
     weights, areas = _weights_by_node(character, carrier, meshes)
     area_by_node = np.asarray(weights.T @ areas).ravel()
-    turnable = np.abs(np.linalg.det(T_world_node[:, :3, :3])) > 1e-24  # a joint scaled to nothing hides its skin
+    turnable = _turnable(T_world_node)
     deforming = turnable & (area_by_node > 1e-6 * max(area_by_node.sum(), 1e-30))
     if not deforming.any():  # a rig without a mesh: every joint counts
         deforming = turnable & candidates
@@ -100,11 +100,12 @@ def find_body(character: Character) -> Body:
     vertices = np.concatenate([np.zeros((0, 3)), *meshes])
     plain = ~np.isin(np.arange(len(skeleton)), [mesh.node for mesh in character.meshes])
     parents, rehung = _hang(skeleton, deforming, plain, heads, weights, areas, vertices)
+    _drop(parents, ~turnable)
     nodes = _order(parents)
     index = np.full(len(skeleton), -1)
     index[nodes] = np.arange(len(nodes))
-    owner_node = np.asarray(weights.argmax(axis=1)).ravel()
-    owners = np.where(np.asarray(weights.max(axis=1).todense()).ravel() > 0, index[owner_node], -1)
+    owner_node = _heaviest(weights)
+    owners = np.where(owner_node >= 0, index[owner_node], -1)
     tree = np.array([index[parents[n]] if parents[n] >= 0 else -1 for n in nodes], np.int64)
     mass = area_by_node[nodes] / max(area_by_node[nodes].sum(), 1e-30)
     tips = _tips(skeleton, plain, heads, nodes, tree, mass, vertices, owners)
@@ -121,6 +122,21 @@ def find_body(character: Character) -> Body:
         T_world_node,
         _own_scale(skeleton, nodes, T_world_node),
     )
+
+
+def _turnable(T_world_node: Float[Array, "nodes 4 4"]) -> Bool[Array, " nodes"]:
+    """False for a node scaled to nothing along some axis, as files do to hide parts: it has no rotation."""
+    spread = np.linalg.svd(T_world_node[:, :3, :3], compute_uv=False)
+    return spread[:, 2] > np.maximum(1e-9 * spread[:, 0], 1e-12)
+
+
+def _drop(parents: Int[Array, " nodes"], dropped: Bool[Array, " nodes"]) -> None:
+    """Take nodes out of the tree; what hung on them hangs on the next node above. Writes into parents."""
+    above = parents.copy()
+    for level in levels_of(np.maximum(parents, -1)):  # from the roots down, so that gaps of several nodes close
+        over_gap = level[(parents[level] >= 0) & dropped[parents[level]]]
+        above[over_gap] = above[parents[over_gap]]
+    parents[:] = np.where(dropped, UNUSED, above)
 
 
 def _own_scale(skeleton: Skeleton, nodes: Array, T_world_node: Array) -> Float[Array, "joints 3"]:
@@ -159,6 +175,17 @@ def _weights_by_node(character: Character, carrier: Array, posed: list[Array]) -
         start += vertices
     entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     return sparse.csr_matrix(entries, shape=(start, len(character.skeleton))), np.concatenate(areas)
+
+
+def _heaviest(weights: sparse.csr_matrix) -> Int[Array, " vertices"]:
+    """The node of largest weight for each vertex, -1 without any. scipy's own argmax loops in Python."""
+    vertices = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
+    largest = np.zeros(weights.shape[0])
+    np.maximum.at(largest, vertices, weights.data)
+    found = np.full(weights.shape[0], -1)
+    best = np.flatnonzero((weights.data == largest[vertices]) & (weights.data > 0))[::-1]
+    found[vertices[best]] = weights.indices[best]  # reversed: of equal weights the first one stays
+    return found
 
 
 def vertex_areas(points: Float[Array, "vertices 3"], faces: Int[Array, "faces 3"]) -> Float[Array, " vertices"]:

@@ -14,9 +14,9 @@ Array = np.ndarray
 class Rig:
     """A tree of joints and the axes they turn about.
 
-    A joint's transform relative to its parent joint is `T_parent_joint @ rotation @ diag(scale)`, where the
-    rotation is three turns about `axes`, one after the other, and the identity in the neutral pose. Whatever lies between
-    two joints in the file (armature scale, control bones) is part of `T_parent_joint`.
+    A joint's transform relative to its parent joint is `T_parent_joint @ rotation @ diag(scale)`, where the rotation is
+    three turns about `axes`, one after the other, and the identity in the neutral pose. Whatever lies between two
+    joints in the file (armature scale, control bones) is part of `T_parent_joint`.
     """
 
     nodes: Int[Array, " joints"]

@@ -46,7 +46,8 @@ def bind_mesh(mesh: Character, rig: Character, influences: int = 4, advance: Adv
     """Heat weights of the mesh on the rig's bones, where both stand in the neutral pose in the same place.
 
     Skeleton and clips are the rig's; meshes of the rig are left out. Meshes keep their looks and morph targets; if they
-    had a skin it is forgotten. Pieces that see no bone follow the skin they lie against. At most `influences` bones move a vertex: 4 is what every glTF viewer can show.
+    had a skin it is forgotten. Pieces that see no bone follow the skin they lie against. At most `influences` bones
+    move a vertex: 4 is what every glTF viewer can show.
     """
     if influences < 1:
         raise GambolError(f"a vertex needs at least one influence, got {influences}")

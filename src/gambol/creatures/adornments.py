@@ -45,9 +45,8 @@ def add_horns(art: Sculptor, plan: Quadruped, neck_end) -> None:
             art.tube("head", points, [0, *(0.27 * length * f for f in (1.0, 0.72, 0.42, 0.18)), 0])
     elif plan.horns == "antlers":
         beam = _curve(art, crown, [(0.25, 0.35, -0.15), (0.5, 0.7, -0.15), (0.55, 1.0, 0.1)], size, 0.055 * size)
-        for start, way in ((1, (0.0, 0.3, 0.25)), (2, (0.1, 0.32, 0.2)), (2, (-0.05, 0.3, -0.2))):
-            root = beam[start]
-            _spike(art, root, root + size * np.array(way), 0.045 * size)
+        for start, tine in ((1, offset(0.0, 0.3, 0.25)), (2, offset(0.1, 0.32, 0.2)), (2, offset(-0.05, 0.3, -0.2))):
+            _spike(art, beam[start], beam[start] + size * tine, 0.045 * size)
     if plan.tusks:
         root = head.point(neck_end, 0.62 * head.length, -0.62 * r, 0.4 * head.width * r)
         _curve(art, root, [(0.15, -0.45, 0.35), (0.22, -0.65, 0.8), (0.15, -0.5, 1.1)], plan.tusks, 0.09 * plan.tusks)

@@ -18,6 +18,7 @@ class Arthropod:
     length: Annotated[float, Range(0.005, 1.0)] = 0.05
     """Of the body without legs, feelers and tail [m]."""
     leg_pairs: Annotated[int, Range(3, 4)] = 3
+    """3 for insects, 4 for spiders and their kin."""
     clearance: Annotated[float, Range(0.05, 0.6)] = 0.2
     """Of the body above the ground."""
     head: Annotated[float, Range(0.04, 0.25)] = 0.12
@@ -25,10 +26,13 @@ class Arthropod:
     thorax: Annotated[float, Range(0.06, 0.35)] = 0.12
     """Radius."""
     thorax_length: Annotated[float, Range(0.1, 0.6)] = 0.3
+    """Along the body."""
     abdomen: Annotated[float, Range(0.08, 0.45)] = 0.18
     """Radius."""
     abdomen_length: Annotated[float, Range(0.15, 0.7)] = 0.45
+    """Along the body."""
     abdomen_rise: Annotated[float, Range(-25.0, 40.0)] = 5.0
+    """How far the abdomen's end is lifted."""
     waist: Annotated[float, Range(0.02, 0.35)] = 0.05
     """Radius between thorax and abdomen."""
     width: Annotated[float, Range(0.8, 2.0)] = 1.0
@@ -40,6 +44,7 @@ class Arthropod:
     knee_height: Annotated[float, Range(0.1, 0.9)] = 0.35
     """Above the ground."""
     leg_radius: Annotated[float, Range(0.012, 0.08)] = 0.03
+    """At the knee."""
     feelers: Annotated[float, Range(0.0, 0.8)] = 0.4
     """Length of the antennae."""
     jaws: Annotated[float, Range(0.0, 0.3)] = 0.1
@@ -49,11 +54,13 @@ class Arthropod:
     sting: Annotated[float, Range(0.0, 1.6)] = 0.0
     """Length of a scorpion's tail."""
     shell: Literal["none", "wing cases"] = "none"
+    """What covers the abdomen."""
     eye: Annotated[float, Range(0.01, 0.1)] = 0.04
     """Radius."""
     eyes: Annotated[int, Range(1, 3)] = 1
     """Pairs."""
     coat: Coat = PLAIN
+    """Colours."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -116,7 +123,7 @@ class Arthropod:
         hip = root + 0.12 * reach * out + (0, 0.02, 0)
         knee = np.array([0.0, self.knee_height, 0.0]) + (root + 0.45 * reach * out) * (1, 0, 1)
         ankle = np.array([0.0, 0.14 * self.knee_height + 0.6 * r, 0.0]) + (root + 0.9 * reach * out) * (1, 0, 1)
-        toe = np.array([0.0, 0.55 * r, 0.0]) + (root + 1.04 * reach * out) * (1, 0, 1)
+        toe = np.array([0.0, 0.2 * r, 0.0]) + (root + 1.04 * reach * out) * (1, 0, 1)
         names = [f"leg_{pair + 1}_{part}.L" for part in ("root", "upper", "lower", "foot")]
         art.limb(
             names,
@@ -147,7 +154,7 @@ class Arthropod:
         for pair in range(self.eyes):
             way = [(0.75, 0.45, 0.6), (0.3, 0.55, 0.9), (0.55, 0.95, 0.25)][pair]
             size = self.eye * (1.0, 1.15, 0.7)[pair]
-            place = art.surface(centre, way)
+            place = art.surface("head", centre, way)
             art.eye("head", place - 0.3 * size * np.array(way), np.add(way, (0, -0.2, 0.3)), size)
 
     def _feeler(self, art: Sculptor, centre) -> None:

@@ -20,7 +20,9 @@ class Bird:
     height: Annotated[float, Range(0.05, 2.0)] = 0.4
     """Of the back [m]."""
     body_length: Annotated[float, Range(0.4, 1.8)] = 0.8
+    """Along the body."""
     body_depth: Annotated[float, Range(0.2, 0.8)] = 0.45
+    """From back to breast."""
     body_width: Annotated[float, Range(0.6, 1.2)] = 0.85
     """Relative to depth."""
     body_angle: Annotated[float, Range(-10.0, 85.0)] = 10.0
@@ -28,20 +30,29 @@ class Bird:
     knee_forward: Annotated[float, Range(0.02, 0.3)] = 0.12
     """Ahead of the hip."""
     ankle_height: Annotated[float, Range(0.05, 0.5)] = 0.3
+    """Above the ground: the joint that bends backwards."""
     ankle_back: Annotated[float, Range(0.0, 0.2)] = 0.08
     """Behind the hip."""
     thigh: Annotated[float, Range(0.04, 0.2)] = 0.1
     """Radius."""
     leg_radius: Annotated[float, Range(0.012, 0.06)] = 0.02
+    """Of the bare leg."""
     stance: Annotated[float, Range(0.04, 0.25)] = 0.1
     """Half the distance between the feet."""
     toe_length: Annotated[float, Range(0.08, 0.35)] = 0.15
+    """Of the middle toe."""
     toes: Literal["three", "two", "webbed"] = "three"
+    """How many point forward, and whether there is skin between them."""
     wing_length: Annotated[float, Range(0.2, 1.2)] = 0.6
+    """Of the folded wing."""
     wing_width: Annotated[float, Range(0.08, 0.5)] = 0.25
+    """Of the folded wing."""
     wings: Literal["folded", "flippers"] = "folded"
+    """Along the body, or hanging as a penguin's."""
     neck_length: Annotated[float, Range(0.08, 1.3)] = 0.35
+    """From the breast to the head."""
     neck_angle: Annotated[float, Range(10.0, 110.0)] = 60.0
+    """Above the horizontal, where it leaves the body."""
     neck_curl: Annotated[float, Range(-60.0, 80.0)] = 20.0
     """How much steeper it is where it meets the head."""
     neck_base: Annotated[float, Range(0.03, 0.25)] = 0.1
@@ -49,19 +60,27 @@ class Bird:
     neck_top: Annotated[float, Range(0.02, 0.2)] = 0.06
     """Radius."""
     neck_bones: Annotated[int, Range(1, 7)] = 3
+    """How many."""
     skull: Annotated[float, Range(0.03, 0.2)] = 0.09
     """Radius."""
     beak_length: Annotated[float, Range(0.03, 0.3)] = 0.12
+    """From the face to the tip."""
     beak_radius: Annotated[float, Range(0.015, 0.08)] = 0.035
+    """At the face."""
     beak: Literal["pointed", "flat", "hooked"] = "pointed"
+    """Its shape."""
     comb: Annotated[float, Range(0.0, 0.12)] = 0.0
     """Size of comb and wattles."""
     eye: Annotated[float, Range(0.01, 0.05)] = 0.02
     """Radius."""
     tail_length: Annotated[float, Range(0.05, 0.6)] = 0.25
+    """Of the feathers."""
     tail_angle: Annotated[float, Range(-60.0, 80.0)] = 15.0
+    """Above the horizontal."""
     tail_width: Annotated[float, Range(0.03, 0.25)] = 0.1
+    """Half the width of the feathers."""
     coat: Coat = PLAIN
+    """Colours."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -90,7 +109,10 @@ class Bird:
         """Hips, spine and chest; returns where the neck begins."""
         half, r, f = self.body_length / 2, self.body_depth / 2, self.forward
         up = np.array([0.0, f[2], -f[1]])
-        at = lambda share, above: self.middle + share * half * f + above * r * up  # noqa: E731
+
+        def at(share: float, above: float) -> np.ndarray:
+            return self.middle + share * half * f + above * r * up
+
         points = [at(-0.35, 0.3), at(0.0, 0.3), at(0.35, 0.35), at(0.72, 0.35)]
         for i, name in enumerate(["hips", "spine_1", "chest"]):
             art.bone(name, [None, "hips", "spine_1"][i], points[i], points[i + 1])
@@ -260,5 +282,5 @@ class Bird:
             )
         azimuth = np.radians(62)
         way = np.array([np.sin(azimuth), 0.25, np.cos(azimuth)])
-        place = art.surface(skull, way)
+        place = art.surface("head", skull, way)
         art.eye("head", place - 0.4 * self.eye * way, (1.0, 0.1, 0.45), self.eye)

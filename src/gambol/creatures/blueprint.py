@@ -182,18 +182,17 @@ class Sculptor:
         paints: tuple[Paint, ...] = ("eye",) * 6 + ("iris",) * 2 + ("pupil",) * 3
         self.details.append(Detail(bone, tuple(self._metres(ring) for ring in rings), radii, paints, both=both))
 
-    def surface(self, origin, direction) -> Point:
-        """The outermost point of the flesh so far on a ray from inside, in the plan's units."""
+    def surface(self, bone: str, origin, direction) -> Point:
+        """The outermost point of a bone's flesh so far on a ray from inside, in the plan's units."""
+        pieces = [piece for piece in self.flesh if piece.bone == bone]
         start, way = np.asarray(origin, float) * self.scale, np.asarray(direction, float)
         way = way / np.linalg.norm(way)
-        steps = np.linspace(0, 1, 400)[:, None]
-        low = np.min([piece.box[0] for piece in self.flesh], axis=0)
-        high = np.max([piece.box[1] for piece in self.flesh], axis=0)
-        points = start + steps * way * float(np.linalg.norm(high - low)) * 0.4
-        field = np.full(len(points), np.inf)
-        for piece in self.flesh:
-            for side in (piece, piece.mirrored()) if piece.both else (piece,):
-                field = smooth_minimum(np.minimum(field, 1e9), side.distance(points), piece.blend)
+        boxes = np.array([piece.box for piece in pieces])
+        reach = float(np.linalg.norm(boxes[:, 1].max(0) - boxes[:, 0].min(0)))
+        points = start + np.linspace(0, reach, 200)[:, None] * way
+        field = np.full(len(points), 1e9)
+        for piece in pieces:
+            field = smooth_minimum(field, piece.distance(points), piece.blend)
         inside = np.flatnonzero(field < 0)
         return points[inside[-1] if len(inside) else 0] / self.scale
 

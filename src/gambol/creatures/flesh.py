@@ -1,6 +1,7 @@
 """What a creature is modelled from: round cones and ellipsoids that melt together, and crisp details on top."""
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -48,7 +49,7 @@ class Flesh:
     both: bool = False
     """Whether its mirror image on the right belongs to the creature as well."""
 
-    @property
+    @cached_property
     def frame(self) -> Float[Array, "3 3"]:
         """Columns: the local axes."""
         way = np.subtract(self.end, self.start)
@@ -61,7 +62,7 @@ class Flesh:
         x /= np.linalg.norm(x)
         return np.stack([x, np.cross(z, x), z], axis=1)
 
-    @property
+    @cached_property
     def box(self) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
         """Lowest and highest corner."""
         reach = np.sqrt((self.frame**2) @ np.square(self.scale))

@@ -75,7 +75,7 @@ BIPED: dict[Action, Footfalls] = {
     "turn left": Footfalls(0.64, 0.10, ((0, 0.5),), 0.08, 0.008, 0.32, 2, turning=60),
 }
 QUADRUPED: dict[Action, Footfalls] = {
-    "walk": Footfalls(0.65, 0.20, ((0, 0.5), (0.25, 0.75)), 0.11, 0.008, 0.20, 2, pitch=0.8),
+    "walk": Footfalls(0.65, 0.20, ((0, 0.5), (0.25, 0.75)), 0.08, 0.008, 0.20, 2, pitch=0.8),
     "trot": Footfalls(0.42, 0.75, ((0, 0.5), (0.5, 0)), 0.15, 0.025, 0.46, 2),
     "pace": Footfalls(0.44, 0.65, ((0, 0.5), (0, 0.5)), 0.14, 0.020, 0.47, 2),
     "gallop": Footfalls(0.28, 2.20, ((0, 0.10), (0.34, 0.44)), 0.22, 0.040, 0.86, 1, pitch=5, nose_up=0.08, flexion=16),

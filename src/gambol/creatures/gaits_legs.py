@@ -70,11 +70,11 @@ class Leg:
     wrists: Float[Array, " links"]
     """For each link 1 or -1 if it folds backwards, about the chain's normal, only in swing; else 0."""
     tip: Float[Array, "points 3"]
-    """Skin near the ground that goes with the last link."""
+    """Contacts, and of a leg that ends in a point the skin near the ground, that go with the last link."""
 
     @property
     def pivots(self) -> tuple[Array, Array]:
-        """Heel and toe: the contacts farthest behind and ahead. Set by `forward` order in `soles`."""
+        """Heel and toe: the contacts farthest behind and ahead, as `soles` run from back to front."""
         return self.soles[0], self.soles[-1]
 
     @cached_property
@@ -132,7 +132,7 @@ def find_legs(anatomy: Anatomy, footfalls: Footfalls, hip_height: float) -> list
         chain = folding_chain(np.concatenate([heads, end[None]]), anatomy.left, knee_forward=hind)
         phase = footfalls.phase(limb, pairs)
         wrists = np.zeros(len(links)) if hind else _wrists(chain, anatomy.left)
-        tip = _tip(anatomy, limb, links[-1])
+        tip = _tip(anatomy, limb, links[-1], whole=foot is None)
         legs.append(Leg(limb, chain, links, foot, contacts, _home(anatomy, limb), phase, wrists, tip))
     return legs
 
@@ -194,7 +194,7 @@ def _home(anatomy: Anatomy, limb: Limb) -> Float[Array, "3"]:
     ahead = (other - own) @ forward / 2
     outward = (abs(other @ left - middle) - abs(own @ left - middle)) / 2
     skin = anatomy.body.skin_of(list(limb.joints))
-    low = float((skin @ up).min()) if len(skin) else float(own @ up)
+    low = min([float((skin @ up).min())] if len(skin) else [float(_placed(anatomy, *c) @ up) for c in limb.contacts])
     side = 1.0 if limb.side == "left" else -1.0
     return ahead * forward + side * outward * left + (anatomy.ground - low) * up
 
@@ -208,9 +208,9 @@ def _wrists(chain: FoldingChain, left: Float[Array, "3"]) -> Float[Array, " link
     return straight * np.sign(sideways) * (abs(sideways) > 0.8)
 
 
-def _tip(anatomy: Anatomy, limb: Limb, link: int) -> Float[Array, "points 3"]:
+def _tip(anatomy: Anatomy, limb: Limb, link: int, whole: bool) -> Float[Array, "points 3"]:
     own = [_placed(anatomy, joint, local) for joint, local in limb.contacts if joint == link]
-    skin = anatomy.body.skin_of([link])
+    skin = anatomy.body.skin_of([link] if whole else [])
     low = skin[skin @ anatomy.up < anatomy.ground + 0.06 * anatomy.height]
     return np.concatenate([np.reshape(own, (-1, 3)), low])
 
@@ -232,8 +232,6 @@ class FootPath:
     roll: Roll
     ground: float
     """Height of the ground [file units]."""
-    sudden: bool = False
-    """Rise at once, as in a leap, rather than gently."""
     ahead: float = 0.0
     """How far before its place at rest the foot is set down [file units]."""
 
@@ -256,7 +254,7 @@ class FootPath:
     def swing(self, cycles: Float[Array, " frames"]) -> Float[Array, " frames"]:
         """How far the foot is lifted, from 0 to 1 and back; 0 in stance."""
         share = self._swing_share(cycles)
-        return (4 * share * (1 - share)) ** (2 if self.sudden else 3)
+        return (4 * share * (1 - share)) ** 2
 
     def curl(self, cycles: Float[Array, " frames"]) -> Float[Array, "frames links"]:
         """Extra turns of the leg's joints in swing [rad]: wrists that are straight in stance fold backwards."""

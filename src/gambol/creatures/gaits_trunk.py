@@ -22,9 +22,6 @@ Array = np.ndarray
 FASTER = {"walk": 0.0, "turn left": 0.0, "turn right": 0.0, "trot": 0.5, "jog": 0.5, "pace": 0.5, "gallop": 1, "run": 1}
 """How vigorous an action is; leaps and standing are looked after apart."""
 
-DEEPEST_SPRING = 0.2
-"""How far the body gives way when a leap lands, in hip heights."""
-
 
 def wave(cycles: Float[Array, " frames"], at: float = 0.0, times: int = 1) -> Float[Array, " frames"]:
     """1 at the phase `at`, -1 half a period later."""
@@ -60,8 +57,12 @@ class Carriage:
     """[file units]"""
     bounce: float = 1.0
     """Factor on all movement of the trunk."""
+    spring: float = 0.2
+    """How far the body gives way when a leap lands, at most, in hip heights."""
     tail_lift: float = 0.0
     """How much higher than at rest the tail is carried [rad]."""
+    head_lift: float = 0.0
+    """The same for the head."""
 
     @cached_property
     def vigour(self) -> float:
@@ -84,12 +85,13 @@ class Carriage:
     @cached_property
     def upright(self) -> bool:
         """A trunk that stands, as a human's, rather than lies, as a bird's."""
-        chain = self._line_to_head
+        chain, body = self._line_to_head, self.anatomy.body
         if not (self.bipedal and chain):
             return False
-        body = self.anatomy.body
-        first = self.spine[0] if self.spine else chain[0]
-        way = body.tips[chain[-1]] - body.heads[first]
+        hips = np.mean([body.heads[limb.chain[0]] for limb in self.anatomy.legs], axis=0)
+        way = body.heads[chain[0]] - hips
+        if np.linalg.norm(way) < 0.1 * self.anatomy.height:  # the neck seems to begin at the hips
+            way = body.tips[chain[-1]] - hips
         return bool(normalize(way) @ self.anatomy.up > 0.8)
 
     @cached_property
@@ -154,7 +156,7 @@ class Carriage:
         """
         duty = self.footfalls.duty
         speed = 4 * self.footfalls.bounce * self.bounce / (1 - duty)
-        depth = min(speed * duty / np.pi, DEEPEST_SPRING)
+        depth = min(speed * duty / np.pi, self.spring)
         if speed * duty / 2 <= 3 * depth:  # farther would make the cubic pieces overshoot
             return np.array([0, duty / 2, duty]), np.array([0, -depth, 0]), np.array([-speed, 0, speed])
         down = 1.8 * depth / speed
@@ -231,13 +233,14 @@ class Carriage:
         above = rotations[:, parent] if parent >= 0 else root[0]
         undo = Rotation.from_matrix(above).inv().as_rotvec() * 0.85 / len(line)
         for joint in line:
-            turns[:, joint] = Rotation.from_rotvec(undo).as_matrix()
+            turns[:, joint] = Rotation.from_rotvec(undo - self.head_lift / len(line) * self.anatomy.left).as_matrix()
         neck, left = line[:-1], self.anatomy.left
         if self.still:
             turns[:, line[-1]] = turns[:, line[-1]] @ about(self.anatomy.up, np.radians(2.0) * wave(cycles, 0.4))
         elif neck and self.stepping and not self.upright:
             # The head is thrust forward while a foot swings, and stays behind while the body passes over the foot.
-            bob = np.radians((9.0 if self.bipedal else 2.5) * (1 - 0.6 * self.vigour) * self.bounce)
+            bird = self.bipedal and any(limb.kind == "wing" for limb in self.anatomy.limbs)
+            bob = np.radians((9.0 if bird else 2.5) * (1 - 0.6 * self.vigour) * self.bounce)
             nod = bob * wave(cycles, 0.1, 2)
             turns[:, neck[0]] = turns[:, neck[0]] @ about(left, nod)
             turns[:, line[-1]] = turns[:, line[-1]] @ about(left, -nod)
@@ -282,7 +285,10 @@ def _through(times: Array, values: Array, slopes: Array, at: Array) -> Array:
     return _hermite(share, values[index], values[index + 1], slopes[index] * width, slopes[index + 1] * width)
 
 
-def _hermite(share: Array, start: Array, end: Array, leaving: Array, arriving: Array) -> Array:
+def _hermite(
+    share: Array, start: Array | float, end: Array | float, leaving: Array | float, arriving: Array | float
+) -> Array:
+    """A cubic from start to end with given slopes, share running from 0 to 1."""
     square, cube = share**2, share**3
     return (
         (2 * cube - 3 * square + 1) * start

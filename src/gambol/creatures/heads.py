@@ -28,13 +28,17 @@ class Head:
     snout_width: Annotated[float, Range(0.6, 2.0)] = 1.0
     """Relative to its height."""
     snout_shape: Literal["tapered", "disc", "square"] = "tapered"
+    """How it ends: round, as a pig's disc, or broad."""
     cheek: Annotated[float, Range(0.0, 0.2)] = 0.0
     """Radius of full cheeks or a strong jaw."""
     nose: Annotated[float, Range(0.0, 0.1)] = 0.025
     """Radius of the nose's dark tip."""
     ears: Literal["pointed", "round", "floppy", "leaf", "fan", "none"] = "pointed"
+    """Their shape; a fan is an elephant's."""
     ear_length: Annotated[float, Range(0.0, 0.8)] = 0.15
+    """From root to tip."""
     ear_width: Annotated[float, Range(0.0, 0.6)] = 0.1
+    """At the widest."""
     ear_tilt: Annotated[float, Range(-30.0, 110.0)] = 20.0
     """Outwards from upright."""
     eye: Annotated[float, Range(0.008, 0.1)] = 0.028
@@ -62,10 +66,13 @@ ANY_HEAD = Head()
 """What a plan has if nothing is said."""
 
 
-def add_head(art: Sculptor, head: Head, neck: str, base, rise: float) -> None:
+def add_head(art: Sculptor, head: Head, neck: str, base) -> None:
     """The head on the end of a neck; bones head, jaw and ears."""
     r = head.skull
-    at = lambda along, above, aside=0.0: head.point(base, along, above, aside)  # noqa: E731
+
+    def at(along: float, above: float, aside: float = 0.0) -> np.ndarray:
+        return head.point(base, along, above, aside)
+
     art.bone("head", neck, base, at(head.length, 0.0))
     skull = at(0.45 * r, 0.15 * r)
     art.ball("head", skull, (head.width * r, 0.95 * r, 1.05 * r), (head.pitch, 0, 0), blend=0.4, paint="face")
@@ -73,7 +80,10 @@ def add_head(art: Sculptor, head: Head, neck: str, base, rise: float) -> None:
     square = head.snout_shape == "square"
     low = -0.2 * r
     flat = (head.snout_width, 1.0)
-    art.cone("head", at(0.55 * r, low * 0.6), at(tip, low), head.snout_base, head.snout, flat, 0.5, "face")
+    start, middle = at(0.55 * r, low * 0.6), at(0.55 * r + 0.55 * (tip - 0.55 * r), low * 0.82)
+    waist = 0.45 * head.snout_base + 0.55 * head.snout
+    art.cone("head", start, middle, head.snout_base, waist, flat, 0.5, "face")
+    art.cone("head", middle, at(tip, low), 0.98 * waist, head.snout, flat, 0.1, "muzzle")
     art.ball(
         "head",
         at(tip, low),
@@ -101,6 +111,8 @@ def add_head(art: Sculptor, head: Head, neck: str, base, rise: float) -> None:
             blend=0.05,
             paint="nose",
         )
+    if not head.nose:
+        _nostrils(art, head, at(tip, low))
     if head.cheek:
         art.ball(
             "head",
@@ -117,10 +129,19 @@ def add_head(art: Sculptor, head: Head, neck: str, base, rise: float) -> None:
     _eyes(art, head, skull)
 
 
+def _nostrils(art: Sculptor, head: Head, tip) -> None:
+    """Dark beads on the muzzle of animals without a dark nose."""
+    way = head.way(0.8, 0.35, 0.5)
+    place, size = art.surface("head", tip, way), 0.17 * head.snout
+    angles = np.linspace(0, np.pi, 6)
+    beads = [place - way * (0.4 + np.cos(angle)) * size for angle in angles]
+    art.tube("head", beads, [size * float(np.sin(angle)) for angle in angles], "pupil", both=True)
+
+
 def _eyes(art: Sculptor, head: Head, skull) -> None:
     azimuth, height = np.radians(head.eye_azimuth), np.radians(head.eye_height)
     way = head.way(np.cos(azimuth) * np.cos(height), np.sin(height), np.sin(azimuth) * np.cos(height))
-    place = art.surface(skull, way)
+    place = art.surface("head", skull, way)
     gaze = way + np.array([0.0, -0.15, 0.25])  # looks ahead rather than where the skull bulges to
     art.eye("head", place - 0.35 * head.eye * way, gaze, head.eye)
 

@@ -41,19 +41,25 @@ class Humanoid:
     arm_angle: Annotated[float, Range(5.0, 75.0)] = 58.0
     """Below the horizontal: 0 would be a T-pose."""
     arm_radius: Annotated[float, Range(0.015, 0.07)] = 0.028
+    """At the elbow."""
     leg_radius: Annotated[float, Range(0.025, 0.1)] = 0.05
     """Of the thigh."""
     shin: Annotated[float, Range(0.018, 0.08)] = 0.03
     """Radius at the knee."""
     foot_length: Annotated[float, Range(0.07, 0.22)] = 0.14
+    """From heel to toes."""
     stance: Annotated[float, Range(0.03, 0.15)] = 0.06
     """Half the distance of the feet."""
     spine_bones: Annotated[int, Range(2, 5)] = 3
+    """Between hips and neck, the chest included."""
     eye: Annotated[float, Range(0.005, 0.03)] = 0.0105
     """Radius."""
     style: Literal["person", "robot", "astronaut"] = "person"
+    """What the head and the trunk look like."""
     hair: Literal["short", "long", "none"] = "short"
+    """How it is worn."""
     coat: Coat = PLAIN
+    """Colours of skin, hair and clothes."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -232,7 +238,7 @@ class Humanoid:
             both=True,
         )
         for eye in (0.34 * r,):
-            place = art.surface(centre, (eye, 0.1 * r, 0.9 * r))
+            place = art.surface("head", centre, (eye, 0.1 * r, 0.9 * r))
             art.eye("head", place - (0, 0, 0.7 * self.eye), (0.05, 0.0, 1.0), self.eye)
         if self.hair != "none":
             art.ball(

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from gambol.character.character import Character
 from gambol.character.skeleton import Pose
-from gambol.creatures.surface import vertex_normals
+from gambol.character.welding import vertex_normals
 
 Array = np.ndarray
 PAPER = (247, 245, 240)

@@ -27,8 +27,11 @@ class Quadruped:
     hip_height: Annotated[float, Range(0.7, 1.3)] = 1.0
     """Top of the croup."""
     chest_depth: Annotated[float, Range(0.25, 0.8)] = 0.42
+    """Of the trunk at the shoulders."""
     belly_depth: Annotated[float, Range(0.2, 0.85)] = 0.34
+    """Of the trunk in the middle."""
     hip_depth: Annotated[float, Range(0.2, 0.8)] = 0.36
+    """Of the trunk at the hips."""
     width: Annotated[float, Range(0.5, 1.4)] = 0.8
     """Of the trunk relative to its depth."""
     back: Annotated[float, Range(-0.1, 0.2)] = 0.0
@@ -44,7 +47,9 @@ class Quadruped:
     foot_length: Annotated[float, Range(0.02, 0.35)] = 0.1
     """From the ball of the foot to its tip."""
     hock_height: Annotated[float, Range(0.06, 0.45)] = 0.26
+    """Of the heel above the ground: high on hooves, low on soles."""
     wrist_height: Annotated[float, Range(0.05, 0.4)] = 0.18
+    """Of the front leg's wrist above the ground."""
     knee_forward: Annotated[float, Range(0.02, 0.35)] = 0.08
     """How far the knee is ahead of the hip."""
     hock_back: Annotated[float, Range(0.0, 0.25)] = 0.12
@@ -52,8 +57,10 @@ class Quadruped:
     stance: Annotated[float, Range(0.05, 0.4)] = 0.12
     """Half the distance between left and right feet."""
     feet: Literal["paw", "hoof", "pad"] = "paw"
+    """What it walks on; a pad is an elephant's."""
 
     neck_length: Annotated[float, Range(0.05, 1.3)] = 0.35
+    """From the chest to the head."""
     neck_angle: Annotated[float, Range(-20.0, 85.0)] = 40.0
     """Above the horizontal, where it leaves the trunk."""
     neck_curl: Annotated[float, Range(-60.0, 60.0)] = 0.0
@@ -63,11 +70,14 @@ class Quadruped:
     neck_top: Annotated[float, Range(0.03, 0.3)] = 0.1
     """Radius behind the head."""
     neck_bones: Annotated[int, Range(1, 6)] = 2
+    """How many."""
     spine_bones: Annotated[int, Range(2, 6)] = 3
     """Between hips and neck, the chest included."""
     head: Head = ANY_HEAD
+    """Everything in front of the neck."""
 
     tail_length: Annotated[float, Range(0.05, 2.5)] = 0.6
+    """Along the tail."""
     tail_angle: Annotated[float, Range(-90.0, 90.0)] = -40.0
     """Above the horizontal, where it leaves the body."""
     tail_curl: Annotated[float, Range(-120.0, 220.0)] = 20.0
@@ -81,18 +91,26 @@ class Quadruped:
     tail_tuft: Annotated[float, Range(0.0, 0.08)] = 0.0
     """Radius of a tuft at the end."""
     tail_bones: Annotated[int, Range(2, 10)] = 4
+    """How many."""
     tail_paint: Literal["main", "mane", "mark"] = "main"
+    """The colour of the tail before its tip."""
 
     mane: Literal["none", "crest", "ruff", "wool"] = "none"
+    """Hair along the neck, all around it, or all over."""
     horns: Literal["none", "cow", "antlers", "giraffe", "rhino", "goat"] = "none"
+    """Their shape."""
     horn_size: Annotated[float, Range(0.0, 0.6)] = 0.15
+    """Length."""
     humps: Annotated[int, Range(0, 2)] = 0
+    """A camel's."""
     hump_size: Annotated[float, Range(0.0, 0.3)] = 0.15
+    """Height above the back."""
     trunk_length: Annotated[float, Range(0.0, 0.9)] = 0.0
     """An elephant's."""
     tusks: Annotated[float, Range(0.0, 0.5)] = 0.0
     """Length."""
     coat: Coat = PLAIN
+    """Colours and pattern."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -102,8 +120,8 @@ class Quadruped:
         self._trunk(art)
         self._hind_legs(art)
         self._front_legs(art)
-        neck_end, rise = self._neck(art)
-        add_head(art, self.head, f"neck_{self.neck_bones}", neck_end, rise)
+        neck_end = self._neck(art)
+        add_head(art, self.head, f"neck_{self.neck_bones}", neck_end)
         if self.trunk_length:
             self._nose(art, neck_end)
         add_horns(art, self, neck_end)
@@ -142,7 +160,7 @@ class Quadruped:
             size = self.hump_size
             art.ball(names[1], (0, y + r, z), (0.55 * size, size, 0.75 * size), blend=1.2)
 
-    def _foot(self, art: Sculptor, prefix: str, ball, paint: str) -> None:
+    def _foot(self, art: Sculptor, prefix: str, ball) -> None:
         """Toes of a leg that ends at the ball of the foot."""
         x, _, z = ball
         name = art.bone(f"{prefix}_toes.L", f"{prefix}_foot.L", ball, (x, 0.4 * self.foot, z + self.foot_length))
@@ -211,7 +229,7 @@ class Quadruped:
             0.7,
             "hips",
         )
-        self._foot(art, "hind", ball, "feet")
+        self._foot(art, "hind", ball)
 
     def _front_legs(self, art: Sculptor) -> None:
         _, r, z = self.station(1.0)
@@ -236,16 +254,15 @@ class Quadruped:
             0.7,
             "shoulder.L",
         )
-        self._foot(art, "front", ball, "feet")
+        self._foot(art, "front", ball)
 
     def _neck(self, art: Sculptor):
-        """Neck bones and flesh; returns where the head begins and how steep the neck is there [degrees]."""
+        """Neck bones and flesh; returns where the head begins."""
         y, r, z = self.station(1.0)
         here = np.array([0.0, y + 0.3 * r, z + 0.6 * r])
         count = self.neck_bones
         parent = "chest"
         radii = np.linspace(self.neck_base, self.neck_top, count + 1)
-        angle = self.neck_angle
         art.cone(
             "chest",
             (0, y + 0.1 * r, z + 0.2 * r),
@@ -262,7 +279,7 @@ class Quadruped:
             name = art.bone(f"neck_{i + 1}", parent, here, there)
             art.cone(name, here, there, radii[i], radii[i + 1], (0.75, 1.0), blend=0.2 if i else 0.6)
             here, parent = there, name
-        return here, angle
+        return here
 
     def _nose(self, art: Sculptor, neck_end) -> None:
         """An elephant's trunk: hangs from the face, its end curled forward."""

@@ -20,7 +20,7 @@ class Range(NamedTuple):
 
 def ranges_of(kind: type) -> dict[str, Range]:
     """The range of each numeric parameter of a plan, by name."""
-    return {name: range_ for name, (_, range_) in _numbers(kind).items()}  # type: ignore[arg-type]
+    return {name: range_ for name, (_, range_) in _numbers(kind).items()}
 
 
 @cache

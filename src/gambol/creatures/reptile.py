@@ -24,31 +24,45 @@ class Reptile:
     clearance: Annotated[float, Range(0.03, 0.5)] = 0.1
     """Of the belly above the ground."""
     depth: Annotated[float, Range(0.1, 0.8)] = 0.28
+    """Of the trunk."""
     width: Annotated[float, Range(0.8, 2.2)] = 1.4
     """Relative to depth."""
     upper_leg: Annotated[float, Range(0.1, 0.5)] = 0.26
     """Length."""
     leg_radius: Annotated[float, Range(0.02, 0.2)] = 0.06
+    """At the knee."""
     foot: Annotated[float, Range(0.04, 0.35)] = 0.13
     """Length."""
     toes: Annotated[int, Range(0, 5)] = 4
     """Fingers of each foot; 0 for a stump."""
     neck_length: Annotated[float, Range(0.08, 0.5)] = 0.18
+    """From the shoulders to the head."""
     neck_angle: Annotated[float, Range(-10.0, 60.0)] = 10.0
+    """Above the horizontal."""
     neck_radius: Annotated[float, Range(0.04, 0.25)] = 0.11
+    """At the head."""
     neck_bones: Annotated[int, Range(1, 4)] = 2
+    """How many."""
     spine_bones: Annotated[int, Range(2, 6)] = 3
+    """Between hips and neck, the chest included."""
     head: Head = ANY_HEAD
+    """Everything in front of the neck."""
     tail_length: Annotated[float, Range(0.1, 3.0)] = 1.4
+    """Along the tail."""
     tail_angle: Annotated[float, Range(-60.0, 20.0)] = -10.0
+    """Above the horizontal, where it leaves the body."""
     tail_curl: Annotated[float, Range(-30.0, 60.0)] = 10.0
+    """How much it turns up from base to tip."""
     tail_base: Annotated[float, Range(0.03, 0.25)] = 0.1
     """Radius."""
     tail_tip: Annotated[float, Range(0.01, 0.08)] = 0.015
     """Radius."""
     tail_bones: Annotated[int, Range(2, 10)] = 6
+    """How many."""
     armor: Literal["none", "ridges", "shell"] = "none"
+    """Rows of scutes, or a tortoise's shell."""
     coat: Coat = PLAIN
+    """Colours and pattern."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -64,7 +78,7 @@ class Reptile:
         for prefix, z, parent, bend in (("front", 0.45, "chest", -1.0), ("hind", -0.45, "hips", 1.0)):
             self._leg(art, prefix, z, parent, bend)
         end = self._neck(art)
-        add_head(art, self.head, f"neck_{self.neck_bones}", end, self.neck_angle)
+        add_head(art, self.head, f"neck_{self.neck_bones}", end)
         add_tail(art, self, (0.0, self.middle + 0.1 * self.depth, -0.5 - 0.3 * self.depth))
         if self.armor == "shell":
             self._shell(art)
@@ -79,7 +93,10 @@ class Reptile:
         points = [(0.0, y + 0.15 * self.depth, z) for z in (*places, 0.5 + 0.5 * r)]
         for i, name in enumerate(names):
             art.bone(name, names[i - 1] if i else None, points[i], points[i + 1])
-        swell = lambda z: r * (0.82 + 0.18 * np.cos(np.pi * z))  # noqa: E731
+
+        def swell(z: float) -> float:
+            return r * (0.82 + 0.18 * float(np.cos(np.pi * z)))
+
         for i, name in enumerate(names[:-1]):
             a, b = places[i], places[i + 1]
             art.cone(name, (0, y, a), (0, y, b), swell(a), swell(b), (self.width, 1.0), 0.2)

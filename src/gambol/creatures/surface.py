@@ -14,9 +14,9 @@ from gambol.creatures.blueprint import Blueprint
 from gambol.creatures.flesh import Detail, Flesh, smooth_minimum
 
 Array = np.ndarray
-TARGET_VERTICES = 9000
+TARGET_VERTICES = 8000
 """Of the body."""
-MOST_VERTICES = 13_000
+MOST_VERTICES = 11_000
 """If thin legs ask for more."""
 AROUND = 14
 """Corners of a detail's ring."""
@@ -48,7 +48,7 @@ def mesh_blueprint(blueprint: Blueprint, vertices: int = TARGET_VERTICES) -> Sur
     total = len(points)
     for number, detail in enumerate(blueprint.all_details):
         corners, around, rings = _tube(detail)
-        parts.append(corners)
+        parts.append(np.maximum(corners, (-np.inf, 0.0, -np.inf)))  # claws end at the ground
         triangles.append(around + total)
         detail_of.append(np.full(len(corners), number))
         ring_of.append(rings)
@@ -195,14 +195,3 @@ def _volume(points: Array, faces: Array) -> float:
     centred = points - points.mean(0)
     a, b, c = (centred[faces[:, i]] for i in range(3))
     return float((a * np.cross(b, c)).sum() / 6)
-
-
-def vertex_normals(points: Float[Array, "vertices 3"], faces: Int[Array, "faces 3"]) -> Float[Array, "vertices 3"]:
-    """Unit normals, averaged over the triangles around a vertex by their area."""
-    a, b, c = (points[faces[:, i]] for i in range(3))
-    across = np.cross(b - a, c - a)
-    total = np.zeros_like(points)
-    for corner in range(3):
-        np.add.at(total, faces[:, corner], across)
-    length = np.linalg.norm(total, axis=1, keepdims=True)
-    return np.where(length > 0, total / np.where(length > 0, length, 1), (0.0, 1.0, 0.0))

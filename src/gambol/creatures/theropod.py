@@ -25,8 +25,11 @@ class Theropod:
     trunk_angle: Annotated[float, Range(-5.0, 70.0)] = 12.0
     """Above the horizontal."""
     hip_radius: Annotated[float, Range(0.1, 0.45)] = 0.26
+    """Of the trunk at the hips."""
     belly_radius: Annotated[float, Range(0.1, 0.45)] = 0.28
+    """Of the trunk in the middle."""
     chest_radius: Annotated[float, Range(0.08, 0.4)] = 0.24
+    """Of the trunk at the shoulders."""
     width: Annotated[float, Range(0.5, 1.1)] = 0.75
     """Relative to depth."""
     thigh: Annotated[float, Range(0.08, 0.3)] = 0.19
@@ -38,37 +41,57 @@ class Theropod:
     stance: Annotated[float, Range(0.08, 0.35)] = 0.18
     """Half the distance between the feet."""
     knee_height: Annotated[float, Range(0.4, 0.8)] = 0.6
+    """Above the ground."""
     knee_forward: Annotated[float, Range(0.05, 0.5)] = 0.2
     """Ahead of the hip."""
     ankle_height: Annotated[float, Range(0.08, 0.4)] = 0.28
+    """Above the ground: high if it walks on its toes."""
     ankle_back: Annotated[float, Range(0.0, 0.4)] = 0.12
     """Behind the hip."""
     ball_forward: Annotated[float, Range(-0.1, 0.6)] = 0.05
     """The ball of the foot ahead of the hip."""
     toe_length: Annotated[float, Range(0.08, 0.4)] = 0.24
+    """From the ball of the foot to the tip."""
     toe_radius: Annotated[float, Range(0.02, 0.08)] = 0.045
+    """Of a toe."""
     toes: Annotated[int, Range(1, 3)] = 3
+    """On each foot."""
     arm_length: Annotated[float, Range(0.15, 0.8)] = 0.25
+    """From shoulder to finger tips."""
     arm_radius: Annotated[float, Range(0.02, 0.09)] = 0.04
+    """At the elbow."""
     neck_length: Annotated[float, Range(0.1, 0.8)] = 0.3
+    """From the chest to the head."""
     neck_angle: Annotated[float, Range(0.0, 90.0)] = 45.0
+    """Above the horizontal, where it leaves the chest."""
     neck_curl: Annotated[float, Range(-60.0, 40.0)] = 0.0
+    """How much steeper it is where it meets the head."""
     neck_base: Annotated[float, Range(0.06, 0.3)] = 0.17
+    """Radius at the chest."""
     neck_top: Annotated[float, Range(0.05, 0.25)] = 0.13
+    """Radius at the head."""
     neck_bones: Annotated[int, Range(1, 5)] = 3
+    """How many."""
     spine_bones: Annotated[int, Range(2, 5)] = 3
+    """Between hips and neck, the chest included."""
     head: Head = ANY_HEAD
+    """Everything in front of the neck."""
     teeth: Annotated[int, Range(0, 8)] = 0
     """On each side of the upper jaw."""
     tail_length: Annotated[float, Range(0.5, 2.2)] = 1.4
+    """Along the tail."""
     tail_angle: Annotated[float, Range(-60.0, 20.0)] = 0.0
+    """Above the horizontal, where it leaves the body."""
     tail_curl: Annotated[float, Range(-30.0, 80.0)] = 10.0
+    """How much it turns up from base to tip."""
     tail_base: Annotated[float, Range(0.08, 0.3)] = 0.18
     """Radius."""
     tail_tip: Annotated[float, Range(0.015, 0.1)] = 0.03
     """Radius."""
     tail_bones: Annotated[int, Range(3, 10)] = 6
+    """How many."""
     coat: Coat = PLAIN
+    """Colours and pattern."""
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -84,7 +107,7 @@ class Theropod:
         self._leg(art)
         self._arm(art, shoulder)
         end = self._neck(art, shoulder)
-        add_head(art, self.head, f"neck_{self.neck_bones}", end, self.neck_angle)
+        add_head(art, self.head, f"neck_{self.neck_bones}", end)
         self._teeth(art, end)
         add_tail(art, self, np.array([0.0, 1.06, 0.0]) - 0.75 * self.hip_radius * self.forward)
         return art.finish(self.coat)

@@ -86,8 +86,8 @@ def understand(sentence: str) -> Wish:
     color: str | None = None
     action: str | None = None
     scale, color_words, size_words, ignored = 1.0, list[str](), list[str](), list[str]()
-    if spoken in YOUNG:
-        scale, size_words = 0.5, [spoken]
+    if (young := _singular(spoken)) in YOUNG:
+        scale, size_words = 0.5, [young]
     shade = 1.0
     for word in words:
         doing = next((name for name, forms in ACTIONS.items() if word in forms), None)
@@ -108,12 +108,21 @@ def understand(sentence: str) -> Wish:
 
 def species_of(word: str) -> str | None:
     """The species a word names, singular or plural, or None."""
-    for form in (word, word.removesuffix("s"), word.removesuffix("es")):
-        if form in SPECIES:
-            return form
-        if form in SYNONYMS:
-            return SYNONYMS[form]
-    return None
+    form = _singular(word)
+    return form if form in SPECIES else SYNONYMS.get(form)
+
+
+def _singular(word: str) -> str:
+    """A known word this one may be the plural of; else the word itself."""
+    forms = [
+        word,
+        word.removesuffix("s"),
+        word.removesuffix("es"),
+        re.sub("ies$", "y", word),
+        re.sub("ves$", "f", word),
+    ]
+    forms += [re.sub("men$", "man", word), word.removesuffix("ren")]
+    return next((form for form in forms if form in SPECIES or form in SYNONYMS), word)
 
 
 def known_species() -> str:
@@ -131,10 +140,8 @@ def _confused(sentence: str, words: list[str], named: list[str]) -> GambolError:
         return GambolError(f"'{sentence}' names more than one animal ({', '.join(named)}); say one at a time")
     vocabulary = [*SPECIES, *SYNONYMS]
     near = [match for word in words if len(word) > 3 for match in difflib.get_close_matches(word, vocabulary, 1, 0.75)]
-    guess = f"; did you mean {near[0]}?" if near else ""
-    return GambolError(
-        f"'{sentence}' names no animal known here{guess} Known: {known_species()}".replace("here Known", "here. Known")
-    )
+    guess = f"; did you mean {near[0]}?" if near else "."
+    return GambolError(f"'{sentence}' names no animal known here{guess} Known: {known_species()}")
 
 
 def _shaded(color: str, shade: float) -> str:

@@ -9,11 +9,12 @@ import numpy as np
 
 from gambol.character.character import Character, Material, Mesh
 from gambol.character.skeleton import Pose, Skeleton
+from gambol.character.welding import vertex_normals
 from gambol.creatures.blueprint import Blueprint
 from gambol.creatures.colors import countershade, paint_pattern, random_coat
 from gambol.creatures.ranges import crossed
 from gambol.creatures.species import PLANS, SPECIES, Plan
-from gambol.creatures.surface import Surface, mesh_blueprint, vertex_normals
+from gambol.creatures.surface import Surface, mesh_blueprint
 from gambol.creatures.words import Wish, understand
 from gambol.errors import GambolError
 

@@ -27,8 +27,8 @@ def save(character: Character, path: str | Path, motion: Motion | None = None, o
     """Write the character's own file again, with the motion as one clip more; returns the clip's name in the file.
 
     Everything else in the file stays as it was: the file is copied, so changes made to the character's own fields
-    are not written. A character without a file gets a fresh one. Refuses to replace the input file unless told to `overwrite`.
-    A character that does not come from a glTF file becomes a new .glb.
+    are not written. A character without a file gets a fresh one. Refuses to replace the input file unless told to
+    `overwrite`. A character that does not come from a glTF file becomes a new .glb.
     """
     from gambol.formats.gltf.create import document_from_character
     from gambol.formats.gltf.document import Document

@@ -77,10 +77,15 @@ class FoldingChain:
         """The farthest that the end gets from the hip."""
         return float(np.hypot(abs(self._planar(np.array(self._range[:1]))[0]), self._aside))
 
+    @cached_property
+    def shortest(self) -> float:
+        """The nearest that folding brings the end to the hip."""
+        return float(np.hypot(abs(self._planar(np.array(self._range[1:]))[0]), self._aside))
+
     def rotations(
         self, targets: Float[Array, "frames 3"], extra: Float[Array, "frames links"] | None = None
     ) -> Float[Array, "frames links 3 3"]:
-        """Turn of each link away from the neutral pose, seen from what the hip hangs on, that brings the end to targets.
+        """Turn of each link away from the neutral pose, seen from what the hip hangs on, to bring the end to targets.
 
         targets: in the neutral pose's coordinates. Beyond `COMFORTABLE` of the reach the end stays ever farther
             behind the target, on the line from the hip to it.

@@ -65,7 +65,8 @@ def append_motion(
     for track in motion.tracks:
         _check_track(motion.name, track, len(nodes))
     animations = content.setdefault("animations", [])
-    name = unique_name(motion.name, {a.get("name") for a in animations if isinstance(a, dict)})
+    taken = [animation.get("name") for animation in animations if isinstance(animation, dict)]
+    name = unique_name(motion.name, {name for name in taken if isinstance(name, str)})
     blob = bytearray()
     first_view = len(content.setdefault("bufferViews", []))
     accessors = content.setdefault("accessors", [])

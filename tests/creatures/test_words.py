@@ -1,0 +1,114 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gambol
+from gambol import GambolError
+from gambol.cli import main
+from gambol.creatures.species import PLANS, SPECIES
+from gambol.creatures.words import COLORS, SYNONYMS, understand
+from gambol.creatures.zoo import create, imagine
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("horse", "horse"),
+        ("a small brown horse", "horse: brown, small (0.7x)"),
+        ("A HUGE, white cat!", "cat: white, huge (2x)"),
+        ("a dark green t-rex", "trex: dark green"),
+        ("Tyrannosaurus", "trex"),
+        ("T. rex", "trex"),
+        ("two puppies", "dog: puppy (0.5x); not understood: two"),
+        ("a trotting golden pony", "horse: golden, trot"),
+        ("the dog is running fast", "dog: run; not understood: fast"),
+        ("a dark horse", "horse; not understood: dark"),
+        ("black and white cow", "cow: black; not understood: white"),
+        ("a tiny little ladybird", "ladybug: tiny little (0.28x)"),
+        ("wolves", "wolf"),
+        ("children", "child"),
+        ("women", "woman"),
+    ],
+)
+def test_sentences(sentence, said):
+    assert str(understand(sentence)) == said
+
+
+def test_every_species_is_named_by_its_own_word_and_every_synonym_names_one():
+    for name in SPECIES:
+        assert understand(f"a {name}").species == name
+    for word, species in SYNONYMS.items():
+        assert understand(word).species == species
+        assert species in SPECIES
+
+
+@pytest.mark.parametrize("sentence", ["a dragon", "", "green", "carrot and stick"])
+def test_an_unknown_animal_lists_the_known_ones(sentence):
+    with pytest.raises(GambolError, match=r"names no animal known here.* Known: ant, .*giraffe.*zebra"):
+        understand(sentence)
+
+
+def test_a_slip_of_the_pen_gets_a_hint():
+    with pytest.raises(GambolError, match=r"did you mean giraffe\? Known"):
+        understand("a girafe")
+
+
+def test_two_animals_are_refused():
+    with pytest.raises(GambolError, match=r"more than one animal \(cat, dog\)"):
+        understand("a cat and a dog")
+
+
+def test_size_and_colour_reach_the_creature():
+    plain, small = imagine(understand("horse")), imagine(understand("a small blue horse"))
+    np.testing.assert_allclose(small.blueprint.heads, 0.7 * plain.blueprint.heads)
+    assert small.plan.coat.main == COLORS["blue"]
+    colors = create("a blue horse").meshes[0].colors
+    assert (colors[:, 2] > colors[:, 0]).mean() > 0.7
+
+
+def test_a_name_works_where_a_file_is_expected(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    main(["info", "fox"])
+    assert "quadruped" in capsys.readouterr().out
+    main(["flex", "duck", "-o", "duck.glb", "--seconds", "0.1"])
+    assert list(gambol.load("duck.glb").clips) == ["flex"]
+    with pytest.raises(GambolError, match=r"there is no file dragon, and 'dragon' names no animal"):
+        gambol.load("dragon")
+
+
+def test_a_file_without_a_suffix_is_still_a_file(tmp_path):
+    (tmp_path / "fox").write_text("no character")
+    with pytest.raises(gambol.AssetError):
+        gambol.load(tmp_path / "fox")
+
+
+def test_create_writes_a_file_that_reads_back(tmp_path, capsys):
+    path = tmp_path / "horse.glb"
+    main(["create", "a small brown horse", "-o", str(path)])
+    said = capsys.readouterr().out
+    assert said.startswith("horse: brown, small (0.7x)\n")
+    assert f"wrote {path}" in said
+    read, made = gambol.load(path), create("a small brown horse")
+    assert read.skeleton.names[: len(made.skeleton)] == made.skeleton.names
+    np.testing.assert_allclose(read.rest_vertices, made.rest_vertices, atol=1e-6)
+    assert read.warnings == ()
+
+
+def test_create_lists_and_refuses(capsys):
+    main(["create", "--list"])
+    listed = capsys.readouterr().out
+    for plan, names in PLANS.items():
+        assert plan in listed
+        assert all(name in listed for name in names)
+    for arguments, message in ((["create"], "say what to create"), (["create", "a dragon"], "names no animal")):
+        with pytest.raises(SystemExit):
+            main(arguments)
+        assert message in capsys.readouterr().err
+
+
+def test_words_are_understood_without_warp():
+    code = "import sys; from gambol.creatures.words import understand; understand('a red fox')\n"
+    code += "print([m for m in ('torch', 'warp') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
