@@ -43,6 +43,7 @@ class Creature:
         blueprint = self.blueprint
         surface = mesh_blueprint(blueprint)
         normals = vertex_normals(surface.vertices, surface.faces)
+        normals[~normals.any(1)] = (0.0, 1.0, 0.0)  # where all triangles around are slivers
         bones, weights = skin_weights(blueprint, surface)
         colors = _colors(blueprint, surface, normals)
         mesh = Mesh(
