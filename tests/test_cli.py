@@ -1,3 +1,4 @@
+import contextlib
 import dataclasses
 import json
 import subprocess
@@ -76,6 +77,8 @@ def test_flex_writes_a_clip(dog_file, tmp_path, capsys):
         (["flex", "DOG", "-o", "DOG"], "is the input itself"),
         (["flex", "DOG", "-o", "missing/out.glb"], "the folder missing does not exist"),
         (["flex", "DOG", "-o", "out.obj"], "use a name that ends in .glb"),
+        (["flex", "DOG", "-o", ""], "'.': gambol writes"),
+        (["create", "a human pacing"], "no action 'pace' for a human. Available: walk, jog"),
         (["flex", "DOG", "-o", "out.glb", "--seconds", "0"], "--seconds must be above 0"),
         (["flex", "DOG", "-o", "out.glb", "--seconds", "abc"], "could not convert string to float"),
         (["flex", "DOG", "-o", "out.glb", "--name", ""], "--name must not be empty"),
@@ -91,6 +94,34 @@ def test_mistakes_are_one_line_and_exit_code_2(dog_file, arguments, message, cap
     assert error.count("\n") == 1
     assert error.startswith("gambol: ")
     assert message in error
+
+
+@pytest.mark.parametrize("command", [["create", "fox"], ["skin", "DOG", "--skeleton", "DOG"], ["flex", "fox"]])
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [("missing/out.glb", "the folder missing does not exist"), ("out.obj", "use a name that ends in .glb")],
+)
+def test_outputs_are_checked_before_the_work(dog_file, command, output, message, capsys, tmp_path, monkeypatch):
+    def work(*_, **__):
+        raise AssertionError("worked in vain")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gambol.creatures.zoo.Creature.character", work)
+    monkeypatch.setattr("gambol.character.skin.bind_mesh", work)
+    arguments = [dog_file if argument == "DOG" else argument for argument in command]
+    assert message in refused([*arguments, "-o", output], capsys)
+
+
+def test_create_shows_that_it_works(tmp_path, monkeypatch):
+    shown = []
+
+    @contextlib.contextmanager
+    def progress(what):
+        yield lambda done, total: shown.append((what, done, total))
+
+    monkeypatch.setattr("gambol.progress.progress", progress)
+    main(["create", "a fox", "-o", str(tmp_path / "fox.glb")])
+    assert shown[-1] == ("sculpting", 1, 1)
 
 
 def test_hostile_names_stay_on_their_line(dog_file, tmp_path, capsys):

@@ -103,10 +103,11 @@ class Flex:
         if not self.name:
             raise GambolError("--name must not be empty")
         from gambol.character.anatomy import study
-        from gambol.formats import load, save
+        from gambol.formats import check_output, load, save
         from gambol.motion.flex import flex
         from gambol.progress import progress
 
+        check_output(self.output)
         character = load(self.file)
         anatomy = study(character, self.up, self.forward)
         with progress("bending joints") as advance:
@@ -140,12 +141,13 @@ class Skin:
         import time
 
         from gambol.character.skin import bind_mesh
-        from gambol.formats import load, save
+        from gambol.formats import check_output, load, save
         from gambol.formats.plain import load_mesh
         from gambol.progress import progress
 
         if self.output.resolve() in (self.file.resolve(), self.skeleton.resolve()):
             raise GambolError(f"{self.output} is the input itself; write to another file")
+        check_output(self.output, binary=True)
         mesh, rig = load_mesh(self.file), load(self.skeleton)
         start = time.perf_counter()
         with progress("spreading heat") as advance:
@@ -184,20 +186,37 @@ class Create:
         if not self.words:
             raise GambolError('say what to create, such as "a small brown horse"; --list shows what is known')
         from gambol.creatures.zoo import imagine
-        from gambol.formats import save
+        from gambol.formats import check_output, save
+        from gambol.progress import progress
 
         wish = understand(self.words)
+        path = self.output or Path(f"{wish.species}.glb")
+        check_output(path, binary=True)
+        creature, motion = imagine(wish), None
+        if wish.action:
+            _check_action(wish.species, creature.plan.legs, wish.action)
         print(wish)
-        character, motion = imagine(wish).character(), None
+        with progress("sculpting") as advance:  # the first time ever compiles kernels, some ten seconds
+            character = creature.character()
+            advance(1, 1)
         if wish.action:
             from gambol.character.anatomy import study
             from gambol.creatures.gaits import gait
 
-            motion = gait(character, study(character), wish.action)
-        path = self.output or Path(f"{wish.species}.glb")
+            motion = gait(character, study(character), wish.action, metres_per_unit=1.0)
         clip = save(character, path, motion)
         vertices, joints = sum(len(mesh.positions) for mesh in character.meshes), int(character.skeleton.is_joint.sum())
         print(f"wrote {path}: {vertices:,} vertices, {joints} joints" + (f", clip '{clip}'" if clip else ""))
+
+
+def _check_action(species: str, legs: int, action: str) -> None:
+    """Refuse, before the animal is made, what one with so many legs cannot do."""
+    from gambol.creatures.footfalls import table_for
+    from gambol.creatures.gaits import SAME
+
+    known: tuple[str, ...] = tuple(table_for(legs))
+    if action not in known and SAME.get(action) not in known:
+        raise GambolError(f"no action '{action}' for a {species}. Available: {', '.join(known)}")
 
 
 Command = (

@@ -10,6 +10,7 @@ from character.creatures import CLAY, GREY, dog, human, posed, snake, spider, tu
 from gambol import Anatomy, Character, GambolError, Motion, load, save, study
 from gambol.creatures.footfalls import GRAVITY, table_for
 from gambol.creatures.gaits import actions_for, gait
+from gambol.creatures.zoo import create
 
 
 def ant() -> Character:
@@ -46,6 +47,10 @@ def clip(name: str, action: str, **options) -> Motion:
     return gait(*studied(name), action, **options)
 
 
+ON_GROUND = 0.0015
+"""[m] A planted foot is raised by what its skin would sink, which changes a little while it rolls."""
+
+
 class Feet:
     """Contact points of all legs over a clip, for a character scaled to a height of 1 m."""
 
@@ -61,6 +66,12 @@ class Feet:
             / anatomy.height
             for leg in self.legs
         ]
+        if character.meshes:
+            skin = np.concatenate(character.vertices(motion.sample(character.skeleton, times)), axis=1) @ anatomy.up
+            skins = [skin[:, np.isin(anatomy.body.owners, leg.joints)].min(1) for leg in self.legs]
+        else:
+            skins = [(points @ anatomy.up).min(1) * anatomy.height for points in self.contacts]
+        self.lowest = [(heights - anatomy.ground) / anatomy.height for heights in skins]
 
     def heights(self, leg: int) -> np.ndarray:
         """Of the lowest contact above where it is when planted [m]."""
@@ -74,12 +85,11 @@ class Feet:
         return np.linalg.norm(steps, axis=-1).min(1) / (self.duration / (len(self.cycle) - 1))
 
     def depth(self) -> float:
-        """Of the deepest contact below the ground [m]."""
-        ground = self.anatomy.ground / self.anatomy.height
-        return max(float((ground - points @ self.anatomy.up).max()) for points in self.contacts)
+        """Of the deepest skin of any leg below the ground [m]."""
+        return max(float(-heights.min()) for heights in self.lowest)
 
     def on_ground(self, leg: int) -> np.ndarray:
-        return self.heights(leg) < 0.0003
+        return self.heights(leg) < ON_GROUND
 
     def touchdown(self, leg: int) -> float:
         """Part of the cycle, -0.5 to 0.5 for the first leg to land."""
@@ -94,7 +104,7 @@ def planted(phase: float, duty: float, cycle: np.ndarray) -> np.ndarray:
 
 
 def slide_and_depth(character: Character, anatomy: Anatomy, motion: Motion, fps: float = 30.0) -> tuple[float, float]:
-    feet = Feet(character, anatomy, motion, samples=round(motion.duration * fps * 4))
+    feet = Feet(character, anatomy, motion, samples=max(round(motion.duration * fps * 4), 120))
     footfalls = table_for(len(anatomy.legs))[motion.name]
     pairs = len(anatomy.legs) // 2
     slides = [
@@ -150,7 +160,7 @@ def test_feet_land_in_the_order_of_the_gait(name, action, expected):
     feet = Feet(character, anatomy, clip(name, action))
     for index, label in enumerate(LEGS[name]):
         late = (feet.touchdown(index) - expected[label] + 0.5) % 1.0 - 0.5
-        assert abs(late) < 0.04, label
+        assert abs(late) < 0.06, label  # the clay man's heel comes down first, ahead of its contact point
 
 
 def test_a_gallop_lands_hind_feet_then_fore_feet_then_flies():
@@ -390,3 +400,14 @@ def test_real_characters_keep_their_feet_planted(path):
         slide, depth = slide_and_depth(character, anatomy, gait(character, anatomy, action))
         assert slide < 0.005
         assert depth < 0.002
+
+
+@pytest.mark.parametrize("name", ["elephant", "hippo", "trex", "penguin", "crocodile", "ladybug"])
+def test_the_zoo_keeps_its_feet_planted_and_its_skin_above_the_ground(name):
+    character = create(name)
+    anatomy = study(character)
+    for action in ("walk", "hop"):
+        motion = gait(character, anatomy, action, metres_per_unit=1.0)
+        slide, depth = slide_and_depth(character, anatomy, motion)
+        assert slide < 0.005, action
+        assert depth < 0.002, action

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ from gambol import GambolError
 from gambol.cli import main
 from gambol.creatures.species import PLANS, SPECIES
 from gambol.creatures.words import COLORS, SYNONYMS, understand
-from gambol.creatures.zoo import create, imagine
+from gambol.creatures.zoo import create, imagine, random_creature
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,15 @@ from gambol.creatures.zoo import create, imagine
         ("wolves", "wolf"),
         ("children", "child"),
         ("women", "woman"),
+        ("a horse turning right", "horse: turn right"),
+        ("a horse that turns to the left", "horse: turn left"),
+        ("a turning horse", "horse: turn"),
+        ("the right horse", "horse; not understood: right"),
+        ("3 horses", "horse; not understood: 3"),
+        ("a 2m tall horse, 1.5 wide", "horse: tall (1.2x); not understood: 2m, 1.5, wide"),
+        ("a cat that does jump", "cat: jump"),
+        ("does a fox run", "fox: run"),
+        ("a doe", "deer"),
     ],
 )
 def test_sentences(sentence, said):
@@ -82,6 +92,37 @@ def test_a_file_without_a_suffix_is_still_a_file(tmp_path):
     (tmp_path / "fox").write_text("no character")
     with pytest.raises(gambol.AssetError):
         gambol.load(tmp_path / "fox")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "message"),
+    [
+        ("an armoured horse", "there is no file an armoured horse, and 'armoured' is not understood"),
+        ("a trotting horse", "leave out 'trot'"),
+        ("", "'' names no character"),
+        (".", "'.' names no character"),
+        ("nowhere/horse", "nowhere/horse does not exist"),
+        ("nowhere/a T. rex", "nowhere/a T. rex does not exist"),
+        ("my fox.fbx", "gambol reads .glb"),
+        ("fox.glb", "fox.glb does not exist"),
+        ("x" * 5000, "names no animal"),
+    ],
+)
+def test_what_cannot_be_loaded_says_why(sentence, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GambolError, match=re.escape(message)):
+        gambol.load(sentence)
+
+
+def test_a_dot_does_not_make_a_sentence_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert gambol.load("a T. rex").name == gambol.load("t.rex").name == "trex"
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "7", None, True])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(GambolError, match="the seed must be a whole number from 0, got"):
+        random_creature(seed)
 
 
 def test_create_writes_a_file_that_reads_back(tmp_path, capsys):

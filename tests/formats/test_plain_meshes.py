@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from gambol import AssetError, save
+from gambol.formats.obj import read_mtl
 from gambol.formats.plain import linear_from_srgb, load_mesh
 
 SQUARE = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]
@@ -147,6 +148,63 @@ def test_cut_off_ply_is_refused(tmp_path, order):
 def test_ply_with_a_face_to_nowhere_is_refused(tmp_path):
     with pytest.raises(AssetError, match="a face names a vertex that does not exist; there are 4"):
         load_mesh(written(tmp_path, "x.ply", ply("<", [(0, 1, 9)])))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("3 0 1 2", "3 0 1 nan", "a number that is not whole"),
+        ("3 0 1 2", "3 0 1 inf", "a number that is not whole"),
+        ("3 0 1 2", "3 0 1 1.5", "a number that is not whole"),
+        ("3 0 1 2", "inf 0 1 2", "no .ply that can be understood"),
+        ("3 0 1 2", "nan 0 1 2", "no .ply that can be understood"),
+        ("3 0 1 2", "-3 0 1 2", "a list has a negative length"),
+        ("property float x", "property list uchar float x", "x must not be a list"),
+        ("property list uchar int vertex_indices", "property int vertex_indices", "vertex_indices must be a list"),
+    ],
+)
+def test_ply_with_broken_numbers_or_kinds_is_refused(tmp_path, old, new, message):
+    text = ply("", [(0, 1, 2)]).decode()
+    assert old in text
+    with pytest.raises(AssetError, match=message):
+        load_mesh(written(tmp_path, "broken.ply", text.replace(old, new)))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e30])
+def test_binary_ply_with_broken_indices_is_refused(tmp_path, value):
+    header, body = ply("<", [(0, 1, 2)]).replace(b"uchar int vertex", b"uchar float vertex"), b"end_header\n"
+    start = header.index(body) + len(body) + 4 * 15
+    with pytest.raises(AssetError, match="a number that is not whole"):
+        load_mesh(written(tmp_path, "x.ply", header[:start] + struct.pack("<B3f", 3, 0, 1, value)))
+
+
+@pytest.mark.parametrize("line", ["d nan", "d inf", "d", "Kd nan 0 0", "Kd 1 inf 0", "Kd 1 0"])
+def test_obj_material_without_a_sane_colour_names_file_and_material(tmp_path, line):
+    path = written(tmp_path, "looks.mtl", f"newmtl fur\n{line}\n")
+    with pytest.raises(AssetError, match=r"looks\.mtl: the colour of material 'fur' cannot be understood"):
+        read_mtl(path, [])
+
+
+def test_obj_material_is_limited_to_what_is_possible(tmp_path):
+    warnings: list[str] = []
+    found = read_mtl(written(tmp_path, "looks.mtl", "newmtl fur\nKd 2 -1 0\nd -3\nnewmtl skin\nd 1\n"), warnings)
+    assert found["fur"].base_color == (1.0, 0.0, 0.0, 0.0)
+    assert len(warnings) == 1
+    assert "material 'fur' is not from 0 to 1" in warnings[0]
+
+
+def test_broken_looks_become_zero_with_a_warning(tmp_path):
+    vertices = ["v 0 0 0 nan 0 0", "v 1 0 0 1 1 1", "v 0 1 0 1 1 1"]
+    looks = ["vt nan 0", "vt 0 inf", "vn 0 nan 1"]
+    character = obj(tmp_path, *vertices, *looks, "f 1/1/1 2/2/1 3/2/1")
+    (mesh,) = character.meshes
+    for values in (mesh.colors, mesh.uvs, mesh.normals):
+        assert values is not None and np.isfinite(values).all()
+    assert [warning.split(": ")[1] for warning in character.warnings] == [
+        "3 vertices had NaN in their normals; set to 0",
+        "3 vertices had NaN in their texture coordinates; set to 0",
+        "1 vertices had NaN in their colours; set to 0",
+    ]
 
 
 def test_missing_files_and_unknown_kinds_say_so(tmp_path):

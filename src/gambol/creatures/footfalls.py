@@ -13,7 +13,7 @@ Hildebrand 1965, Science 150:701, and 1989, BioScience 39:766: symmetrical gaits
 Novacheck 1998, Gait & Posture 7:77, The biomechanics of running: stance 62 % in walking, 31 to 39 % in running.
 Gatesy and Biewener 1991, J. Zool. 224:127: birds and humans share duty factors at equal Froude number.
 Wilson 1966, Annu. Rev. Entomol. 11:103, Insect walking: the alternating tripod.
-Spagna and Peattie 2012, Arthropod Struct. Dev. 41:599, Terrestrial locomotion in arachnids: the alternating tetrapod.
+Spagna and Peattie 2012, J. Insect Physiol. 58:599, Terrestrial locomotion in arachnids: the alternating tetrapod.
 """
 
 from dataclasses import dataclass, replace

@@ -20,6 +20,7 @@ from gambol.creatures.footfalls import GRAVITY, Action, Footfalls, speed_of, str
 from gambol.creatures.gaits_fit import fitted
 from gambol.creatures.gaits_legs import FootPath, Path, Roll, find_legs
 from gambol.creatures.gaits_plan import GaitPlan, with_breaks
+from gambol.creatures.gaits_skin import above_ground
 from gambol.creatures.gaits_trunk import Carriage
 from gambol.errors import GambolError
 from gambol.motion.export import poses_from_world
@@ -32,6 +33,12 @@ SAME = {"jog": "trot", "run": "gallop", "trot": "jog", "gallop": "run", "turn": 
 FEWEST_KEYS = 64
 """Keys in a cycle, twice as many in a leap: a mouse's gallop lasts four frames, too few to draw it. With 24 a planted
 foot of the clay dog slid at 0.7 cm/s between keys, with 64 below 0.1."""
+
+
+CALMER = ((1.0, 1.0), (0.5, 1.0), (0.25, 1.0), (0.1, 1.0), (0.1, 0.7), (0.1, 0.5))
+"""Factors on the movement of the trunk and on the stride, tried until a low belly stays above the ground."""
+HIGHEST = 0.004
+"""Share of its height by which a body may be raised off its belly without the legs losing the ground."""
 
 
 def actions_for(anatomy: Anatomy) -> tuple[str, ...]:
@@ -57,6 +64,7 @@ def gait(
     fps: float = 30.0,
     frames: int | None = None,
     in_place: bool = False,
+    metres_per_unit: float | None = None,
 ) -> Motion:
     """One stride of an action as a clip named after it.
 
@@ -66,8 +74,14 @@ def gait(
     fps: the stride lasts a whole number of frames at this rate.
     frames: that number, if it is not to follow from size and speed.
     in_place: stay on the spot, feet sliding backwards as on a treadmill; a turn goes on turning.
+    metres_per_unit: what a unit of the file is; guessed from the character's height if not given.
     """
-    plan = plan_gait(anatomy, action, speed=speed, stride=stride, bounce=bounce)
+    for calm, short in CALMER:
+        style = {"speed": speed, "stride": short * stride, "bounce": calm * bounce}
+        plan = plan_gait(anatomy, action, **style, metres_per_unit=metres_per_unit)
+        plan, raised = above_ground(character, plan)
+        if raised < HIGHEST:
+            break
     count = max(round(plan.period * fps), 2) if frames is None else frames
     if count < 2:
         raise ValueError(f"frames must be at least 2, got {frames}")
@@ -79,7 +93,13 @@ def gait(
 
 
 def plan_gait(
-    anatomy: Anatomy, action: str, *, speed: float = 1.0, stride: float = 1.0, bounce: float = 1.0
+    anatomy: Anatomy,
+    action: str,
+    *,
+    speed: float = 1.0,
+    stride: float = 1.0,
+    bounce: float = 1.0,
+    metres_per_unit: float | None = None,
 ) -> GaitPlan:
     """Choose speed, period and strides, and lower the body until all feet reach the ground."""
     for name, value in (("speed", speed), ("stride", stride), ("bounce", bounce)):
@@ -88,7 +108,7 @@ def plan_gait(
     known = _named(anatomy, action)
     footfalls = table_for(len(anatomy.legs))[known]
     hip_height = _hip_height(anatomy)
-    metres = metres_per_unit(anatomy)
+    metres = metres_per_unit or _likely_metres(anatomy)
     length, period = _stride_and_period(footfalls, hip_height * metres, speed, stride, bounce)
     rig = build_rig(anatomy)
     carriage = Carriage(anatomy, footfalls, known, rig.pivot, hip_height, bounce)
@@ -115,7 +135,8 @@ def _named(anatomy: Anatomy, action: str) -> Action:
     raise GambolError(f"no action '{action}' for a {anatomy.plan}. Available: {', '.join(known)}")
 
 
-def metres_per_unit(anatomy: Anatomy) -> float:
+def _likely_metres(anatomy: Anatomy) -> float:
+    """What a unit of the file is [m]."""
     return 1.0 if 0.02 <= anatomy.height <= 30 else 1.0 / anatomy.height
 
 

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float
+from scipy.interpolate import CubicSpline
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.limbs import Limb
@@ -234,6 +235,8 @@ class FootPath:
     """Height of the ground [file units]."""
     ahead: float = 0.0
     """How far before its place at rest the foot is set down [file units]."""
+    raised: CubicSpline | None = None
+    """How far the foot is raised over a cycle of the gait so that its skin does not sink [file units]."""
 
     def cycle(self, cycles: Float[Array, " frames"]) -> tuple[Array, Array]:
         """Number of the step, and the part of it that has passed since touchdown."""
@@ -282,7 +285,8 @@ class FootPath:
             + self.leg.home
             + self.ahead * self.path.forward
         )
-        place = self.path.apply(end, middle) + (self.lift * self.swing(cycles))[:, None] * self.path.up
+        height = self.lift * self.swing(cycles) + (self.raised(cycles % 1.0) if self.raised else 0.0)
+        place = self.path.apply(end, middle) + height[:, None] * self.path.up
         return place, self.path.rotation(middle) @ rolled
 
     def sunk(self, place: Float[Array, "frames 3"], link: Float[Array, "frames 3 3"]) -> Float[Array, " frames"]:

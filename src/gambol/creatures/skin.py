@@ -4,6 +4,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from gambol.character.heat import heat_weights
+from gambol.character.skin import strongest
 from gambol.creatures.blueprint import Blueprint
 from gambol.creatures.surface import Surface
 
@@ -18,13 +19,11 @@ def skin_weights(
     """Bones and weights of each vertex: the body by heat, each detail rigid on its bone."""
     count = surface.body_vertices
     dense = heat_weights(surface.vertices[:count], surface.body_faces, blueprint.heads, blueprint.tips)
-    bones = np.argsort(-dense, axis=1)[:, :INFLUENCES]
-    weights = np.take_along_axis(dense, bones, axis=1)
+    bones, weights = strongest(dense, INFLUENCES)
     index = {name: i for i, name in enumerate(blueprint.names)}
     carrier = np.array([index[detail.bone] for detail in blueprint.all_details], int)
     rigid = np.zeros((len(surface.detail_of), INFLUENCES), int)
     if len(surface.detail_of):
         rigid[:] = carrier[surface.detail_of][:, None]
-    bones = np.concatenate([bones, rigid])
-    weights = np.concatenate([weights, np.tile([1.0] + [0.0] * (INFLUENCES - 1), (len(rigid), 1))])
-    return np.where(weights > 0, bones, bones[:, :1]), weights / weights.sum(1, keepdims=True)
+    alone = np.tile([1.0] + [0.0] * (INFLUENCES - 1), (len(rigid), 1))
+    return np.concatenate([bones, rigid]), np.concatenate([weights, alone])

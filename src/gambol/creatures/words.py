@@ -50,7 +50,11 @@ ACTIONS = {
     "idle": ("idle", "idles", "stands", "standing", "breathing", "waiting"),
     "turn": ("turn", "turns", "turning"),
 }
-FILLERS = {"a", "an", "the", "is", "that", "which", "who", "and", "with", "of", "in", "on", "my", "one", "very"}
+SIDES = ("left", "right")
+"""Where a turn goes."""
+FILLERS = {
+    "a", "an", "the", "is", "does", "that", "which", "who", "and", "with", "of", "in", "on", "to", "my", "one", "very",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,8 @@ class Wish:
 
 def understand(sentence: str) -> Wish:
     """Find the animal, its colour, size and action. Raises if there is no known animal, or more than one."""
-    words = re.findall(r"[a-z]+", re.sub(r"\bt[\s._-]*rex\b", "trex", sentence.lower()))
+    spoken_plainly = re.sub(r"\bt[\s._-]*rex\b", "trex", sentence.lower())
+    words = re.findall(r"\d+(?:[.,]\d+)*[^\W\d_]*|[^\W\d_]+", spoken_plainly)  # '2.5m' is one word
     named = {species_of(word): word for word in words if species_of(word)}
     if len(named) != 1:
         raise _confused(sentence, words, [name for name in named if name])
@@ -85,6 +90,7 @@ def understand(sentence: str) -> Wish:
     assert species is not None
     color: str | None = None
     action: str | None = None
+    side: str | None = None
     scale, color_words, size_words, ignored = 1.0, list[str](), list[str](), list[str]()
     if (young := _singular(spoken)) in YOUNG:
         scale, size_words = 0.5, [young]
@@ -99,8 +105,14 @@ def understand(sentence: str) -> Wish:
             scale, size_words = scale * SIZES[word], [*size_words, word]
         elif doing and action is None:
             action = doing
+        elif word in SIDES and side is None:
+            side = word
         elif species_of(word) is None and word not in FILLERS:
             ignored.append(word)
+    if side and action == "turn":
+        action = f"turn {side}"
+    elif side:
+        ignored.append(side)
     if color is None and color_words:  # 'a dark horse' names no colour
         ignored, color_words = [*color_words, *ignored], []
     return Wish(species, color, " ".join(color_words), scale, " ".join(size_words), action, tuple(ignored))
@@ -113,7 +125,9 @@ def species_of(word: str) -> str | None:
 
 
 def _singular(word: str) -> str:
-    """A known word this one may be the plural of; else the word itself."""
+    """A known word this one may be the plural of; else the word itself, as for 'does', which is no deer."""
+    if word in FILLERS:
+        return word
     forms = [
         word,
         word.removesuffix("s"),

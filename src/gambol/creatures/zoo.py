@@ -79,8 +79,10 @@ def imagine(wish: Wish) -> Creature:
 def random_creature(seed: int, plan: str | None = None) -> Creature:
     """A creature that never was: between two species of one body plan, in a random coat; the same for the same seed.
 
-    plan is one of the keys of `gambol.creatures.species.PLANS`, any of them if not given.
+    seed is a whole number from 0; plan one of the keys of `gambol.creatures.species.PLANS`, any if not given.
     """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise GambolError(f"the seed must be a whole number from 0, got {seed!r}")
     if plan is not None and plan not in PLANS:
         raise GambolError(f"there is no body plan '{plan}'; known: {', '.join(PLANS)}")
     generator = np.random.default_rng(seed)

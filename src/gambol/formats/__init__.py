@@ -2,25 +2,66 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from gambol.character.character import Character
-from gambol.errors import GambolError
+from gambol.errors import AssetError, GambolError
 from gambol.motion.motion import Motion
 
 
 def load(path: str | Path) -> Character:
     """Read a character from a .glb, .vrm or .gltf file, or make one of the zoo: 'fox', 'a small brown horse'."""
-    if not Path(path).suffix and not Path(path).exists():
-        from gambol.creatures.zoo import create
-
-        try:
-            return create(str(path))
-        except GambolError as error:
-            raise GambolError(f"there is no file {path}, and {error}") from None
+    if str(path) in ("", "."):
+        raise AssetError(
+            f"{str(path)!r} names no character: give a .glb, .gltf or .vrm file, or an animal such as 'fox'"
+        )
+    if not os.path.exists(path) and Path(path).suffix.lower() not in (".glb", ".gltf", ".vrm"):
+        if any(mark and mark in str(path) for mark in (os.sep, os.altsep)):
+            raise AssetError(f"{path} does not exist")
+        if _looks_like_words(str(path)):
+            return _of_the_zoo(str(path))
     from gambol.formats.gltf.reader import load_gltf
 
     return load_gltf(path)
+
+
+def _looks_like_words(path: str) -> bool:
+    """Whether what is no file may be a sentence: 'fox' and 'a T. rex', but not 'fox.glb' or 'my fox.fbx'."""
+    from gambol.creatures.words import species_of
+
+    ending = Path(path).suffix.removeprefix(".")
+    return not ending or " " in ending or species_of(ending.lower()) is not None
+
+
+def _of_the_zoo(sentence: str) -> Character:
+    """The animal that stands still; a sentence that says more than that is refused, not half obeyed."""
+    from gambol.creatures.words import understand
+    from gambol.creatures.zoo import imagine
+
+    try:
+        wish = understand(sentence)
+    except GambolError as error:
+        raise GambolError(f"there is no file {sentence}, and {error}") from None
+    if wish.ignored:
+        unknown = ", ".join(f"'{word}'" for word in wish.ignored)
+        raise GambolError(f"there is no file {sentence}, and {unknown} is not understood about a {wish.species}")
+    if wish.action:
+        raise GambolError(
+            f"there is no file {sentence}, and a {wish.species} is loaded without a motion: "
+            f"leave out '{wish.action}', or write it with it by `gambol create`"
+        )
+    return imagine(wish).character()
+
+
+def check_output(path: str | Path, binary: bool = False) -> None:
+    """Refuse, before any work, a file that `save` could not write: by its ending or because its folder is missing.
+
+    binary: what is to be saved does not come from a .gltf file, so it cannot become one.
+    """
+    from gambol.formats.gltf.writer import check_target
+
+    check_target(Path(path), binary)
 
 
 def save(character: Character, path: str | Path, motion: Motion | None = None, overwrite: bool = False) -> str | None:

@@ -99,9 +99,8 @@ class _Reader:
             uvs = np.stack([uvs[:, 0], 1 - uvs[:, 1]], axis=1)  # glTF counts v from the top of the picture
         material = self._materials.get(name, Material(name, metallic=0.0))
         label = name or self.path.stem
-        return plain_mesh(
-            label, rows[:, :3], faces.reshape(-1, 3), material, _chosen(self._normals, normal), uvs, colors
-        )
+        faces, normals = faces.reshape(-1, 3), _chosen(self._normals, normal)
+        return plain_mesh(label, rows[:, :3], faces, material, normals, uvs, colors, self.warnings)
 
 
 def _numbers(values: list[str], fewest: int) -> list[float]:
@@ -148,10 +147,16 @@ def _material(path: Path, name: str, fields: dict[str, list[str]], warnings: lis
         except AssetError as error:
             warnings.append(f"a texture is missing: {error}")
     try:
-        red, green, blue = linear_from_srgb(np.array([float(v) for v in fields.get("Kd", ["1", "1", "1"])[:3]]))
-        opacity = float(fields.get("d", ["1"])[-1])
-    except ValueError:
+        diffuse = [float(value) for value in fields.get("Kd", ["1", "1", "1"])[:3]]
+        looks = np.array([*diffuse, float(fields.get("d", ["1"])[-1])])
+        if len(looks) != 4 or not np.isfinite(looks).all():
+            raise ValueError
+    except (ValueError, IndexError):
         raise AssetError(f"{path}: the colour of material '{name}' cannot be understood") from None
+    if (looks != looks.clip(0, 1)).any():
+        warnings.append(f"{path}: the colour or opacity of material '{name}' is not from 0 to 1; limited to that")
+    red, green, blue = linear_from_srgb(looks[:3])
+    opacity = float(looks[3].clip(0, 1))
     if texture is not None and not any((red, green, blue)):
         red = green = blue = 1.0  # some exporters write black beside a texture, which would then be black too
     return Material(

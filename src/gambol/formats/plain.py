@@ -56,8 +56,9 @@ def plain_mesh(
     normals: Float[Array, "vertices 3"] | None = None,
     uvs: Float[Array, "vertices 2"] | None = None,
     colors: Float[Array, "vertices 4"] | None = None,
+    warnings: list[str] | None = None,
 ) -> Mesh:
-    """A mesh that follows the only node of a `plain_character`."""
+    """A mesh that follows the only node of a `plain_character`; what is mended is added to `warnings`."""
     if not np.isfinite(positions).all() or np.abs(positions).max(initial=0) > LARGEST_NUMBER:
         raise AssetError(f"{name}: a vertex is NaN, infinite or beyond {LARGEST_NUMBER:g}")
     if faces.min(initial=0) < 0 or faces.max(initial=-1) >= len(positions):
@@ -71,10 +72,20 @@ def plain_mesh(
         weights=np.ones((len(positions), 1)),
         material=material,
         skinned=False,
-        normals=normals,
-        uvs=uvs,
-        colors=colors,
+        normals=_mended(name, "normals", normals, warnings),
+        uvs=_mended(name, "texture coordinates", uvs, warnings),
+        colors=_mended(name, "colours", colors, warnings),
     )
+
+
+def _mended(name: str, what: str, values: Array | None, warnings: list[str] | None) -> Array | None:
+    """What only decides how a vertex looks becomes 0 where it is broken, as in the glTF reader."""
+    if values is None or np.isfinite(values).all():
+        return values
+    broken = ~np.isfinite(values)
+    if warnings is not None:
+        warnings.append(f"mesh '{name}': {broken.any(1).sum()} vertices had NaN in their {what}; set to 0")
+    return np.where(broken, 0.0, values)
 
 
 def plain_character(name: str, meshes: list[Mesh], warnings: list[str]) -> Character:

@@ -31,6 +31,9 @@ TYPES = {
     "double": "f8",
     "float64": "f8",
 }
+LISTS = {"face": ("vertex_indices", "vertex_index")}
+SINGLES = {"vertex": ("x", "y", "z", "nx", "ny", "nz", "s", "t", "u", "v", "red", "green", "blue", "alpha")}
+"""Properties of an element that are used here and must, or must not, be lists."""
 ORDERS = {"ascii": "", "binary_little_endian": "<", "binary_big_endian": ">"}
 
 
@@ -55,21 +58,21 @@ def read_ply(path: Path) -> Character:
     try:
         order, elements, body = _header(data)
         tables = _text_tables(body, elements) if order == "" else _binary_tables(body, elements, order)
-    except (ValueError, IndexError, KeyError, UnicodeDecodeError) as error:
+        vertices, polygons = tables.get("vertex", {}), tables.get("face", {})
+        lists = polygons.get("vertex_indices", polygons.get("vertex_index", []))
+        faces = _triangles(lists)
+    except (ValueError, IndexError, KeyError, OverflowError) as error:
         raise AssetError(f"{path} is no .ply that can be understood: {error}") from None
-    vertices, polygons = tables.get("vertex", {}), tables.get("face", {})
-    lists = polygons.get("vertex_indices", polygons.get("vertex_index", []))
     if not {"x", "y", "z"} <= set(vertices) or not len(lists):
         raise AssetError(f"{path} has no faces, or no vertices with x, y and z")
-    faces = _triangles(lists)
     positions, normals = _columns(vertices, "x y z"), _columns(vertices, "nx ny nz")
     assert positions is not None
     uvs = _columns(vertices, "s t" if "s" in vertices else "u v")
     if uvs is not None:
         uvs = np.stack([uvs[:, 0], 1 - uvs[:, 1]], axis=1)
-    material = Material(path.stem, metallic=0.0)
-    mesh = plain_mesh(path.stem, positions, faces, material, normals, uvs, _colors(vertices))
-    return plain_character(path.stem, [mesh], [])
+    material, warnings = Material(path.stem, metallic=0.0), list[str]()
+    mesh = plain_mesh(path.stem, positions, faces, material, normals, uvs, _colors(vertices), warnings)
+    return plain_character(path.stem, [mesh], warnings)
 
 
 def _header(data: bytes) -> tuple[str, list[_Element], bytes]:
@@ -90,6 +93,12 @@ def _header(data: bytes) -> tuple[str, list[_Element], bytes]:
             elements[-1].properties.append(_Property(values[1], TYPES[values[0]]))
     if order is None or any(not 0 <= element.count <= len(data) for element in elements):
         raise ValueError("the format or a count of the header is wrong")
+    for element in elements:
+        for field in element.properties:
+            if field.name in LISTS.get(element.name, ()) and not field.count_kind:
+                raise ValueError(f"{field.name} must be a list")
+            if field.name in SINGLES.get(element.name, ()) and field.count_kind:
+                raise ValueError(f"{field.name} must not be a list")
     return order, elements, data[start:]
 
 
@@ -104,6 +113,8 @@ def _text_tables(body: bytes, elements: list[_Element]) -> dict[str, dict]:
             for field in element.properties:
                 size = int(numbers[at]) if field.count_kind else 1
                 at += bool(field.count_kind)
+                if size < 0:
+                    raise ValueError("a list has a negative length")
                 if at + size > len(numbers):
                     raise ValueError("the file ends too early")
                 table[field.name].append(numbers[at : at + size] if field.count_kind else numbers[at])
@@ -160,9 +171,13 @@ def _binary_row(body: bytes, at: int, element: _Element, order: str) -> tuple[di
 
 def _triangles(polygons) -> Array:
     if isinstance(polygons, np.ndarray) and polygons.shape[1:] == (3,):
-        return polygons.astype(np.int64)
-    fans = [(fan[0], fan[i], fan[i + 1]) for fan in polygons for i in range(1, len(fan) - 1)]
-    return np.array(fans, np.int64).reshape(-1, 3)
+        fans = polygons
+    else:
+        fans = np.array([(fan[0], fan[i], fan[i + 1]) for fan in polygons for i in range(1, len(fan) - 1)])
+    whole = fans.astype(np.int64) if np.abs(fans).max(initial=0) < 2**53 else None  # NaN is not below either
+    if whole is None or (whole != fans).any():
+        raise ValueError("a face names a vertex by a number that is not whole")
+    return whole.reshape(-1, 3)
 
 
 def _columns(table: dict, names: str) -> Array | None:

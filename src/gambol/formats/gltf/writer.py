@@ -216,14 +216,19 @@ def _resolved_image(document: Document, image: Fields) -> bytes | None:
         return None
 
 
-def _check_target(document: Document, path: Path, overwrite: bool) -> None:
-    suffix = path.suffix.lower()
+def check_target(path: Path, binary: bool) -> None:
+    """Refuse a name or a folder that cannot be written to."""
+    suffix, name = path.suffix.lower(), path.name or repr(str(path))
     if suffix not in SUFFIXES:
-        raise AssetError(f"{path.name}: gambol writes {', '.join(SUFFIXES)}; use a name that ends in .glb")
-    if document.chunks is not None and suffix == ".gltf":
-        raise AssetError(f"{path.name}: a binary file stays binary; use a name that ends in .glb")
+        raise AssetError(f"{name}: gambol writes {', '.join(SUFFIXES)}; use a name that ends in .glb")
+    if binary and suffix == ".gltf":
+        raise AssetError(f"{name}: a binary file stays binary; use a name that ends in .glb")
     if not path.parent.is_dir():
         raise AssetError(f"the folder {path.parent} does not exist")
+
+
+def _check_target(document: Document, path: Path, overwrite: bool) -> None:
+    check_target(path, document.chunks is not None)
     if document.path and path.exists() and document.path.exists() and path.samefile(document.path) and not overwrite:
         raise AssetError(f"{path} is the input itself; give another name (in Python: overwrite=True)")
 
