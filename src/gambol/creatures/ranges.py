@@ -63,7 +63,9 @@ def crossed(first: PlanType, second: PlanType, generator: np.random.Generator, w
         number, (low, high) = numbers[field.name]
         mixed = b + (a - b) * share
         if number is int:
-            values[field.name] = int(np.clip(round(mixed + 6 * turn), low, high))
+            # Chains of bones may have one more or one fewer; legs, eyes and humps are what they are.
+            extra = 12 * turn if field.name.endswith("_bones") else 0.0
+            values[field.name] = int(np.clip(round(mixed + extra), low, high))
         else:
             values[field.name] = float(np.clip(mixed * (1 + turn), low, high))
     return replace(first, **values)  # type: ignore[type-var]
