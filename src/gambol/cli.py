@@ -211,8 +211,8 @@ class Create:
 
 def _check_action(species: str, legs: int, action: str) -> None:
     """Refuse, before the animal is made, what one with so many legs cannot do."""
-    from gambol.creatures.footfalls import table_for
     from gambol.creatures.gaits import SAME
+    from gambol.creatures.gaits.footfalls import table_for
 
     known: tuple[str, ...] = tuple(table_for(legs))
     if action not in known and SAME.get(action) not in known:

@@ -8,8 +8,8 @@ from assets import asset_files, asset_name, needs_assets
 from character.creatures import CLAY, GREY, dog, human, posed, snake, spider, turned
 
 from gambol import Anatomy, Character, GambolError, Motion, load, save, study
-from gambol.creatures.footfalls import GRAVITY, table_for
 from gambol.creatures.gaits import actions_for, gait
+from gambol.creatures.gaits.footfalls import GRAVITY, table_for
 from gambol.creatures.zoo import create
 
 

@@ -38,7 +38,7 @@ class Creature:
 
     def character(self) -> Character:
         """With mesh, colours and skin weights: about a second."""
-        from gambol.creatures.skin import skin_weights
+        from gambol.creatures.weights import skin_weights
 
         blueprint = self.blueprint
         surface = mesh_blueprint(blueprint)

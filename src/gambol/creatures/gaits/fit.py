@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Float
 
 from gambol.character.anatomy import Part
-from gambol.creatures.gaits_legs import FootPath
-from gambol.creatures.gaits_plan import GaitPlan, with_breaks
-from gambol.creatures.gaits_trunk import transforms
+from gambol.creatures.gaits.legs import FootPath
+from gambol.creatures.gaits.plan import GaitPlan, with_breaks
+from gambol.creatures.gaits.trunk import transforms
 from gambol.motion.inverse_kinematics import COMFORTABLE
 
 Array = np.ndarray

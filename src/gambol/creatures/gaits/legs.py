@@ -9,7 +9,7 @@ from scipy.interpolate import CubicSpline
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.limbs import Limb
-from gambol.creatures.footfalls import Footfalls
+from gambol.creatures.gaits.footfalls import Footfalls
 from gambol.motion.inverse_kinematics import FoldingChain, folding_chain
 
 Array = np.ndarray

@@ -7,9 +7,9 @@ from jaxtyping import Float
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.rig import Rig
-from gambol.creatures.footfalls import Action, Footfalls
-from gambol.creatures.gaits_legs import FootPath, Path
-from gambol.creatures.gaits_trunk import Carriage, transforms
+from gambol.creatures.gaits.footfalls import Action, Footfalls
+from gambol.creatures.gaits.legs import FootPath, Path
+from gambol.creatures.gaits.trunk import Carriage, transforms
 
 Array = np.ndarray
 

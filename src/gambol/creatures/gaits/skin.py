@@ -7,7 +7,7 @@ from jaxtyping import Float
 from scipy.interpolate import CubicSpline
 
 from gambol.character.character import Character
-from gambol.creatures.gaits_plan import GaitPlan
+from gambol.creatures.gaits.plan import GaitPlan
 from gambol.motion.export import poses_from_world
 
 Array = np.ndarray

@@ -6,7 +6,7 @@ kinematics puts the legs between. Conventions:
 - a clip is one stride, from the touchdown of the left hind foot (a biped's left foot) at its first frame to the next;
   a leap lands at its first frame. The last key equals the first, one stride farther on;
 - units are metres if the character is 2 cm to 30 m high; otherwise it is taken to be 1 m high;
-- speed and period follow from the height of the hip by Froude number, see `gambol.creatures.footfalls`.
+- speed and period follow from the height of the hip by Froude number, see `gambol.creatures.gaits.footfalls`.
 """
 
 import numpy as np
@@ -16,12 +16,12 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.rig import build_rig
 from gambol.character.skeleton import Pose
-from gambol.creatures.footfalls import GRAVITY, Action, Footfalls, speed_of, stride_length, table_for
-from gambol.creatures.gaits_fit import fitted
-from gambol.creatures.gaits_legs import FootPath, Path, Roll, find_legs
-from gambol.creatures.gaits_plan import GaitPlan, with_breaks
-from gambol.creatures.gaits_skin import above_ground
-from gambol.creatures.gaits_trunk import Carriage
+from gambol.creatures.gaits.fit import fitted
+from gambol.creatures.gaits.footfalls import GRAVITY, Action, Footfalls, speed_of, stride_length, table_for
+from gambol.creatures.gaits.legs import FootPath, Path, Roll, find_legs
+from gambol.creatures.gaits.plan import GaitPlan, with_breaks
+from gambol.creatures.gaits.skin import above_ground
+from gambol.creatures.gaits.trunk import Carriage
 from gambol.errors import GambolError
 from gambol.motion.export import poses_from_world
 from gambol.motion.motion import Motion, Track, continuous

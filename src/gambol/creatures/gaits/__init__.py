@@ -1,0 +1,5 @@
+"""Analytic motions of legged characters: footfalls, a plan fitted to the body and its skin, a clip."""
+
+from gambol.creatures.gaits.gait import SAME, actions_for, gait, plan_gait
+
+__all__ = ["SAME", "actions_for", "gait", "plan_gait"]
