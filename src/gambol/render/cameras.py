@@ -41,8 +41,7 @@ class Cameras:
 
     def rays(self) -> Float[Tensor, "frames height width 3"]:
         """Unit directions through the centres of the pixels, in the world."""
-        like = {"dtype": self.focal.dtype, "device": self.focal.device}
-        columns, rows = torch.arange(self.width, **like) + 0.5, torch.arange(self.height, **like) + 0.5
+        columns, rows = (torch.arange(count).to(self.focal) + 0.5 for count in (self.width, self.height))
         x = (columns - self.center[:, :1]) / self.focal[:, :1]
         y = (rows - self.center[:, 1:]) / self.focal[:, 1:]
         x, y = torch.broadcast_tensors(x[:, None, :], y[:, :, None])
@@ -51,7 +50,7 @@ class Cameras:
 
 
 def look_at(
-    positions: Float[Tensor, "frames 3"], targets: Float[Tensor, "frames 3"], up: Float[Tensor, "3"]
+    positions: Float[Tensor, "frames 3"], targets: Float[Tensor, "frames 3"], up: Float[Tensor, 3]
 ) -> Float[Tensor, "frames 3 4"]:
     """T_camera_world of cameras that look from positions to targets with the world's up upwards in the picture."""
     normalize = torch.nn.functional.normalize
@@ -64,8 +63,8 @@ def look_at(
 
 def orbit(
     targets: Float[Tensor, "frames 3"],
-    up: Float[Tensor, "3"],
-    forward: Float[Tensor, "3"],
+    up: Float[Tensor, 3],
+    forward: Float[Tensor, 3],
     azimuth: float | Float[Tensor, " frames"],
     elevation: float | Float[Tensor, " frames"],
     distance: float | Float[Tensor, " frames"],
