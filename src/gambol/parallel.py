@@ -1,0 +1,39 @@
+"""Work on all cores: threads are enough, because Warp and torch let go of Python's lock while they count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+import torch
+
+
+def workers() -> int:
+    """How many threads to use: torch's number, so that one dial (`torch.set_num_threads`) sets both."""
+    return torch.get_num_threads()
+
+
+def run(tasks: Sequence[Callable[[], None]]) -> None:
+    """Do all tasks, each on a thread of its own, the first one on the caller's; errors are raised here.
+
+    Kernels must be loaded before (launch them once, or `wp.load_module`): compiling in two threads is not safe.
+    """
+    if len(tasks) == 1:
+        return tasks[0]()
+    waiting = [_pool(len(tasks) - 1).submit(task) for task in tasks[1:]]
+    tasks[0]()
+    for future in waiting:
+        future.result()
+
+
+def shares(count: int, parts: int) -> list[slice]:
+    """A range cut into at most so many nearly equal, non-empty parts."""
+    parts = max(1, min(parts, count))
+    edges = [count * part // parts for part in range(parts + 1)]
+    return [slice(start, stop) for start, stop in zip(edges, edges[1:], strict=False)]
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="gambol")
