@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 
 import torch
 
@@ -18,6 +19,7 @@ def run(tasks: Sequence[Callable[[], None]]) -> None:
     """Do all tasks, each on a thread of its own, the first one on the caller's; errors are raised here.
 
     Kernels must be loaded before (launch them once, or `wp.load_module`): compiling in two threads is not safe.
+    A task must not call `run` itself: it would wait for the thread it is on.
     """
     if len(tasks) == 1:
         return tasks[0]()
@@ -31,7 +33,7 @@ def shares(count: int, parts: int) -> list[slice]:
     """A range cut into at most so many nearly equal, non-empty parts."""
     parts = max(1, min(parts, count))
     edges = [count * part // parts for part in range(parts + 1)]
-    return [slice(start, stop) for start, stop in zip(edges, edges[1:], strict=False)]
+    return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 @cache
