@@ -399,28 +399,18 @@ def test_a_failing_disk_leaves_the_old_file(tmp_path, monkeypatch, step):
     if step == "replace":
         monkeypatch.setattr(os, "replace", fail)
     else:
-        monkeypatch.setattr(os, "fdopen", lambda handle, mode: FullDisk(handle))
+        monkeypatch.setattr(type(target), "write_bytes", write_half)
     with pytest.raises(AssetError, match=r"b\.glb cannot be written: No space left on device"):
         save(character, target, wave())
     assert target.read_bytes() == b"precious"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.glb", "b.glb"]
 
 
-class FullDisk:
-    """A file that takes half of what it is given, then fails."""
-
-    def __init__(self, handle: int):
-        self._handle = handle
-
-    def __enter__(self) -> "FullDisk":
-        return self
-
-    def __exit__(self, *_) -> None:
-        os.close(self._handle)
-
-    def write(self, data: bytes) -> None:
-        os.write(self._handle, data[: len(data) // 2])
-        raise OSError(28, "No space left on device")
+def write_half(path, data):
+    """A disk that takes half of what it is given, then fails."""
+    with open(path, "wb") as file:
+        file.write(data[: len(data) // 2])
+    raise OSError(28, "No space left on device")
 
 
 def test_an_interrupt_leaves_the_old_file(tmp_path, monkeypatch):
@@ -444,7 +434,7 @@ def test_an_interrupt_leaves_the_old_file(tmp_path, monkeypatch):
         ("missing/b.glb", "the folder .*missing does not exist"),
         ("b.fbx", r"b\.fbx: gambol writes \.glb, \.gltf, \.vrm"),
         ("b.gltf", "a binary file stays binary"),
-        ("folder.glb", r"folder\.glb cannot be written"),
+        ("folder.glb", r"folder\.glb is a folder"),
     ],
 )
 def test_targets_that_cannot_be(tmp_path, name, message):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import copy
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -14,6 +13,7 @@ import numpy as np
 
 from gambol.character.transforms import decompose, xyzw_from_wxyz
 from gambol.errors import AssetError, GambolError
+from gambol.files import check_folder, write_file
 from gambol.formats.gltf.accessors import MESHOPT
 from gambol.formats.gltf.clips import WIDTHS, unique_name
 from gambol.formats.gltf.document import BIN_CHUNK, SUFFIXES, Document, glb_bytes, json_bytes
@@ -41,7 +41,7 @@ def save_gltf(
         name, data = _rebuilt(document, motion, packed)
     if not packed:
         _copy_references(document, path.parent)
-    _write(path, data)
+    write_file(path, data)
     return name
 
 
@@ -223,8 +223,7 @@ def check_target(path: Path, binary: bool) -> None:
         raise AssetError(f"{name}: gambol writes {', '.join(SUFFIXES)}; use a name that ends in .glb")
     if binary and suffix == ".gltf":
         raise AssetError(f"{name}: a binary file stays binary; use a name that ends in .glb")
-    if not path.parent.is_dir():
-        raise AssetError(f"the folder {path.parent} does not exist")
+    check_folder(path)
 
 
 def _check_target(document: Document, path: Path, overwrite: bool) -> None:
@@ -259,27 +258,4 @@ def _copy_reference(document: Document, folder: Path, name: str, data: bytes) ->
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise AssetError(f"{target.parent} cannot be made: {error.strerror or error}") from None
-    _write(target, data)
-
-
-def _umask() -> int:
-    """The permissions new files must not have; it can only be read by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Atomically: a full disk or an interrupt never leaves half a file, or destroys the one that was there."""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise AssetError(f"{path} cannot be written: {error.strerror or error}") from None
+    write_file(target, data)
