@@ -7,12 +7,13 @@ python examples/03_zoo.py zoo.png fox duck   only these
 import sys
 from pathlib import Path
 
-from gambol.creatures.portrait import contact_sheet, portrait
 from gambol.creatures.species import SPECIES
 from gambol.creatures.zoo import Creature
+from gambol.render.movie import contact_sheet, write_picture
+from gambol.render.picture import portrait
 
-UPRIGHT = 36.0
-"""People and birds show their faces better from nearer the front [degrees]."""
+UPRIGHT, LENGTHWISE = 34.0, 50.0
+"""From where; people and birds show their faces better from nearer the front [degrees]."""
 
 
 def main(path: Path, names: list[str]) -> None:
@@ -21,9 +22,9 @@ def main(path: Path, names: list[str]) -> None:
         creature = Creature(name, SPECIES[name])
         low, high = creature.blueprint.bounds
         upright = high[1] - low[1] > 1.4 * (high[2] - low[2])
-        pictures[name] = portrait(creature.character(), 230, UPRIGHT if upright else 50.0)
+        pictures[name] = portrait(creature.character(), 230, UPRIGHT if upright else LENGTHWISE)
     path.parent.mkdir(parents=True, exist_ok=True)
-    contact_sheet(pictures, columns=min(8, len(pictures))).save(path)
+    write_picture(contact_sheet(list(pictures.values()), list(pictures), columns=8), path)
     print(f"wrote {path}: {len(pictures)} creatures")
 
 

@@ -1,1 +1,11 @@
 """Its being here puts this folder on the import path, so that all tests can import `assets`."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory):
+    """Tests neither use what is in the user's cache nor add to it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GAMBOL_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield

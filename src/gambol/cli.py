@@ -11,7 +11,7 @@ import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -24,6 +24,7 @@ EPILOGUE = """examples:
   gambol flex fox.glb -o fox-flex.glb         a clip that bends every joint, to check weights and your importer
   gambol create "a small brown horse" -o horse.glb            an animal of gambol's own zoo
   gambol skin statue.obj --skeleton fox.glb -o moving.glb     hang a mesh on the skeleton of another file
+  gambol render fox.glb --clip trot -o fox.mp4                a movie of a clip; .gif, or .png for a contact sheet
 """
 
 File = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
@@ -219,11 +220,89 @@ def _check_action(species: str, legs: int, action: str) -> None:
         raise GambolError(f"no action '{action}' for a {species}. Available: {', '.join(known)}")
 
 
+@dataclass
+class Render:
+    """Film a clip: the character on the floor of a studio, by a camera that keeps all of it in view.
+
+    gambol render fox.glb --clip trot --view side -o fox.mp4
+    A .png is a contact sheet of the clip. What has no clips stands still: seen from all around, or once as a .png.
+    """
+
+    file: File
+    """A rigged character (.glb, .vrm or .gltf), or one of the zoo: fox."""
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """Where to write it: .mp4, .gif or .png; the character's name and .mp4 if not given."""
+    clip: str | None = None
+    """The clip's name; the first if not given."""
+    view: Literal["auto", "side", "front", "three-quarter", "orbit"] = "auto"
+    """From where. Orbit goes round once. Auto: three-quarter, or orbit for a movie of what stands still."""
+    size: int = 512
+    """Width and height of a frame [pixels]."""
+    fps: float = 30.0
+    """Frames a second."""
+    seconds: float | None = None
+    """Length [s]: the clip is cut or repeated. If not given as long as the clip, of an orbit at least 4 s."""
+    azimuth: float | None = None
+    """Instead of the view's own: 0 is in front of the character, 90 on its left [degrees]."""
+    elevation: float | None = None
+    """Instead of the view's own: above the horizon [degrees]."""
+    samples: int = 3
+    """Squared, the rays in a pixel of the outline: 1 is fast and jagged, 4 fine."""
+    up: AxisChoice = "auto"
+    """The axis that points up."""
+    forward: AxisChoice = "auto"
+    """The axis it faces."""
+
+    def run(self) -> None:
+        limits = {
+            "size": (16, 4096),
+            "fps": (1, 120),
+            "seconds": (0.01, 600),
+            "elevation": (-89, 89),
+            "samples": (1, 8),
+        }
+        for option, (least, most) in limits.items():
+            value = getattr(self, option)
+            if value is not None and not least <= value <= most:
+                raise GambolError(f"--{option} must be from {least} to {most}, got {value:g}")
+        path = self.output or Path(f"{self.file.stem}.mp4".replace(" ", "-"))
+        if path.suffix.lower() == ".mp4" and self.size % 2:
+            raise GambolError(f"--size must be even for an .mp4, got {self.size}; use {self.size + 1}")
+        from gambol.character.anatomy import study
+        from gambol.formats import load
+        from gambol.progress import progress
+        from gambol.render.movie import check_movie
+        from gambol.render.picture import direct, film
+        from gambol.render.show import choose_clip, choose_frames, write_shot
+
+        check_movie(path)
+        character = load(self.file)
+        motion = choose_clip(character, self.clip)
+        times, view = choose_frames(motion, self.view, self.fps, self.seconds, sheet=path.suffix.lower() == ".png")
+        anatomy = study(character, self.up, self.forward)
+        shot = direct(
+            character,
+            motion,
+            times,
+            up=anatomy.up,
+            forward=anatomy.forward,
+            view=view,
+            azimuth=self.azimuth,
+            elevation=self.elevation,
+            size=self.size,
+        )
+        with progress("rendering") as advance:
+            write_shot(film(shot, samples=self.samples, on_progress=advance), shot, path, self.fps)
+        shown = f"clip '{motion.name}'" if motion else "without a clip"
+        print(f"wrote {path}: {shown}, {view} view, {len(shot)} frame(s) of {self.size} x {self.size}")
+
+
 Command = (
     Annotated[Info, tyro.conf.subcommand("info")]
     | Annotated[Flex, tyro.conf.subcommand("flex")]
     | Annotated[Skin, tyro.conf.subcommand("skin")]
     | Annotated[Create, tyro.conf.subcommand("create")]
+    | Annotated[Render, tyro.conf.subcommand("render")]
 )
 
 

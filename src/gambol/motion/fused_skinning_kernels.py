@@ -16,9 +16,6 @@ from gambol.warp_device import quiet_warp
 wp = quiet_warp()
 wp.set_module_options({"enable_backward": False})
 
-LANES = 8
-"""Frames in a vector."""
-
 _VECTORS = """
     typedef float V __attribute__((vector_size(32)));
     typedef float U __attribute__((vector_size(32), aligned(4)));  // anywhere in memory
@@ -120,11 +117,13 @@ _BACKWARD = (
     for (long long n0 = start; n0 < stop; n0 += 8) {
         const int block = stop - n0 < 8 ? stop - n0 : 8;
         const long long first = (long long)group * 8 * kernels + n0;
+        const float* means_up = (const float*)means_in + first * 3;
+        const float* covariances_up = (const float*)covariances_in + first * 6;
         V mean[24], covariance[48];  // the gradients with regard to what the forward pass gave
         for (int r = 0; r < 3 && 8 * r < 3 * block; ++r)
-            read(mean + 8 * r, (const float*)means_in + first * 3 + 8 * r, 3LL * kernels, 3 * block - 8 * r);
+            read(mean + 8 * r, means_up + 8 * r, 3LL * kernels, 3 * block - 8 * r);
         for (int r = 0; r < 6 && 8 * r < 6 * block; ++r)
-            read(covariance + 8 * r, (const float*)covariances_in + first * 6 + 8 * r, 6LL * kernels, 6 * block - 8 * r);
+            read(covariance + 8 * r, covariances_up + 8 * r, 6LL * kernels, 6 * block - 8 * r);
         for (int i = 0; i < block; ++i) {
             const long long n = n0 + i;
             const float *x = (const float*)means + n * 3, *c = (const float*)covariances + n * 6;

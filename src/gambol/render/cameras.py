@@ -1,4 +1,8 @@
-"""Cameras: one for each frame, looking along their +z with x to the right and y down in the picture (as in OpenCV)."""
+"""Cameras: one for each frame, looking along their +z with x to the right and y down in the picture (as in OpenCV).
+
+Where to put them: `box_centers` of the moving kernels, `follow` them smoothly, `frame_distance` away, in `orbit` around
+them or at one of many `Views` (`sample_cameras`).
+"""
 
 from __future__ import annotations
 
@@ -80,10 +84,133 @@ def orbit(
     angles = [torch.as_tensor(angle, dtype=like.dtype, device=like.device).deg2rad() for angle in (azimuth, elevation)]
     turn, lift = (angle.expand(count)[:, None] for angle in angles)
     far = torch.as_tensor(distance, dtype=like.dtype, device=like.device).expand(count)[:, None]
-    left = torch.linalg.cross(up, forward)
-    toward = (forward * turn.cos() + left * turn.sin()) * lift.cos() + up * lift.sin()
-    T_camera_world = look_at(targets + far * toward, targets, up)
+    right, above, toward = _orbit_axes(up, forward, turn, lift)
+    rotation = torch.stack([right, -above, -toward], dim=-2)
+    T_camera_world = torch.cat([rotation, -(rotation @ (targets + far * toward)[..., None])], dim=-1)
     focal = 0.5 * min(width, height) / math.tan(math.radians(field_of_view) / 2)
     center = torch.tensor([width / 2, height / 2], dtype=like.dtype, device=like.device)
     focals = torch.full_like(targets[:, :2], focal)
     return Cameras(T_camera_world, focals, center.repeat(count, 1), width, height, near=0.01 * float(far.min()))
+
+
+def _orbit_axes(
+    up: Float[Tensor, 3], forward: Float[Tensor, 3], turn: Float[Tensor, "frames 1"], lift: Float[Tensor, "frames 1"]
+) -> tuple[Float[Tensor, "frames 3"], Float[Tensor, "frames 3"], Float[Tensor, "frames 3"]]:
+    """To the right and upwards in the picture and towards the camera; straight from above too. Angles in radians."""
+    left = torch.linalg.cross(up, forward)
+    level = forward * turn.cos() + left * turn.sin()
+    right = left * turn.cos() - forward * turn.sin()
+    return right, up * lift.cos() - level * lift.sin(), level * lift.cos() + up * lift.sin()
+
+
+def box_centers(means: Float[Tensor, "frames kernels 3"]) -> Float[Tensor, "frames 3"]:
+    """Centres of the boxes around the kernels' means, frame by frame; no gradient: cameras are not moved by losses."""
+    still = means.detach()
+    return (still.amin(1) + still.amax(1)) / 2
+
+
+def follow(
+    centers: Float[Tensor, "frames 3"],
+    smoothing: float = 12.0,
+    loop: bool = False,
+    travel: Float[Tensor, 3] | None = None,
+) -> Float[Tensor, "frames 3"]:
+    """A smooth path along the centres of a moving character, for a camera to look at.
+
+    smoothing: standard deviation of a Gaussian window [frames]. Swaying and hops shorter than that stay in the picture
+        instead of shaking it; 12 frames (0.4 s at 30 frames a second) hold back two thirds of a half-second hop.
+    loop: the first frame comes again after the last, `travel` [file units] farther on (default: at the same place).
+
+    Each point is the value at its time of the line fitted to the centres around it, weighted by the window. So a
+    character that stands or glides is followed exactly, at the ends of the clip too.
+    """
+    frames = len(centers)
+    times = torch.arange(frames, dtype=torch.float64, device=centers.device)
+    away = times - times[:, None]
+    if loop:
+        turns = torch.arange(-(laps := math.ceil(6 * smoothing / max(frames, 1)) + 1), laps + 1).to(times)
+        window = torch.exp(-0.5 * ((away[..., None] + turns * frames) / smoothing) ** 2).sum(-1)
+        weights = window / window.sum(1, keepdim=True)
+        drift = torch.zeros_like(centers) if travel is None else travel * (times[:, None] / max(frames, 1)).to(centers)
+        return weights.to(centers) @ (centers - drift) + drift
+    window = torch.exp(-0.5 * (away / smoothing) ** 2)
+    sums = [(window * away**power).sum(1, keepdim=True) for power in range(3)]
+    spread = sums[2] + 1e-9  # of a single frame, or within a very narrow window, there is none
+    weights = window * (spread - sums[1] * away) / (sums[0] * spread - sums[1] ** 2)
+    return weights.to(centers) @ centers
+
+
+def sphere_distance(radius: float, field_of_view: float, fill: float = 0.8) -> float:
+    """How far from its centre a camera sees a sphere fill that share of the picture's shorter side [file units]."""
+    return radius / math.sin(math.atan(fill * math.tan(math.radians(field_of_view) / 2)))
+
+
+def frame_distance(
+    points: Float[Tensor, "frames points 3"],
+    targets: Float[Tensor, "frames 3"],
+    up: Float[Tensor, 3],
+    forward: Float[Tensor, 3],
+    azimuth: float | Float[Tensor, " frames"],
+    elevation: float | Float[Tensor, " frames"],
+    field_of_view: float,
+    width: int,
+    height: int,
+    fill: float = 0.8,
+) -> float:
+    """The smallest distance at which cameras of `orbit` keep all points of all frames within that share of the picture.
+
+    Angles as for `orbit`. Points behind the target allow no camera nearer than themselves, however wide its view.
+    """
+    turn, lift = (
+        torch.as_tensor(angle).to(points).deg2rad().expand(len(points))[:, None] for angle in (azimuth, elevation)
+    )
+    axes = torch.stack(_orbit_axes(up, forward, turn, lift), dim=-1)
+    right, above, toward = ((points - targets[:, None]) @ axes).unbind(-1)
+    tangent = fill * math.tan(math.radians(field_of_view) / 2) / min(width, height)
+    needed = toward + torch.maximum(right.abs() / (tangent * width), above.abs() / (tangent * height))
+    return float(needed.max())
+
+
+@dataclass(frozen=True)
+class Views:
+    """Where training cameras may stand; one is drawn for a whole clip, evenly from the ranges."""
+
+    azimuth: tuple[tuple[float, float], ...] = ((-180.0, 180.0),)
+    """Ranges of the angle from straight ahead to the character's left [degrees]."""
+    elevation: tuple[float, float] = (5.0, 24.0)
+    """Above the horizon [degrees]."""
+    zoom: tuple[float, float] = (0.9, 1.15)
+    """Factor on the distance."""
+    field_of_view: float = 35.0
+    """Of the picture's shorter side [degrees]."""
+
+
+ALL_AROUND = Views()
+"""For priors that know the world."""
+BOTH_SIDES = Views(azimuth=((47.0, 133.0), (-133.0, -47.0)))
+"""Within 43 degrees of either side: what the pocket prior is trained on."""
+
+
+def sample_cameras(
+    generator: torch.Generator,
+    views: Views,
+    targets: Float[Tensor, "frames 3"],
+    up: Float[Tensor, 3],
+    forward: Float[Tensor, 3],
+    distance: float,
+    width: int,
+    height: int,
+) -> Cameras:
+    """One random view of a clip, the camera moving along with the targets; `distance` is that of a zoom of 1."""
+    spans = [high - low for low, high in views.azimuth]
+    place, lift, zoom = torch.rand(3, generator=generator, device=generator.device).tolist()
+    place *= sum(spans)
+    for (low, _), span in zip(views.azimuth, spans, strict=True):
+        azimuth = low + place
+        if place <= span:
+            break
+        place -= span
+    elevation, scale = (
+        low + share * (high - low) for (low, high), share in ((views.elevation, lift), (views.zoom, zoom))
+    )
+    return orbit(targets, up, forward, azimuth, elevation, distance * scale, views.field_of_view, width, height)

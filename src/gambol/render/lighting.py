@@ -1,0 +1,113 @@
+"""Light: a soft lamp from one side, the sky all around and what the ground throws back. The same from every view.
+
+All of it is lamps at infinity, each with a map of what is nearest to it (Williams 1978). Many lamps close together are
+one large lamp with a soft shadow, and many over the sky are ambient occlusion. So there is no noise, neither in space
+nor in time, and light costs less than rays: 88 lamps take 30 ms for 20,000 faces, eight rays a pixel 250 ms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from gambol import parallel
+from gambol.render.lighting_kernels import Lamps, nearest_kernel, wp
+from gambol.warp_device import DEVICE
+
+Array = np.ndarray
+Vector = tuple[float, float, float]
+
+SHARE = 4
+"""A ray of many in one pixel asks one lamp of so many, each ray others."""
+
+
+@dataclass(frozen=True)
+class Light:
+    """What shines, in amounts of light: a white surface that faces the key lamp under the open sky has about 1."""
+
+    up: Vector
+    key: Vector
+    """Towards the middle of the key lamp; need not be of unit length."""
+    key_color: Vector = (0.78, 0.76, 0.72)
+    """Linear."""
+    key_radius: float = 9.0
+    """How large the lamp looks [degrees]."""
+    key_lamps: int = 24
+    sky_color: Vector = (0.41, 0.42, 0.445)
+    """What the whole sky does to a surface that faces up."""
+    sky_lamps: int = 48
+    bounce: Vector = (0.20, 0.19, 0.17)
+    """What the ground does to a surface that faces down."""
+    map_size: int = 128
+    """Side of the maps [cells]; the character's largest extent, its diagonal, is as long."""
+
+    def __post_init__(self) -> None:
+        if self.key_lamps % SHARE or self.sky_lamps % SHARE or self.map_size < 4:
+            raise ValueError(
+                f"lamps must be multiples of {SHARE} and maps at least 4 cells wide, "
+                f"got {self.key_lamps}, {self.sky_lamps} and {self.map_size}"
+            )
+
+    def directions(self) -> Float[Array, "lamps 3"]:
+        """Unit vectors towards the lamps, first those of the key lamp."""
+        up, key = _unit(np.array(self.up)), _unit(np.array(self.key))
+        right, upward = _across(key)
+        disc = np.tan(np.radians(self.key_radius)) * _sunflower(self.key_lamps)
+        near_key = _unit(key + disc[:, :1] * right + disc[:, 1:] * upward)
+        east, north = _across(up)
+        height = 1 - _radii(self.sky_lamps)[:, None] ** 2  # evenly over the hemisphere (Archimedes)
+        around = _sunflower(self.sky_lamps) / _radii(self.sky_lamps)[:, None] * np.sqrt(1 - height**2)
+        return np.concatenate([near_key, around[:, :1] * east + around[:, 1:] * north + height * up])
+
+
+def no_lamps() -> Any:
+    """For a kernel that is to show colours as they are."""
+    return Lamps()
+
+
+def hang_lamps(light: Light, points: Any, corners: Any, diameter: float) -> Any:
+    """Draw the maps of all lamps for a mesh that Warp already has, within a ball of this diameter about the origin."""
+    toward = light.directions()
+    lamps = Lamps()
+    lamps.count, lamps.keys = len(toward), light.key_lamps
+    lamps.key_color = wp.vec3(*(np.array(light.key_color) / max(light.key_lamps, 1)))
+    lamps.sky_color = wp.vec3(*(2 * np.array(light.sky_color) / max(light.sky_lamps, 1)))  # the mean cosine is 1/2
+    lamps.bounce, lamps.up = wp.vec3(*light.bounce), wp.vec3(*_unit(np.array(light.up)))
+    lamps.size, lamps.cell = light.map_size, diameter / (light.map_size - 2)
+    across = np.array([_across(direction) for direction in toward]) / lamps.cell
+    axes = np.concatenate([across, toward[:, None]], axis=1).astype(np.float32)
+    lamps.axes = wp.array(axes, dtype=wp.mat33, device=DEVICE)
+    lamps.nearest = wp.empty(len(toward) * light.map_size**2, dtype=wp.float32, device=DEVICE)
+
+    def draw(part: slice) -> Callable[[], None]:
+        inputs = [lamps, part.start, corners.shape[0] // 3, points, corners, wp.empty_like(points)]
+        return lambda: wp.launch(nearest_kernel, dim=part.stop - part.start, inputs=inputs, device=DEVICE)
+
+    wp.load_module(nearest_kernel.module.name, device=DEVICE)
+    parallel.run([draw(part) for part in parallel.shares(len(toward), parallel.workers())])
+    return lamps
+
+
+def _radii(count: int) -> Float[Array, " count"]:
+    return np.sqrt((np.arange(count) + 0.5) / max(count, 1))
+
+
+def _sunflower(count: int) -> Float[Array, "count 2"]:
+    """Points spread evenly over the unit disc (Vogel 1979)."""
+    angle = np.arange(count) * np.pi * (3 - np.sqrt(5))
+    return _radii(count)[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
+
+
+def _unit(vectors: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def _across(direction: Float[Array, 3]) -> tuple[Float[Array, 3], Float[Array, 3]]:
+    """Two unit vectors at right angles to a direction and to each other."""
+    other = np.eye(3)[np.abs(direction).argmin()]
+    right = _unit(np.cross(other, direction))
+    return right, np.cross(direction, right)

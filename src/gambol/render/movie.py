@@ -1,0 +1,150 @@
+"""Movies and contact sheets out of frames: .mp4 for browsers, .gif, .png. Files are whole or not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import UInt8
+
+from gambol.errors import GambolError
+from gambol.files import check_folder, replacing
+
+Array = np.ndarray
+Frame = UInt8[Array, "height width 3"]
+
+SUFFIXES = (".mp4", ".gif", ".png")
+QUALITY = "17"
+"""x264's constant rate factor: at 18 flat floors begin to show blocks, at 14 files are twice as large."""
+SHORTEST = 2
+"""Of a GIF's frame [1/100 s]; browsers take less for a mistake and show a tenth of a second."""
+PALETTE_FRAMES = 12
+"""So many frames, evenly spaced, decide the colours of a GIF."""
+SHEET_FRAMES, SHEET_COLUMNS = 8, 4
+
+
+def check_movie(path: str | Path) -> None:
+    """Refuse, before any work, a file that cannot become a movie or a picture."""
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise GambolError(
+            f"'{path}': pictures are written as {', '.join(SUFFIXES)}; use a name that ends in one of them"
+        )
+    check_folder(path)
+
+
+def write_movie(frames: Iterable[Frame], path: str | Path, fps: float) -> None:
+    """sRGB frames of one size into a file of the kind its name says; a .png becomes a contact sheet with times.
+
+    Only an .mp4 is written while the frames come; for the others all of them are kept until the end.
+    """
+    path = Path(path)
+    check_movie(path)
+    if not 0 < fps <= 1000:
+        raise GambolError(f"frames a second must be above 0 and at most 1000, got {fps:g}")
+    coming = iter(frames)
+    first = next(coming, None)
+    if first is None:
+        raise ValueError("a movie needs at least one frame")
+    every = chain([first], coming)
+    match path.suffix.lower():
+        case ".mp4":
+            _write_mp4(every, path, fps, first.shape[:2])
+        case ".gif":
+            _write_gif(list(every), path, fps)
+        case _:
+            kept = list(every)
+            chosen = evenly(len(kept), SHEET_FRAMES)
+            write_picture(contact_sheet([kept[i] for i in chosen], [f"{i / fps:.2f} s" for i in chosen]), path)
+
+
+def write_picture(picture: Frame, path: str | Path) -> None:
+    """One picture as .png."""
+    from PIL import Image
+
+    with replacing(Path(path)) as temporary:
+        Image.fromarray(picture).save(temporary, format="PNG")
+
+
+def evenly(count: int, most: int) -> list[int]:
+    """At most so many of a number of frames, evenly spaced, with the first and the last."""
+    return np.unique(np.rint(np.linspace(0, count - 1, min(count, most))).astype(int)).tolist()
+
+
+def contact_sheet(frames: Sequence[Frame], labels: Sequence[str], columns: int = SHEET_COLUMNS) -> Frame:
+    """Frames of one size in rows, each with its label below, on a paper of the frames' own colour."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    height, width = frames[0].shape[:2]
+    columns = min(columns, len(frames))
+    letter = max(11, round(width / 16)) if width < 256 else max(14, round(width / 28))
+    gap, strip = max(2, width // 128), round(1.6 * letter)
+    red, green, blue = frames[0][0, 0].tolist()
+    paper = (red, green, blue)
+    ink = (70, 66, 60) if sum(paper) > 380 else (225, 225, 225)
+    rows = -(-len(frames) // columns)
+    size = (columns * (width + gap) - gap, rows * (height + strip))
+    sheet = Image.new("RGB", size, paper)
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(letter)
+    for number, (frame, label) in enumerate(zip(frames, labels, strict=True)):
+        x, y = number % columns * (width + gap), number // columns * (height + strip)
+        sheet.paste(Image.fromarray(frame), (x, y))
+        draw.text((x + (width - draw.textlength(label, font)) / 2, y + height + 0.15 * letter), label, ink, font)
+    return np.asarray(sheet)
+
+
+def _write_mp4(frames: Iterable[Frame], path: Path, fps: float, shape: tuple[int, int]) -> None:
+    """H.264 as every browser plays it: 4:2:0, the index in front, BT.709 and marked as such."""
+    import av
+
+    height, width = shape
+    if height % 2 or width % 2:
+        raise GambolError(f"an .mp4 needs an even width and height, got {width} x {height}")
+    with (
+        replacing(path) as temporary,
+        av.open(str(temporary), "w", format="mp4", options={"movflags": "+faststart"}) as container,
+    ):
+        stream = container.add_stream(
+            "libx264", rate=Fraction(fps).limit_denominator(1001), options={"crf": QUALITY, "preset": "medium"}
+        )
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        codec = stream.codec_context
+        codec.color_primaries = codec.color_trc = codec.colorspace = 1  # BT.709
+        codec.color_range = 1  # 16 to 235
+        for frame in frames:
+            if frame.shape != (height, width, 3):
+                raise ValueError(f"all frames must be {height} x {width} x 3, got {frame.shape}")
+            picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(frame), format="rgb24")
+            picture = picture.reformat(format="yuv420p", dst_colorspace="ITU709", dst_color_range="MPEG")
+            container.mux(stream.encode(picture))
+        container.mux(stream.encode())
+
+
+def _write_gif(frames: list[Frame], path: Path, fps: float) -> None:
+    """One palette for all frames, so that what stands still does not flicker; loops for ever.
+
+    A GIF counts in hundredths of a second: frames take turns in length so that the whole is as long as it should be,
+    and of more than 50 frames a second some are left out.
+    """
+    from PIL import Image
+
+    step = max(1, int(np.ceil(SHORTEST / (100 / fps))))
+    kept = frames[::step]
+    ends = np.rint(np.minimum(np.arange(1, len(kept) + 1) * step, len(frames)) * 100 / fps)
+    durations = np.maximum(np.diff(ends, prepend=0), SHORTEST) * 10
+    sample = np.concatenate([kept[i] for i in evenly(len(kept), PALETTE_FRAMES)])
+    palette = Image.fromarray(sample).quantize(256, Image.Quantize.MEDIANCUT, kmeans=1, dither=Image.Dither.NONE)
+    small = [Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in kept]
+    with replacing(path) as temporary:
+        small[0].save(
+            temporary,
+            format="GIF",
+            save_all=True,
+            append_images=small[1:],
+            duration=[int(duration) for duration in durations],
+            loop=0,
+            optimize=False,
+        )

@@ -1,0 +1,305 @@
+# mypy: ignore-errors
+"""Kernels to slots, and gradients of slots to gradients of kernels and cameras: the C++ of both, eight at a time."""
+
+from gambol.render.rasterizers.simd_job import VECTORS, Job, wp
+
+KERNELS = (
+    VECTORS
+    + """
+int first = chunk * CHUNK, count = job.kernels - first < CHUNK ? job.kernels - first : CHUNK;
+const float* all_means = (const float*)job.means + frame * job.means_step;
+const float* all_covariances = (const float*)job.covariances + frame * job.covariances_step;
+const float* all_opacities = (const float*)job.opacities + frame * job.opacities_step;
+const float* all_colors = (const float*)job.colors + frame * job.colors_step;
+const float* T = (const float*)job.T_camera_world + 12 * frame;
+const float* focal = (const float*)job.focal + 2 * frame;
+const float* center = (const float*)job.center + 2 * frame;
+
+// Eight triples in a row to three vectors, and back.
+auto split = [&](const float* from, eight& x, eight& y, eight& z) {
+    eight a = load(from), b = load(from + 8), c = load(from + 16);
+    x = SHUFFLE(SHUFFLE(a, b, 0, 3, 6, 9, 12, 15, -1, -1), c, 0, 1, 2, 3, 4, 5, 10, 13);
+    y = SHUFFLE(SHUFFLE(a, b, 1, 4, 7, 10, 13, -1, -1, -1), c, 0, 1, 2, 3, 4, 8, 11, 14);
+    z = SHUFFLE(SHUFFLE(a, b, 2, 5, 8, 11, 14, -1, -1, -1), c, 0, 1, 2, 3, 4, 9, 12, 15);
+};
+auto join = [&](float* to, eight x, eight y, eight z) {
+    store(to, SHUFFLE(SHUFFLE(x, y, 0, 8, -1, 1, 9, -1, 2, 10), z, 0, 1, 8, 3, 4, 9, 6, 7));
+    store(to + 8, SHUFFLE(SHUFFLE(x, y, -1, 3, 11, -1, 4, 12, -1, 5), z, 10, 1, 2, 11, 4, 5, 12, 7));
+    store(to + 16, SHUFFLE(SHUFFLE(x, y, 13, -1, 6, 14, -1, 7, 15, -1), z, 0, 13, 2, 3, 14, 5, 6, 15));
+};
+
+struct Kernels { eight mx, my, mz, sxx, sxy, sxz, syy, syz, szz, opacity, red, green, blue; };
+auto read = [&](int i) {
+    Kernels k;
+    const float *means = all_means + 3ll * i, *covariances = all_covariances + 6ll * i;
+    const float *opacities = all_opacities + i, *colors = all_colors + 3ll * i;
+    float padded[8 * 13];  // beyond the last kernel there are transparent ones
+    if (i + 8 > job.kernels) {
+        int some = job.kernels - i;
+        for (int j = 0; j < 8 * 13; j++) padded[j] = 0.0f;
+        for (int j = 0; j < 3 * some; j++) padded[j] = means[j];
+        for (int j = 0; j < 6 * some; j++) padded[24 + j] = covariances[j];
+        for (int j = 0; j < some; j++) padded[72 + j] = opacities[j];
+        for (int j = 0; j < 3 * some; j++) padded[80 + j] = colors[j];
+        means = padded, covariances = padded + 24, opacities = padded + 72, colors = padded + 80;
+    }
+    split(means, k.mx, k.my, k.mz);
+    eight a, b, c, d, e, f;
+    split(covariances, a, b, c);
+    split(covariances + 24, d, e, f);
+    k.sxx = SHUFFLE(a, d, 0, 2, 4, 6, 8, 10, 12, 14), k.syy = SHUFFLE(a, d, 1, 3, 5, 7, 9, 11, 13, 15);
+    k.sxy = SHUFFLE(b, e, 0, 2, 4, 6, 8, 10, 12, 14), k.syz = SHUFFLE(b, e, 1, 3, 5, 7, 9, 11, 13, 15);
+    k.sxz = SHUFFLE(c, f, 0, 2, 4, 6, 8, 10, 12, 14), k.szz = SHUFFLE(c, f, 1, 3, 5, 7, 9, 11, 13, 15);
+    k.opacity = load(opacities);
+    split(colors, k.red, k.green, k.blue);
+    return k;
+};
+
+// The picture's x is focal x / z + center. Its Jacobian, with x / z drawn to the picture, times the camera's rotation
+// has the rows p and q; the covariance S becomes (p S p, p S q, q S q).
+struct Splats { eight x, y, iz, u, v, drawn_u, drawn_v; eight p[3], q[3], sp[3], sq[3]; eight xx, xy, yy, z; };
+auto project = [&](const Kernels& k) {
+    Splats s;
+    eight x = T[0] * k.mx + T[1] * k.my + T[2] * k.mz + T[3];
+    eight y = T[4] * k.mx + T[5] * k.my + T[6] * k.mz + T[7];
+    s.z = T[8] * k.mx + T[9] * k.my + T[10] * k.mz + T[11];
+    s.iz = 1.0f / s.z;
+    s.u = focal[0] * x * s.iz, s.v = focal[1] * y * s.iz;
+    s.x = s.u + center[0], s.y = s.v + center[1];
+    float beyond_x = 0.5f * MARGIN * job.width, beyond_y = 0.5f * MARGIN * job.height;
+    s.drawn_u = LEAST(MOST(s.x, (eight)(-beyond_x)), (eight)(job.width + beyond_x)) - center[0];
+    s.drawn_v = LEAST(MOST(s.y, (eight)(-beyond_y)), (eight)(job.height + beyond_y)) - center[1];
+    for (int i = 0; i < 3; i++) {
+        s.p[i] = s.iz * (focal[0] * T[i] - s.drawn_u * T[8 + i]);
+        s.q[i] = s.iz * (focal[1] * T[4 + i] - s.drawn_v * T[8 + i]);
+    }
+    auto times = [&](const eight* a, eight* b) {
+        b[0] = k.sxx * a[0] + k.sxy * a[1] + k.sxz * a[2];
+        b[1] = k.sxy * a[0] + k.syy * a[1] + k.syz * a[2];
+        b[2] = k.sxz * a[0] + k.syz * a[1] + k.szz * a[2];
+    };
+    times(s.p, s.sp), times(s.q, s.sq);
+    s.xx = s.p[0] * s.sp[0] + s.p[1] * s.sp[1] + s.p[2] * s.sp[2] + BLUR;
+    s.xy = s.p[0] * s.sq[0] + s.p[1] * s.sq[1] + s.p[2] * s.sq[2];
+    s.yy = s.q[0] * s.sq[0] + s.q[1] * s.sq[1] + s.q[2] * s.sq[2] + BLUR;
+    return s;
+};
+"""
+)
+
+
+@wp.func_native(
+    KERNELS
+    + """
+// ln by exponent and, for the mantissa m in [sqrt(1/2), sqrt(2)), 2 artanh((m - 1) / (m + 1)).
+auto logarithm = [](eight x) {
+    eight_ints bits = (eight_ints)x, exponent = (bits - 0x3f3504f3) >> 23;
+    eight m = (eight)(bits - (exponent << 23));
+    eight t = (m - 1.0f) / (m + 1.0f), tt = t * t;
+    eight series = 2.0f + tt * (2.0f / 3 + tt * (2.0f / 5 + tt * (2.0f / 7 + tt * (2.0f / 9))));
+    return __builtin_convertvector(exponent, eight) * 0.6931471805599453f + t * series;
+};
+
+alignas(64) float staged[CHUNK * RECORD];
+for (int i = 0; i < count; i += 8) {
+    Kernels k = read(first + i);
+    Splats s = project(k);
+    eight determinant = s.xx * s.yy - s.xy * s.xy, inverse = 1.0f / determinant;
+    eight dark = -logarithm(k.opacity);  // alpha = exp(-(dark + half the squared distance))
+    eight farthest = 2.0f * (LOG_CUT - dark), reach = farthest * s.xx;
+    eight x = s.x - 0.5f, y = s.y - 0.5f, reach_x = ROOT(reach), reach_y = ROOT(farthest * s.yy);
+
+    // The box; 0.01 pixels more than it must be, so that rounding never decides. Comparisons with what is not a number
+    // are false, and zero times it or infinity is not zero.
+    float width = job.width, height = job.height;
+    eight left = MOST(x - reach_x + (0.999f - 0.01f), (eight)0.0f), right = LEAST(x + reach_x + 1.01f, (eight)width);
+    eight top = MOST(y - reach_y + (0.999f - 0.01f), (eight)0.0f), bottom = LEAST(y + reach_y + 1.01f, (eight)height);
+    eight finite = 0.0f * (k.red + k.green + k.blue + k.opacity + determinant);
+    eight_ints good = (s.z > job.near) & (s.z > 0.0f) & (k.opacity >= ALPHA_CUT) & (s.xx > 0.0f) & (determinant > 0.0f)
+        & (finite == 0.0f) & (reach_x < FARTHEST) & (reach_y < FARTHEST) & (left < right) & (top < bottom)
+        & (left < width) & (right >= 1.0f) & (top < height) & (bottom >= 1.0f);
+    auto whole = [&](eight v) { return __builtin_convertvector(good ? v : (eight)0.0f, eight_ints); };
+    eight_ints columns = whole(left) | (whole(right) - 1) << 16, rows = whole(top) | (whole(bottom) - 1) << 16;
+
+    // At x from the mean, rows from y = slant x - h to slant x + h are touched, h = spread sqrt(reach - x x); at
+    // x = turn is the last row of all, at -turn the first.
+    eight slant = s.xy / s.xx, spread = ROOT(determinant) / s.xx, turn = s.xy * ROOT(farthest / s.yy);
+    eight low[8] = {x, y, 0.5f * s.yy * inverse, -s.xy * inverse, 0.5f * s.xx * inverse, dark, slant, spread};
+    eight high[8] = {reach, turn, (eight)columns, (eight)rows, k.red, k.green, k.blue, s.z};
+    transpose(low), transpose(high);
+    for (int j = 0; j < 8; j++) {
+        store(staged + RECORD * (i + j), low[j]);
+        store(staged + RECORD * (i + j) + 8, high[j]);
+    }
+}
+
+// How many slots for each band; room for them; then records, sorted by band.
+int place[MOST_BANDS + 1];
+for (int b = 0; b <= job.bands; b++) place[b] = 0;
+for (int i = 0; i < count; i++) {
+    int rows = *(const int*)(staged + RECORD * i + 11);
+    for (int b = (rows & 0xffff) >> job.band_shift; b <= rows >> 16 >> job.band_shift; b++) place[b]++;
+}
+int slots = 0;
+for (int b = 0; b < job.bands; b++) slots += place[b];
+long long buffer = frame % job.ring;
+int* asked = (int*)job.progress + 1 + 2 * job.frames + frame;
+int start = __atomic_fetch_add(asked, slots, __ATOMIC_RELAXED);
+bool room = start + slots <= job.capacity;  // if not, the caller comes back with more
+int* segment = (int*)job.segments + (buffer * job.chunks + chunk) * (job.bands + 1);
+for (int b = 0; b <= job.bands; b++) {
+    int next = start + place[b];
+    segment[b] = room ? start : 0;
+    place[b] = start, start = next;
+}
+if (!room) return;
+float* records = (float*)job.records + buffer * job.capacity * RECORD;
+int* owners = (int*)job.owners + buffer * job.capacity;
+unsigned* keys = (unsigned*)job.keys + buffer * job.capacity;
+for (int i = 0; i < count; i++) {
+    const float* record = staged + RECORD * i;
+    int rows = *(const int*)(record + 11);
+    eight low = load(record), high = load(record + 8);
+    for (int b = (rows & 0xffff) >> job.band_shift; b <= rows >> 16 >> job.band_shift; b++) {
+        long long slot = place[b]++;
+        store(records + RECORD * slot, low), store(records + RECORD * slot + 8, high);
+        owners[slot] = first + i;
+        keys[slot] = *(const unsigned*)(record + 15);
+    }
+}
+"""
+)
+def project_chunk(job: Job, frame: int, chunk: int):
+    """Writes the slots of a chunk of kernels.
+
+    Record: mean x, y [pixel indices]; conic xx / 2, xy, yy / 2; -ln opacity; the outline's slant, spread, reach, turn;
+    first and last column, first and last row (two int16 each); colour; depth.
+    """
+    ...
+
+
+@wp.func_native(
+    KERNELS
+    + """
+long long buffer = frame % job.ring;
+const int* segment = (const int*)job.segments + (buffer * job.chunks + chunk) * (job.bands + 1);
+const int* owners = (const int*)job.owners + buffer * job.capacity;
+const unsigned char* seen = (const unsigned char*)job.seen + buffer * job.capacity;
+const float* sums = (const float*)job.sums + (long long)(frame % job.sums_ring) * job.capacity * SUMS;
+
+// The slots of a kernel are summed from the top band down. The last sum counts them.
+alignas(64) float total[CHUNK * SUMS];
+for (int i = 0; i < CHUNK * SUMS; i++) total[i] = 0.0f;
+for (long long slot = segment[0]; slot < segment[job.bands]; slot++) {
+    if (!seen[slot]) continue;
+    float* to = total + SUMS * (owners[slot] - first);
+    store(to, load(to) + load(sums + SUMS * slot));
+    to[8] += sums[SUMS * slot + 8];
+    to[15] = 1.0f;
+}
+
+eight camera[16];
+for (int i = 0; i < 16; i++) camera[i] = 0.0f;
+bool geometry = job.means_gradient || job.covariances_gradient || job.cameras_gradient;
+for (int i = 0; i < count; i += 8) {
+    eight low[8], high[8];
+    for (int j = 0; j < 8; j++) low[j] = load(total + SUMS * (i + j)), high[j] = load(total + SUMS * (i + j) + 8);
+    transpose(low), transpose(high);
+    eight_ints there = high[7] > 0.0f;
+    bool any = __builtin_reduce_or(there);
+    float means[24], covariances[48], opacities[8], colors[24];
+    eight zero = 0.0f;
+    if (any) {
+        Kernels k = read(first + i);
+        store(opacities, there ? low[0] / k.opacity : zero);
+        join(colors, low[6], low[7], high[0]);
+        if (geometry) {
+            Splats s = project(k);
+            // To the mean in the picture and the conic, then through the inverse to the covariance in the picture.
+            eight inverse = 1.0f / (s.xx * s.yy - s.xy * s.xy);
+            eight a = s.yy * inverse, b = -s.xy * inverse, c = s.xx * inverse;
+            eight gx = a * low[1] + b * low[2], gy = b * low[1] + c * low[2];
+            eight ga = 0.5f * low[3], gb = 0.5f * low[4], gc = 0.5f * low[5];
+            eight ka = a * ga + b * gb, kb = a * gb + b * gc, kc = b * ga + c * gb, kd = b * gb + c * gc;
+            eight gxx = ka * a + kb * b, gxy = 2.0f * (ka * b + kb * c), gyy = kc * b + kd * c;
+            gx = there ? gx : zero, gy = there ? gy : zero;
+            gxx = there ? gxx : zero, gxy = there ? gxy : zero, gyy = there ? gyy : zero;
+            if (job.covariances_gradient) {
+                auto pair = [&](int i, int j) {
+                    eight cross = s.p[i] * s.q[j] + s.p[j] * s.q[i];
+                    eight g = 2.0f * (gxx * s.p[i] * s.p[j] + gyy * s.q[i] * s.q[j]) + gxy * cross;
+                    return there ? (i == j ? 0.5f * g : g) : zero;
+                };
+                eight xx = pair(0, 0), yy = pair(1, 1), zz = pair(2, 2), xy = pair(0, 1), xz = pair(0, 2);
+                eight yz = pair(1, 2);
+                for (int half = 0; half < 2; half++) {
+                    auto mix = [&](eight a, eight b) {
+                        return half ? SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+                                    : SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+                    };
+                    join(covariances + 24 * half, mix(xx, yy), mix(xy, yz), mix(xz, zz));
+                }
+            }
+            // To the Jacobian's rows: p = iz (focal R0 - drawn R2).
+            eight gp[3], gq[3], gu = zero, gv = zero, gfx = zero, gfy = zero, gz = zero;
+            for (int j = 0; j < 3; j++) {
+                gp[j] = s.iz * (2.0f * gxx * s.sp[j] + gxy * s.sq[j]);
+                gq[j] = s.iz * (2.0f * gyy * s.sq[j] + gxy * s.sp[j]);
+                gp[j] = there ? gp[j] : zero, gq[j] = there ? gq[j] : zero;
+                gfx += gp[j] * T[j], gfy += gq[j] * T[4 + j];
+                gu -= gp[j] * T[8 + j], gv -= gq[j] * T[8 + j];
+            }
+            gz = -s.iz * (gfx * focal[0] + gu * s.drawn_u + gfy * focal[1] + gv * s.drawn_v);
+            // Where the mean was drawn to the edge, that depends on the centre only.
+            eight_ints inside_x = s.drawn_u == s.x - center[0], inside_y = s.drawn_v == s.y - center[1];
+            eight gcx = inside_x ? zero : -gu, gcy = inside_y ? zero : -gv;
+            gu = gx + (inside_x ? gu : zero), gv = gy + (inside_y ? gv : zero);
+            gcx += gx, gcy += gy;
+            eight px = s.u / focal[0], py = s.v / focal[1];
+            gfx += gu * px, gfy += gv * py;
+            eight to_x = gu * focal[0] * s.iz, to_y = gv * focal[1] * s.iz;
+            eight to_z = gz - to_x * px - to_y * py;
+            to_x = there ? to_x : zero, to_y = there ? to_y : zero, to_z = there ? to_z : zero;
+            join(means, T[0] * to_x + T[4] * to_y + T[8] * to_z, T[1] * to_x + T[5] * to_y + T[9] * to_z,
+                 T[2] * to_x + T[6] * to_y + T[10] * to_z);
+            if (job.cameras_gradient) {
+                eight at[4] = {k.mx, k.my, k.mz, (eight)1.0f};
+                for (int j = 0; j < 4; j++) {
+                    eight m = there ? at[j] : zero;
+                    camera[j] += to_x * m, camera[4 + j] += to_y * m, camera[8 + j] += to_z * m;
+                }
+                for (int j = 0; j < 3; j++) {
+                    camera[j] += focal[0] * gp[j], camera[4 + j] += focal[1] * gq[j];
+                    eight both = -gp[j] * s.drawn_u - gq[j] * s.drawn_v;
+                    camera[8 + j] += there ? both : zero;
+                }
+                camera[12] += there ? gfx : zero, camera[13] += there ? gfy : zero;
+                camera[14] += there ? gcx : zero, camera[15] += there ? gcy : zero;
+            }
+        }
+    }
+    int some = count - i < 8 ? count - i : 8;
+    auto write = [&](wp::uint64 address, const float* from, int each) {
+        if (!address) return;
+        float* to = (float*)address + ((long long)frame * job.kernels + first + i) * each;
+        if (some == 8) {
+            for (int j = 0; j < each; j++) store(to + 8 * j, any ? load(from + 8 * j) : zero);
+        } else {
+            for (int j = 0; j < some * each; j++) to[j] = any ? from[j] : 0.0f;
+        }
+    };
+    write(job.means_gradient, means, 3), write(job.covariances_gradient, covariances, 6);
+    write(job.opacities_gradient, opacities, 1), write(job.colors_gradient, colors, 3);
+}
+if (job.cameras_gradient) {
+    float* to = (float*)job.cameras_gradient + ((long long)frame * job.chunks + chunk) * 16;
+    transpose(camera), transpose(camera + 8);
+    eight low = 0.0f, high = 0.0f;
+    for (int j = 0; j < 8; j++) low += camera[j], high += camera[j + 8];
+    store(to, low), store(to + 8, high);
+}
+"""
+)
+def unproject_chunk(job: Job, frame: int, chunk: int):
+    """Gradients of a chunk of kernels, and of the camera by them, from those of their slots."""
+    ...

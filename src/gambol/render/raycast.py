@@ -1,0 +1,236 @@
+"""Pictures of a character's own meshes by ray casting: textures, vertex colours, transparency, light and shadow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from gambol import parallel
+from gambol.character.character import Character, Mesh
+from gambol.character.welding import vertex_normals
+from gambol.errors import GambolError
+from gambol.render.cameras import Cameras
+from gambol.render.lighting import Light, hang_lamps, no_lamps
+from gambol.render.rasterize import Rendering
+from gambol.render.raycast_kernels import Scene, View, contrast_kernel, hits_kernel, refine_kernel, shoot_kernel, wp
+from gambol.render.textures import DECODED, pack_paints
+from gambol.warp_device import DEVICE
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Floor:
+    """A plane that hides what is below it from cameras above it."""
+
+    up: Float[Array, 3]
+    """Unit vector."""
+    height: float
+    """Along up [file units]."""
+
+
+@dataclass(frozen=True)
+class Hits:
+    """What the rays through the centres of pixels meet first."""
+
+    face: Int[Tensor, "frames height width"]
+    """Counted through all meshes in order; -1 where nothing is."""
+    barycentric: Float[Tensor, "frames height width 3"]
+    depth: Float[Tensor, "frames height width"]
+    """Along the camera's axis of view [file units]; 0 where nothing is."""
+
+
+class MeshScene:
+    """A character's meshes, ready for rays. Build it once: posing it again takes about a millisecond.
+
+    Both sides of every face are shown, whatever the material says: holes would look worse. Kernels count in float32, so
+    the posed mesh is moved and scaled into a unit box for them.
+    """
+
+    def __init__(self, character: Character) -> None:
+        """In the rest pose. What cannot be shown of the textures is said in `warnings`."""
+        require_faces(character)
+        meshes = [mesh for mesh in character.meshes if len(mesh.faces)]
+        self._shown = [bool(len(mesh.faces)) for mesh in character.meshes]
+        starts = np.cumsum([0, *(len(mesh.positions) for mesh in meshes)])
+        faces = [mesh.faces + start for mesh, start in zip(meshes, starts[:-1], strict=True)]
+        self._faces = np.concatenate(faces).astype(np.int64)
+        self._same = np.concatenate([_welded(mesh) + start for mesh, start in zip(meshes, starts[:-1], strict=True)])
+        paints = pack_paints([mesh.material for mesh in meshes])
+        self.warnings = paints.warnings
+        material = np.repeat(np.arange(len(meshes)), [len(mesh.faces) for mesh in meshes])
+        rest = np.concatenate([v for v, shown in zip(character.vertices(), self._shown, strict=True) if shown])
+        uvs = np.concatenate([_filled(mesh.uvs, (len(mesh.positions), 2), 0.0) for mesh in meshes])
+        has_uvs = np.array([mesh.uvs is not None for mesh in meshes])
+        colors = np.concatenate([_filled(mesh.colors, (len(mesh.positions), 4), 1.0) for mesh in meshes])
+        texture = np.where(has_uvs[:, None], paints.texture, -1)
+        first = np.maximum(texture[material, 0], 0)
+        self._density = _density(rest, uvs, self._faces, paints.levels[first, 1:])
+        scene = self._scene = Scene()
+        scene.corners = _sent(self._faces.ravel(), wp.int32)
+        scene.uvs, scene.colors = _sent(uvs, wp.vec2), _sent(np.clip(colors, 0, 1), wp.vec4)
+        scene.face_material = _sent(material, wp.int32)
+        scene.base_color, scene.emissive = _sent(paints.base_color, wp.vec4), _sent(paints.emissive, wp.vec3)
+        scene.texture, scene.levels = _sent(texture, wp.vec4i), _sent(paints.levels, wp.vec3i)
+        scene.alpha_mode, scene.alpha_cutoff = (_sent(paints.alpha_mode, wp.int32), _sent(paints.alpha_cutoff, float))
+        scene.texels, scene.decoded = _sent(paints.texels, wp.vec4ub), _sent(DECODED, float)
+        self._mesh: Any = None
+        self.pose(character.vertices())
+
+    def pose(self, vertices: Sequence[Float[Array, "vertices 3"]]) -> None:
+        """Move the meshes: world positions of the vertices of each [file units], as `Character.vertices` gives them."""
+        points = np.concatenate([v for v, shown in zip(vertices, self._shown, strict=True) if shown]).astype(np.float64)
+        if not np.isfinite(points).all():
+            raise GambolError("the pose puts vertices at NaN or infinity: check the clip's keys")
+        used = points[self._faces]
+        self._low, self._high = used.min((0, 1)), used.max((0, 1))
+        self._center, self._size = (self._low + self._high) / 2, float((self._high - self._low).max()) or 1.0
+        unit = _sent((points - self._center) / self._size, wp.vec3)
+        if self._mesh is None:
+            self._mesh = wp.Mesh(points=unit, indices=self._scene.corners, bvh_constructor="sah", bvh_leaf_size=4)
+        else:
+            self._mesh.points = unit  # and fits the boxes anew
+        scene = self._scene
+        scene.mesh = self._mesh.id
+        scene.normals = _sent(vertex_normals(points, self._same[self._faces])[self._same], wp.vec3)
+        scene.face_density = _sent(self._density * self._size, float)
+        self._lamps: dict[Light, Any] = {}
+
+    def shoot(
+        self, cameras: Cameras, light: Light | None = None, samples: int = 4, floor: Floor | None = None
+    ) -> Rendering:
+        """What the cameras see, in sRGB; without a light the colours as they are (unlit).
+
+        Where neighbours differ, a pixel is the mean of samples x samples rays; with 1 there is no antialiasing.
+        """
+        if samples < 1:
+            raise ValueError(f"samples must be at least 1, got {samples}")
+        view, shape = self.view(cameras, floor), (len(cameras) * cameras.height, cameras.width)
+        lamps = self.lamps(light) if light else no_lamps()
+        picture = torch.empty(len(cameras), cameras.height, cameras.width, 4)
+        canvas = wp.from_torch(picture, dtype=wp.vec4)
+        launch_rows(shoot_kernel, shape, [self._scene, lamps, view], [canvas])
+        if samples > 1:
+            marked = wp.empty(picture.shape[:3], dtype=wp.uint8, device=DEVICE)
+            launch_rows(contrast_kernel, shape, [view], [canvas, marked])
+            launch_rows(refine_kernel, shape, [self._scene, lamps, view], [samples, marked, canvas])
+        return Rendering(picture[..., :3], picture[..., 3])
+
+    def hits(self, cameras: Cameras) -> Hits:
+        """Which face is at the centre of each pixel, where on it, and how far away."""
+        shape = (len(cameras), cameras.height, cameras.width)
+        face, where = torch.empty(shape, dtype=torch.int32), torch.zeros(*shape, 3)
+        outputs = [wp.from_torch(face), wp.from_torch(where, dtype=wp.vec3)]
+        view = self.view(cameras, None)
+        launch_rows(hits_kernel, (shape[0] * shape[1], shape[2]), [self._scene, view], outputs)
+        u, v = where[..., 0], where[..., 1]
+        barycentric = torch.stack([u, v, 1 - u - v], -1) * (face >= 0)[..., None]
+        return Hits(face, barycentric, where[..., 2] * self._size)
+
+    def lamps(self, light: Light) -> Any:
+        """The lamps with their maps of this pose, in the unit box."""
+        if light not in self._lamps:
+            diameter = float(np.linalg.norm(self._high - self._low)) / self._size
+            self._lamps[light] = hang_lamps(light, self._mesh.points, self._scene.corners, diameter)
+        return self._lamps[light]
+
+    def unit(self, points: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
+        """Points of the world in the unit box of this pose."""
+        return (points - self._center) / self._size
+
+    @property
+    def size(self) -> float:
+        """Length of the unit box [file units]."""
+        return self._size
+
+    def world(self, points: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
+        """Points of the unit box of this pose in the world."""
+        return points * self._size + self._center
+
+    def view(self, cameras: Cameras, floor: Floor | None) -> Any:
+        """The cameras in the unit box."""
+        view = View()
+        rotation = cameras.T_camera_world[..., :3].detach().double().cpu().numpy()
+        view.T_camera_world = _sent(rotation, wp.mat33)
+        view.position = _sent(self.unit(cameras.positions.detach().double().cpu().numpy()), wp.vec3)
+        view.focal = _sent(cameras.focal.detach().cpu().numpy(), wp.vec2)
+        view.center = _sent(cameras.center.detach().cpu().numpy(), wp.vec2)
+        view.width, view.height = cameras.width, cameras.height
+        view.near = cameras.near / self._size
+        view.box = _sent(_boxes(cameras, self._low, self._high), wp.vec4)
+        if floor:
+            height = (floor.height - floor.up @ self._center) / self._size
+            view.floor = wp.vec4(*floor.up, height)
+        return view
+
+
+def require_faces(character: Character) -> None:
+    """Refuse a character that rays would pass by."""
+    if not any(len(mesh.faces) for mesh in character.meshes):
+        raise GambolError(f"'{character.name}' has no mesh with faces: there is nothing to see")
+
+
+def launch_rows(kernel: Any, shape: tuple[int, int], before: list, after: list) -> None:
+    """Run a kernel over rows and columns, the rows dealt out to all threads in turn: what is to see is in the middle.
+
+    Between the other arguments the kernel takes the first row and the step to the next.
+    """
+    rows, columns = shape
+    threads = parallel.workers()
+    wp.load_module(kernel.module.name, device=DEVICE)
+
+    def task(first: int) -> Callable[[], None]:
+        inputs = [*before, first, threads, *after]
+        dim = (len(range(first, rows, threads)), columns)
+        return lambda: wp.launch(kernel, dim=dim, inputs=inputs, device=DEVICE)
+
+    parallel.run([task(first) for first in range(min(threads, rows))])
+
+
+def _boxes(cameras: Cameras, low: Float[Array, 3], high: Float[Array, 3]) -> Float[Array, "frames 4"]:
+    """Left, top, right and bottom of a box in each picture; all of the picture if a part of it is behind the camera."""
+    corners = np.stack(np.meshgrid(*np.stack([low, high], 1), indexing="ij"), -1).reshape(-1, 3)
+    transform = cameras.T_camera_world.detach().double().cpu().numpy()
+    x, y, depth = np.moveaxis(corners @ transform[..., :3].mT + transform[:, None, :, 3], -1, 0)
+    ahead = np.maximum(depth, cameras.near)[..., None]
+    flat = np.stack([x, y], -1) / ahead * cameras.focal.numpy()[:, None] + cameras.center.numpy()[:, None]
+    boxes = np.concatenate([flat.min(1) - 1, flat.max(1) + 1], 1)
+    boxes[(depth <= cameras.near).any(1)] = (-1, -1, cameras.width + 1, cameras.height + 1)
+    return boxes
+
+
+def _welded(mesh: Mesh) -> Int[Array, " vertices"]:
+    """For each vertex the first with its place and normal: vertices split for their texture coordinates alone.
+
+    A mesh without normals is taken as it is, so that faces which share no vertices have edges, as glTF demands.
+    """
+    if mesh.normals is None:
+        return np.arange(len(mesh.positions))
+    keys = np.concatenate([mesh.positions, np.round(np.nan_to_num(mesh.normals), 2)], 1)
+    _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    return first[group.ravel()]
+
+
+def _density(rest: Array, uvs: Array, faces: Array, sizes: Int[Array, "faces 2"]) -> Float[Array, " faces"]:
+    """Texels along a file unit on each face, in the mean of both directions; 0 where the texture is one point."""
+    corners, flat = rest[faces], uvs[faces] * sizes[:, None]
+    area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    first, second = flat[:, 1] - flat[:, 0], flat[:, 2] - flat[:, 0]
+    texels = np.abs(first[:, 0] * second[:, 1] - first[:, 1] * second[:, 0])
+    return np.sqrt(texels / np.maximum(area, 1e-30))
+
+
+def _filled(values: Array | None, shape: tuple[int, int], missing: float) -> Array:
+    return np.full(shape, missing) if values is None else np.nan_to_num(values.astype(np.float64))
+
+
+def _sent(values: Array, dtype: Any) -> Any:
+    """A copy as Warp wants it."""
+    kind = {wp.int32: np.int32, wp.vec3i: np.int32, wp.vec4i: np.int32, wp.vec4ub: np.uint8}.get(dtype, np.float32)
+    return wp.array(np.ascontiguousarray(values, kind), dtype=dtype, device=DEVICE)

@@ -1,0 +1,71 @@
+"""What `gambol render` does: choose the clip and its frames, film them, write the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+
+from gambol.character.character import Character
+from gambol.errors import GambolError
+from gambol.motion.motion import Motion
+from gambol.render.movie import SHEET_FRAMES, Frame, contact_sheet, write_movie, write_picture
+from gambol.render.picture import Shot, View
+
+Array = np.ndarray
+
+TURN = 4.0
+"""A turn around the character takes at least so long [s]."""
+
+
+def choose_clip(character: Character, name: str | None) -> Motion | None:
+    """The clip of that name; without a name the first, or none if there is none."""
+    clips = character.clips
+    if name is None:
+        return next(iter(clips.values()), None)
+    if not clips:
+        raise GambolError(f"'{character.name}' has no clips, so no '{name}'; leave --clip out to see it standing")
+    if name not in clips:
+        raise GambolError(f"'{character.name}' has no clip '{name}'. Available: {', '.join(clips)}")
+    return clips[name]
+
+
+def choose_frames(
+    motion: Motion | None,
+    view: Literal["auto"] | View,
+    fps: float = 30.0,
+    seconds: float | None = None,
+    sheet: bool = False,
+) -> tuple[Float[Array, " frames"], View]:
+    """Times of all frames in the clip [s], and the view. sheet: only those of a contact sheet."""
+    if view == "auto":
+        view = "three-quarter" if motion or sheet else "orbit"
+    if motion is None:
+        turn = SHEET_FRAMES if sheet else round((seconds or TURN) * fps)
+        return np.zeros(max(turn if view == "orbit" or not sheet else 1, 1)), view
+    if sheet:
+        end = motion.end if seconds is None else min(motion.end, motion.start + seconds)
+        return np.unique(np.linspace(motion.start, end, SHEET_FRAMES)), view
+    times = motion.times(fps)
+    least = TURN if view == "orbit" else 0.0
+    wanted = max(len(times), round(least * fps)) if seconds is None else max(round(seconds * fps), 1)
+    return np.resize(times, wanted), view  # cut or repeated
+
+
+def write_shot(frames: Iterable[Frame], shot: Shot, path: Path, fps: float) -> None:
+    """Frames of a shot as a movie, or as a contact sheet with times, or angles if nothing moves."""
+    if path.suffix.lower() != ".png":
+        write_movie(frames, path, fps)
+        return
+    pictures = list(frames)
+    if len(pictures) == 1:
+        write_picture(pictures[0], path)
+        return
+    if shot.poses is None:
+        labels = [f"{360 * number / len(pictures):.0f}°" for number in range(len(pictures))]
+    else:
+        labels = [f"{time - shot.times[0]:.2f} s" for time in shot.times]
+    write_picture(contact_sheet(pictures, labels), path)

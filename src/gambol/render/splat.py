@@ -1,0 +1,205 @@
+"""Mesh to Gaussians (AKD): pictures of the character from random views, kernels on its surface, the fit of 3DGS."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from scipy.spatial import KDTree
+
+from gambol.character.character import Character
+from gambol.character.neutral import neutral_world
+from gambol.errors import GambolError
+from gambol.render.cache import fingerprint, recall, remember
+from gambol.render.cameras import Cameras, orbit, sphere_distance
+from gambol.render.fit import FitConfig, Photos, Progress, fit, psnr
+from gambol.render.gaussians import Gaussians
+from gambol.render.harmonics import ZEROTH
+from gambol.render.raycast import Hits
+
+Array = np.ndarray
+
+VERSION = 1
+"""Of this algorithm; a new number makes earlier results in the cache invalid."""
+HELD_OUT = 24
+"""Views that only measure."""
+FIELD_OF_VIEW = 35.0
+FLATNESS = 0.25
+"""Thickness of a new kernel in parts of its width."""
+
+
+@dataclass(frozen=True)
+class SplatConfig:
+    """How a mesh becomes Gaussians."""
+
+    kernels: int = 10_000
+    views: int = 200
+    """Pictures from random directions to fit to."""
+    size: int = 256
+    """Of the pictures [pixels]."""
+    look: Literal["lit", "unlit"] = "lit"
+    """Lit: with soft light from above, the same from all sides, so that shape shows. Unlit: plain surface colours."""
+    start: Literal["surface", "vertices"] = "surface"
+    """Where kernels begin: anywhere on the visible surface, evenly by area, or at vertices."""
+    seed: int = 0
+    fit: FitConfig = FitConfig()
+
+
+@dataclass(frozen=True)
+class Splats:
+    """Gaussians that look like a character in its neutral pose, and how well they do."""
+
+    gaussians: Gaussians
+    psnr: float
+    """On views not fitted to, over white [dB]."""
+    psnr_inside: float
+    """The same, counting only pixels of the character [dB]."""
+    seconds: float
+    """The fit took."""
+    cached: bool = False
+    """Whether they were made earlier."""
+
+
+def splat(character: Character, config: SplatConfig | None = None, on_progress: Progress | None = None) -> Splats:
+    """The character as Gaussians; from the cache if the same was made before."""
+    config = config or SplatConfig()
+    _check(config)
+    name = f"splats-{identity(character, config)}"
+    known = recall(name)
+    if known is not None:
+        tensors, facts = known
+        return Splats(Gaussians(**tensors), **facts, cached=True)
+    began = time.perf_counter()
+    photos, hidden, start, radius = prepare(character, config)
+    gaussians = fit(start, photos, radius, config.fit, config.seed, on_progress)
+    whole, inside = psnr(gaussians, hidden)
+    facts = {"psnr": whole, "psnr_inside": inside, "seconds": time.perf_counter() - began}
+    remember(name, {key: value.contiguous() for key, value in vars(gaussians).items()}, facts)
+    return Splats(gaussians, **facts)
+
+
+def _check(config: SplatConfig) -> None:
+    for what, value, least, most in (
+        ("kernels", config.kernels, 16, 1_000_000),
+        ("views", config.views, 4, 2000),
+        ("size", config.size, 16, 2048),
+        ("steps", config.fit.steps, 0, 100_000),
+    ):
+        if not least <= value <= most:
+            raise GambolError(f"{what} must be from {least} to {most:,}, got {value}")
+
+
+def prepare(character: Character, config: SplatConfig) -> tuple[Photos, Photos, Gaussians, float]:
+    """Pictures to fit to, pictures to measure with, kernels to begin with, and the character's radius [file units]."""
+    from gambol.render.lighting import Light
+    from gambol.render.raycast import MeshScene
+
+    vertices = character.skinned(neutral_world(character))
+    scene = MeshScene(character)
+    scene.pose(vertices)
+    points, faces = merged(character, vertices)
+    used = points[np.unique(faces)]
+    center = (used.min(0) + used.max(0)) / 2
+    radius = float(np.linalg.norm(used - center, axis=1).max())
+    generator = torch.Generator().manual_seed(config.seed)
+    cameras = all_around(generator, config.views + HELD_OUT, center, radius, config.size)
+    light = Light((0.0, 1.0, 0.0), (0.35, 1.0, 0.6)) if config.look == "lit" else None
+    seen = scene.shoot(cameras, light)
+    photos = Photos(cameras, seen.image, seen.alpha)
+    shown, hidden = photos[slice(0, config.views)], photos[slice(config.views, None)]
+    patches = visible_patches(shown, scene.hits(shown.cameras), points, faces)
+    begin = first_kernels(patches, used, config, np.random.default_rng(config.seed))
+    return shown, hidden, begin, radius
+
+
+def merged(character: Character, vertices: list[Array]) -> tuple[Float[Array, "vertices 3"], Int[Array, "faces 3"]]:
+    """All meshes that have faces as one."""
+    shown = [(points, mesh.faces) for points, mesh in zip(vertices, character.meshes, strict=True) if len(mesh.faces)]
+    starts = np.cumsum([0, *(len(points) for points, _ in shown)])
+    faces = [faces + start for (_, faces), start in zip(shown, starts[:-1], strict=True)]
+    return np.concatenate([points for points, _ in shown]), np.concatenate(faces)
+
+
+def all_around(generator: torch.Generator, count: int, center: Float[Array, 3], radius: float, size: int) -> Cameras:
+    """Cameras in random directions, evenly over the sphere, that see the whole ball."""
+    azimuth = 360 * torch.rand(count, generator=generator)
+    elevation = torch.rand(count, generator=generator).mul(2).sub(1).asin().rad2deg()
+    targets = torch.as_tensor(center, dtype=torch.float32).expand(count, 3)
+    up, forward = torch.eye(3)[1], torch.eye(3)[2]
+    distance = sphere_distance(radius, FIELD_OF_VIEW, fill=0.95)
+    return orbit(targets, up, forward, azimuth, elevation, distance, FIELD_OF_VIEW, size, size)
+
+
+@dataclass(frozen=True)
+class Patches:
+    """Bits of surface that pixels of the pictures show."""
+
+    positions: Float[Array, "patches 3"]
+    normals: Float[Array, "patches 3"]
+    colors: Float[Array, "patches 3"]
+    areas: Float[Array, " patches"]
+    """[square file units]"""
+
+
+def visible_patches(
+    photos: Photos, hits: Hits, points: Float[Array, "vertices 3"], faces: Int[Array, "faces 3"]
+) -> Patches:
+    """One for each pixel that the character fills."""
+    filled = (hits.face >= 0) & (photos.alpha > 0.999)
+    if not filled.any():
+        raise GambolError("the character has no surface that can be seen")
+    corners = points[faces[hits.face[filled].numpy()]]
+    positions = np.einsum("pk,pkx->px", hits.barycentric[filled].numpy(), corners)
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
+    rays = photos.cameras.rays()[filled].numpy()
+    slope = np.abs((rays * normals).sum(1)).clip(0.05)  # grazing pixels are large, but not without limit
+    pixel = 1 / photos.cameras.focal.prod(1)[filled.nonzero()[:, 0]].numpy()
+    areas = pixel * hits.depth[filled].numpy() ** 2 / slope
+    return Patches(positions, normals, photos.image[filled].numpy(), areas)
+
+
+def first_kernels(
+    patches: Patches, vertices: Float[Array, "vertices 3"], config: SplatConfig, generator: np.random.Generator
+) -> Gaussians:
+    """Flat kernels on the surface, as wide as the gaps between them, with the colours the pictures show there.
+
+    What no picture sees, the inside of a mouth or a mesh under clothes, gets none.
+    """
+    chance = patches.areas / patches.areas.sum()
+    chosen = generator.choice(len(chance), config.kernels, p=chance)
+    positions = patches.positions[chosen]
+    if config.start == "vertices":
+        distance, nearest = KDTree(patches.positions).query(vertices)
+        seen = np.flatnonzero(distance < 2 * np.sqrt(patches.areas[nearest]))
+        seen = generator.permutation(seen)[: config.kernels]  # too few vertices: the surface gives the rest
+        positions[: len(seen)], chosen[: len(seen)] = vertices[seen], nearest[seen]
+    near, _ = KDTree(positions).query(positions, k=4)
+    width = np.sqrt((near[:, 1:] ** 2).mean(1)).clip(1e-6 * np.ptp(positions))
+    scales = width[:, None] * np.array([1.0, 1.0, FLATNESS])
+    made = (positions, _turned_to(patches.normals[chosen]), scales, np.full(len(chosen), 0.9))
+    harmonics = (patches.colors[chosen] - 0.5)[:, None] / ZEROTH
+    return Gaussians(*(torch.as_tensor(values, dtype=torch.float32) for values in (*made, harmonics)))
+
+
+def _turned_to(normals: Float[Array, "kernels 3"]) -> Float[Array, "kernels 4"]:
+    """Quaternions wxyz that turn the z axis to the normals."""
+    x, y, z = np.where(normals[:, 2:] < 0, -normals, normals).T  # a flat kernel looks the same from below
+    wxyz = np.stack([1 + z, -y, x, np.zeros_like(x)], 1)
+    return wxyz / np.linalg.norm(wxyz, axis=1, keepdims=True)
+
+
+def identity(character: Character, config: SplatConfig) -> str:
+    """A hash of all that the result depends on: surfaces, colours, the pose, the settings and the algorithm."""
+    parts: list[Array | bytes | str | None] = [str(VERSION), repr(config), neutral_world(character)]
+    parts += [character.bind_nodes, character.inverse_binds]
+    for mesh in character.meshes:
+        material, texture = mesh.material, mesh.material.texture
+        parts += [mesh.shape(), mesh.faces, mesh.binds, mesh.weights, mesh.normals, mesh.uvs, mesh.colors]
+        parts += [repr(replace(material, texture=None)), texture.data if texture else None]
+    return fingerprint(parts)

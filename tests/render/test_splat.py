@@ -1,0 +1,97 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from gambol.character.character import Material
+from gambol.character.transfer import closest_points
+from gambol.creatures.zoo import create
+from gambol.errors import GambolError
+from gambol.render.fit import FitConfig, fit, psnr
+from gambol.render.gaussians import rotations_of
+from gambol.render.rasterize import rasterize_gaussians
+from gambol.render.splat import SplatConfig, identity, merged, prepare, splat
+
+SMALL = SplatConfig(kernels=600, views=24, size=64, fit=FitConfig(steps=60))
+
+
+@pytest.fixture(scope="module")
+def duck():
+    return create("duck")
+
+
+def test_the_fit_makes_pictures_it_was_not_shown_better(duck):
+    photos, hidden, start, radius = prepare(duck, SMALL)
+    before, after = psnr(start, hidden), psnr(fit(start, photos, radius, SMALL.fit), hidden)
+    assert after[0] > 30 and after[0] > before[0] + 3
+    assert after[1] > 20 and after[1] > before[1] + 3
+
+
+def test_psnr_is_what_it_says(duck):
+    """A picture compared with itself made darker by 0.1 where the duck is."""
+    _, hidden, start, _ = prepare(duck, SMALL)
+    shown = rasterize_gaussians(start, hidden.cameras)
+    shifted = replace(hidden, image=shown.image - 0.1 * (shown.alpha > 0.01)[..., None], alpha=shown.alpha)
+    solid = replace(shifted, image=shifted.image.clamp_min(0))
+    _, inside = psnr(start, solid)
+    assert inside == pytest.approx(20, abs=1.5)  # clamping darkens less in the darkest places
+
+
+def test_kernels_begin_on_the_surface_and_face_outwards(duck):
+    photos, _, start, radius = prepare(duck, SMALL)
+    vertices, faces = merged(duck, duck.vertices())
+    _, _, distance = closest_points(start.means.numpy(), vertices, faces)
+    assert distance.max() < 1e-3 * radius
+    assert photos.alpha.amax((1, 2)).min() > 0.99, "every picture shows something"
+    thin = rotations_of(start.wxyz)[..., 2]
+    covered = rasterize_gaussians(start, photos.cameras).alpha
+    assert (covered[photos.alpha > 0.999] > 0.5).float().mean() > 0.95, "no holes"
+    assert torch.all(start.scales[:, 2] < start.scales[:, 0])
+    face, _, _ = closest_points(start.means.numpy(), vertices, faces)
+    corners = vertices[faces[face]]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    assert np.median(np.abs((normals * thin.numpy()).sum(1))) > 0.99
+
+
+def test_the_second_time_is_from_the_cache(duck):
+    config = replace(SMALL, fit=FitConfig(steps=3))
+    first, second = splat(duck, config), splat(duck, config)
+    assert not first.cached and second.cached
+    assert (second.psnr, second.psnr_inside, second.seconds) == (first.psnr, first.psnr_inside, first.seconds)
+    for name in ("means", "wxyz", "scales", "opacities", "harmonics"):
+        assert torch.equal(getattr(first.gaussians, name), getattr(second.gaussians, name))
+
+
+def test_the_same_seed_gives_the_same_kernels(duck):
+    config = replace(SMALL, fit=FitConfig(steps=3))
+    photos, _, start, radius = prepare(duck, config)
+    again, _, other, _ = prepare(duck, config)
+    assert torch.equal(fit(start, photos, radius, config.fit).means, fit(other, again, radius, config.fit).means)
+    assert not torch.equal(prepare(duck, replace(config, seed=1))[2].means, start.means)
+
+
+def test_the_identity_depends_on_what_is_seen_and_asked(duck):
+    mesh = duck.meshes[0]
+    red = replace(mesh, material=Material(base_color=(1, 0, 0, 1)))
+    bent = replace(mesh, positions=mesh.positions + np.float32(0.01))
+    others = [replace(duck, meshes=(changed, *duck.meshes[1:])) for changed in (red, bent)]
+    known = {identity(character, SMALL) for character in (duck, *others)}
+    known |= {identity(duck, replace(SMALL, kernels=601)), identity(duck, replace(SMALL, fit=FitConfig(steps=61)))}
+    assert len(known) == 5
+    assert identity(duck, SMALL) == identity(replace(duck, name="another name"), SMALL)
+
+
+def test_vertices_as_a_start(duck):
+    _, _, start, _ = prepare(duck, replace(SMALL, start="vertices"))
+    vertices = merged(duck, duck.vertices())[0].astype(np.float32)
+    assert len(start) == SMALL.kernels
+    assert {tuple(mean) for mean in start.means.numpy()} <= {tuple(vertex) for vertex in vertices}
+
+
+def test_wishes_that_cannot_be(duck):
+    with pytest.raises(GambolError, match="kernels must be from 16 to 1,000,000, got 3"):
+        splat(duck, replace(SMALL, kernels=3))
+    with pytest.raises(GambolError, match="no mesh with faces"):
+        splat(replace(duck, meshes=()), SMALL)
