@@ -1,6 +1,13 @@
 """Its being here puts this folder on the import path, so that all tests can import `assets`."""
 
 import pytest
+import torch
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread():
+    """Tests run side by side already; threads that wait for each other on a busy machine take seven times as long."""
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -29,6 +29,20 @@ def run(tasks: Sequence[Callable[[], None]]) -> None:
         future.result()
 
 
+def together(work: Callable[[int], None], count: int) -> None:
+    """Calls `work` with 0 (here) to count - 1 (on other threads), each of which takes tasks from one list until none is
+    left. Who has not begun by the time the caller is through is told to stay away: with busy cores, waiting for a
+    thread to wake can take longer than the work. The rules of `run` hold.
+    """
+    waiting = [_pool(count - 1).submit(work, worker) for worker in range(1, count)]
+    try:
+        work(0)
+    finally:
+        for future in waiting:
+            if not future.cancel():
+                future.result()
+
+
 def shares(count: int, parts: int) -> list[slice]:
     """A range cut into at most so many nearly equal, non-empty parts."""
     parts = max(1, min(parts, count))

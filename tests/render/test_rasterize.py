@@ -31,8 +31,8 @@ KERNELS = [("torch", torch.float64), ("torch", torch.float32), ("tiles", torch.f
 every_kernel = pytest.mark.parametrize(("kernel", "dtype"), KERNELS, ids=["torch64", "torch32", "tiles", "simd"])
 """The twin in float32 too: its errors show what that precision allows."""
 
-TOLERANCES = {torch.float64: (1e-11, 1e-9), torch.float32: (5e-6, 1e-4)}
-"""Relative L2 errors of pictures and gradients. The worst seen were 3e-13, 3e-11 and 1.2e-6, 1.3e-5."""
+TOLERANCES = {torch.float64: (1e-11, 1e-9), torch.float32: (5e-6, 2e-4)}
+"""Relative L2 errors of pictures and gradients. The worst seen were 4e-13, 3e-11 and 1.3e-6, 4e-5."""
 
 
 @pytest.fixture(autouse=True)

@@ -67,6 +67,11 @@ _FORWARD = (
         }
     };
 
+    for (long long i = (long long)start * influences; i < (long long)stop * influences; ++i)
+        if ((unsigned long long)((const long long*)binds)[i] >= (unsigned long long)binds_count) {
+            *(int*)outside_out = 1;
+            return;
+        }
     for (long long n0 = start; n0 < stop; n0 += 8) {
         const int block = stop - n0 < 8 ? stop - n0 : 8;
         V mean[24], covariance[48];
@@ -199,6 +204,7 @@ def skin_group(
     weights: wp.uint64,
     means_out: wp.uint64,
     covariances_out: wp.uint64,
+    outside_out: wp.uint64,
 ): ...
 
 
@@ -240,8 +246,9 @@ def skin_kernel(
     weights: wp.uint64,
     means_out: wp.uint64,
     covariances_out: wp.uint64,
+    outside_out: wp.uint64,
 ):
-    """One thread for each group of eight frames; the kernels from start to stop."""
+    """One thread for each group of eight frames; the kernels from start to stop. A bind that does not exist is told."""
     skin_group(
         frames,
         kernels,
@@ -257,6 +264,7 @@ def skin_kernel(
         weights,
         means_out,
         covariances_out,
+        outside_out,
     )
 
 

@@ -28,8 +28,8 @@ class FitConfig:
     steps: int = 1000
     batch: int = 4
     """Views in each step."""
-    means_rate: float = 2e-3
-    scales_rate: float = 2e-2
+    means_rate: float = 8e-4
+    scales_rate: float = 5e-2
     rotations_rate: float = 1e-2
     opacities_rate: float = 5e-2
     colors_rate: float = 1e-2
@@ -55,7 +55,7 @@ class Photos:
 
 def fit(
     start: Gaussians,
-    views: Photos,
+    photos: Photos,
     radius: float,
     config: FitConfig,
     seed: int = 0,
@@ -66,7 +66,6 @@ def fit(
     Loss: squared differences of premultiplied colour and of alpha, which is what differences over a random background
     come to in the mean.
     """
-    generator = torch.Generator().manual_seed(seed)
     means = start.means.clone().requires_grad_()
     scales = start.scales.log().requires_grad_()
     wxyz = start.wxyz.clone().requires_grad_()
@@ -86,12 +85,10 @@ def fit(
         optimizer,
         lambda step: config.last_rate + (1 - config.last_rate) * (1 + math.cos(math.pi * step / config.steps)) / 2,
     )
-    order = torch.empty(0, dtype=torch.long)
+    shuffled = photos[torch.randperm(len(photos), generator=torch.Generator().manual_seed(seed))]
+    batches = [shuffled[slice(i, i + config.batch)] for i in range(0, len(photos), config.batch)]
     for step in range(config.steps):
-        if len(order) < config.batch:
-            order = torch.cat([order, torch.randperm(len(views), generator=generator)])
-        chosen, order = order[: config.batch], order[config.batch :]
-        seen = views[chosen]
+        seen = batches[step % len(batches)]
         shown = rasterize(
             means, covariances_of(wxyz, scales.exp()), MOST_OPAQUE * logits.sigmoid(), colors, seen.cameras
         )
@@ -109,12 +106,12 @@ def fit(
 
 
 @torch.no_grad()
-def psnr(gaussians: Gaussians, views: Photos) -> tuple[float, float]:
+def psnr(gaussians: Gaussians, photos: Photos) -> tuple[float, float]:
     """Peak signal-to-noise ratio [dB] over white, of whole pictures and of the pixels where either shows something."""
     total = torch.zeros(2, dtype=torch.float64)
     count = torch.zeros(2, dtype=torch.float64)
-    for begin in range(0, len(views), 8):
-        some = views[slice(begin, begin + 8)]
+    for begin in range(0, len(photos), 8):
+        some = photos[slice(begin, begin + 8)]
         shown = rasterize_gaussians(gaussians, some.cameras)
         truth = Rendering(some.image, some.alpha)
         white = torch.ones(1, 1, 1, 3)

@@ -50,8 +50,9 @@ def covariances_of(
     wxyz: Float[Tensor, "*kernels 4"], scales: Float[Tensor, "*kernels 3"]
 ) -> Float[Tensor, "*kernels 6"]:
     """R diag(s^2) R^T, packed; quaternions need not be of unit length."""
-    stretched = rotations_of(wxyz) * scales[..., None, :]
-    return pack(stretched @ stretched.mT)
+    rows = (rotations_of(wxyz) * scales[..., None, :]).unbind(-2)
+    pairs = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+    return torch.stack([(rows[i] * rows[j]).sum(-1) for i, j in pairs], -1)
 
 
 def rotations_of(wxyz: Float[Tensor, "*kernels 4"]) -> Float[Tensor, "*kernels 3 3"]:

@@ -2,7 +2,8 @@
 
 All of it is lamps at infinity, each with a map of what is nearest to it (Williams 1978). Many lamps close together are
 one large lamp with a soft shadow, and many over the sky are ambient occlusion. So there is no noise, neither in space
-nor in time, and light costs less than rays: 88 lamps take 30 ms for 20,000 faces, eight rays a pixel 250 ms.
+nor in time, and light costs less than rays: the maps of 56 lamps take 20 to 50 ms on one core, and 0.6 microseconds a
+point; eight rays from each of 50,000 points 250 ms.
 """
 
 from __future__ import annotations
@@ -15,14 +16,11 @@ import numpy as np
 from jaxtyping import Float
 
 from gambol import parallel
-from gambol.render.lighting_kernels import Lamps, nearest_kernel, wp
+from gambol.render.lighting_kernels import SHARE, Lamps, nearest_kernel, wp
 from gambol.warp_device import DEVICE
 
 Array = np.ndarray
 Vector = tuple[float, float, float]
-
-SHARE = 4
-"""A ray of many in one pixel asks one lamp of so many, each ray others."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +34,10 @@ class Light:
     """Linear."""
     key_radius: float = 9.0
     """How large the lamp looks [degrees]."""
-    key_lamps: int = 24
+    key_lamps: int = 16
     sky_color: Vector = (0.41, 0.42, 0.445)
     """What the whole sky does to a surface that faces up."""
-    sky_lamps: int = 48
+    sky_lamps: int = 40
     bounce: Vector = (0.20, 0.19, 0.17)
     """What the ground does to a surface that faces down."""
     map_size: int = 128

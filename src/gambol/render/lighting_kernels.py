@@ -9,6 +9,8 @@ wp.set_module_options({"enable_backward": False})
 
 NOTHING = wp.constant(-1.0e6)
 """In a map: no surface."""
+SHARE = wp.constant(4)
+"""Where a pixel gets many rays, each of them asks one lamp of so many; lamps come in multiples of that."""
 
 
 @wp.struct

@@ -107,10 +107,12 @@ def direct(
     turn = torch.full((len(times),), own[0] if azimuth is None else azimuth, dtype=torch.float64)
     if view == "orbit":
         turn = turn + torch.arange(len(times)) * 360.0 / len(times)
-    axes = torch.as_tensor(up), torch.as_tensor(forward)
     lift = own[1] if elevation is None else elevation
-    distance = frame_distance(hull, targets, *axes, turn, lift, FIELD_OF_VIEW, size, size, fill)
-    cameras = orbit(targets, *axes, turn, lift, distance, FIELD_OF_VIEW, size, size)
+    axes = torch.as_tensor(up), torch.as_tensor(forward)
+    for _ in range(3):  # each shift changes the distance a little, and the other way round
+        distance = frame_distance(hull, targets, *axes, turn, lift, FIELD_OF_VIEW, size, size, fill)
+        cameras = orbit(targets, *axes, turn, lift, distance, FIELD_OF_VIEW, size, size)
+        targets = targets + _off_centre(cameras, hull, distance, sideways=view != "orbit")
     floor = Floor(np.asarray(up, np.float64), float(np.quantile(lowest, RESTING)))
     return Shot(character, poses, times, cameras, distance, floor, np.asarray(forward, np.float64))
 
@@ -151,7 +153,7 @@ def portrait(
 ) -> UInt8[Array, "size size 3"]:
     """The character in its rest pose on paper; it must stand as glTF demands, y up and facing z."""
     up, forward = np.eye(3)[1:]
-    shot = direct(character, up=up, forward=forward, azimuth=azimuth, elevation=elevation, size=size)
+    shot = direct(character, up=up, forward=forward, azimuth=azimuth, elevation=elevation, size=size, fill=0.88)
     return next(film(shot, tiles=False, samples=samples))
 
 
@@ -186,6 +188,19 @@ def _outermost(
         found.append(points[(points @ directions.T).argmax(0)])
     hull = np.array(found if poses else found * frames)
     return torch.as_tensor(hull[:, :-1]), (hull[:, -1] @ up).tolist()
+
+
+def _off_centre(
+    cameras: Cameras, hull: Float[Tensor, "frames points 3"], distance: float, sideways: bool
+) -> Float[Tensor, "frames 3"]:
+    """How far what is seen in all frames together is from the middle of the picture, as a way in the world."""
+    rotation, shift = cameras.T_camera_world[..., :3], cameras.T_camera_world[..., 3]
+    seen = hull @ rotation.mT + shift[:, None]
+    flat = (seen[..., :2] / seen[..., 2:]).flatten(0, 1)
+    middle = distance * (flat.amin(0) + flat.amax(0)) / 2
+    if not sideways:
+        middle = middle * middle.new_tensor([0.0, 1.0])
+    return torch.einsum("a,fax->fx", middle, rotation[:, :2])
 
 
 def _sphere(count: int) -> Float[Array, "count 3"]:

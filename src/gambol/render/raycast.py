@@ -1,4 +1,4 @@
-"""Pictures of a character's own meshes by ray casting: textures, vertex colours, transparency, light and shadow."""
+"""Pictures of a character's own meshes: textures, vertex colours, transparency, light and shadow."""
 
 from __future__ import annotations
 
@@ -16,13 +16,20 @@ from gambol.character.character import Character, Mesh
 from gambol.character.welding import vertex_normals
 from gambol.errors import GambolError
 from gambol.render.cameras import Cameras
+from gambol.render.drawing_kernels import View, project_kernel
 from gambol.render.lighting import Light, hang_lamps, no_lamps
 from gambol.render.rasterize import Rendering
-from gambol.render.raycast_kernels import Scene, View, contrast_kernel, hits_kernel, refine_kernel, shoot_kernel, wp
+from gambol.render.raycast_kernels import contrast_kernel, hits_kernel, shoot_kernel, wp
+from gambol.render.surface_kernels import Scene
 from gambol.render.textures import DECODED, pack_paints
 from gambol.warp_device import DEVICE
 
 Array = np.ndarray
+
+ROOM = 64 * 2**20
+"""For what is kept of several frames at once [bytes]."""
+BAND = 32
+"""Rows that are drawn at a time, at most: few enough for their samples to stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -56,51 +63,40 @@ class MeshScene:
     def __init__(self, character: Character) -> None:
         """In the rest pose. What cannot be shown of the textures is said in `warnings`."""
         require_faces(character)
-        meshes = [mesh for mesh in character.meshes if len(mesh.faces)]
         self._shown = [bool(len(mesh.faces)) for mesh in character.meshes]
-        starts = np.cumsum([0, *(len(mesh.positions) for mesh in meshes)])
-        faces = [mesh.faces + start for mesh, start in zip(meshes, starts[:-1], strict=True)]
-        self._faces = np.concatenate(faces).astype(np.int64)
-        self._same = np.concatenate([_welded(mesh) + start for mesh, start in zip(meshes, starts[:-1], strict=True)])
-        paints = pack_paints([mesh.material for mesh in meshes])
-        self.warnings = paints.warnings
-        material = np.repeat(np.arange(len(meshes)), [len(mesh.faces) for mesh in meshes])
-        rest = np.concatenate([v for v, shown in zip(character.vertices(), self._shown, strict=True) if shown])
-        uvs = np.concatenate([_filled(mesh.uvs, (len(mesh.positions), 2), 0.0) for mesh in meshes])
-        has_uvs = np.array([mesh.uvs is not None for mesh in meshes])
-        colors = np.concatenate([_filled(mesh.colors, (len(mesh.positions), 4), 1.0) for mesh in meshes])
-        texture = np.where(has_uvs[:, None], paints.texture, -1)
-        first = np.maximum(texture[material, 0], 0)
-        self._density = _density(rest, uvs, self._faces, paints.levels[first, 1:])
-        scene = self._scene = Scene()
-        scene.corners = _sent(self._faces.ravel(), wp.int32)
-        scene.uvs, scene.colors = _sent(uvs, wp.vec2), _sent(np.clip(colors, 0, 1), wp.vec4)
-        scene.face_material = _sent(material, wp.int32)
-        scene.base_color, scene.emissive = _sent(paints.base_color, wp.vec4), _sent(paints.emissive, wp.vec3)
-        scene.texture, scene.levels = _sent(texture, wp.vec4i), _sent(paints.levels, wp.vec3i)
-        scene.alpha_mode, scene.alpha_cutoff = (_sent(paints.alpha_mode, wp.int32), _sent(paints.alpha_cutoff, float))
-        scene.texels, scene.decoded = _sent(paints.texels, wp.vec4ub), _sent(DECODED, float)
+        meshes = [mesh for mesh in character.meshes if len(mesh.faces)]
+        starts = np.cumsum([0, *(len(mesh.positions) for mesh in meshes)])[:-1].tolist()
+        self._faces = np.concatenate([mesh.faces + start for mesh, start in zip(meshes, starts, strict=True)])
+        self._same = np.concatenate([_welded(mesh) + start for mesh, start in zip(meshes, starts, strict=True)])
+        self._scene: Any = Scene()
         self._mesh: Any = None
-        self.pose(character.vertices())
+        self._scene.corners = _sent(self._faces.ravel(), wp.int32)
+        rest = character.vertices()
+        self.warnings, self._density = _paint(self._scene, meshes, self._joined(rest), self._faces)
+        self.pose(rest)
 
     def pose(self, vertices: Sequence[Float[Array, "vertices 3"]]) -> None:
         """Move the meshes: world positions of the vertices of each [file units], as `Character.vertices` gives them."""
-        points = np.concatenate([v for v, shown in zip(vertices, self._shown, strict=True) if shown]).astype(np.float64)
+        points = self._joined(vertices)
         if not np.isfinite(points).all():
             raise GambolError("the pose puts vertices at NaN or infinity: check the clip's keys")
         used = points[self._faces]
         self._low, self._high = used.min((0, 1)), used.max((0, 1))
         self._center, self._size = (self._low + self._high) / 2, float((self._high - self._low).max()) or 1.0
-        unit = _sent((points - self._center) / self._size, wp.vec3)
+        unit = _sent(self.unit(points), wp.vec3)
         if self._mesh is None:
             self._mesh = wp.Mesh(points=unit, indices=self._scene.corners, bvh_constructor="sah", bvh_leaf_size=4)
         else:
             self._mesh.points = unit  # and fits the boxes anew
         scene = self._scene
-        scene.mesh = self._mesh.id
+        scene.mesh, scene.points = self._mesh.id, unit
         scene.normals = _sent(vertex_normals(points, self._same[self._faces])[self._same], wp.vec3)
         scene.face_density = _sent(self._density * self._size, float)
         self._lamps: dict[Light, Any] = {}
+
+    def _joined(self, vertices: Sequence[Float[Array, "vertices 3"]]) -> Float[Array, "all_vertices 3"]:
+        """The vertices of all meshes that have faces."""
+        return np.concatenate([v for v, shown in zip(vertices, self._shown, strict=True) if shown]).astype(np.float64)
 
     def shoot(
         self, cameras: Cameras, light: Light | None = None, samples: int = 4, floor: Floor | None = None
@@ -111,16 +107,41 @@ class MeshScene:
         """
         if samples < 1:
             raise ValueError(f"samples must be at least 1, got {samples}")
-        view, shape = self.view(cameras, floor), (len(cameras) * cameras.height, cameras.width)
         lamps = self.lamps(light) if light else no_lamps()
-        picture = torch.empty(len(cameras), cameras.height, cameras.width, 4)
-        canvas = wp.from_torch(picture, dtype=wp.vec4)
-        launch_rows(shoot_kernel, shape, [self._scene, lamps, view], [canvas])
-        if samples > 1:
-            marked = wp.empty(picture.shape[:3], dtype=wp.uint8, device=DEVICE)
-            launch_rows(contrast_kernel, shape, [view], [canvas, marked])
-            launch_rows(refine_kernel, shape, [self._scene, lamps, view], [samples, marked, canvas])
+        picture = torch.zeros(len(cameras), cameras.height, cameras.width, 4)
+        vertices = len(self._same)
+        at_once = max(1, ROOM // (12 * vertices))
+        for start in range(0, len(cameras), at_once):
+            some = slice(start, start + at_once)
+            self._shoot(self.view(cameras[some], floor), lamps, samples, picture[some])
         return Rendering(picture[..., :3], picture[..., 3])
+
+    def _shoot(self, view: Any, lamps: Any, samples: int, picture: Float[Tensor, "frames height width 4"]) -> None:
+        """One ray through the middle of each pixel, then more where neighbours differ."""
+        frames, height, width = picture.shape[:3]
+        projected = wp.empty((frames, len(self._same)), dtype=wp.vec3, device=DEVICE)
+        wp.launch(project_kernel, dim=projected.shape, inputs=[self._scene, view, projected], device=DEVICE)
+        canvas = wp.from_torch(picture, dtype=wp.vec4)
+        marked = wp.full(picture.shape[:3], wp.uint8(2), dtype=wp.uint8, device=DEVICE)
+        self._draw(view, lamps, 1, projected, marked, canvas)
+        if samples > 1:
+            launch_rows(contrast_kernel, (frames * height, width), [view], [canvas, marked])
+            self._draw(view, lamps, samples, projected, marked, canvas)
+
+    def _draw(self, view: Any, lamps: Any, samples: int, projected: Any, marked: Any, canvas: Any) -> None:
+        """All marked pixels, in bands of rows dealt out to the threads in turn."""
+        cells = view.width * samples**2
+        rows = max(1, min(BAND, ROOM // 64 // (8 * cells)))
+        bands, threads = len(canvas) * -(-view.height // rows), parallel.workers()
+        wp.load_module(shoot_kernel.module.name, device=DEVICE)
+
+        def task(first: int) -> Callable[[], None]:
+            scratch = [wp.empty(rows * cells, dtype=kind, device=DEVICE) for kind in (wp.float32, wp.int32)]
+            inputs = [self._scene, lamps, view, first, threads, rows, samples, projected, marked, *scratch, canvas]
+            count = len(range(first, bands, threads))
+            return lambda: wp.launch(shoot_kernel, dim=count, inputs=inputs, device=DEVICE)
+
+        parallel.run([task(first) for first in range(min(threads, bands))])
 
     def hits(self, cameras: Cameras) -> Hits:
         """Which face is at the centre of each pixel, where on it, and how far away."""
@@ -155,6 +176,8 @@ class MeshScene:
 
     def view(self, cameras: Cameras, floor: Floor | None) -> Any:
         """The cameras in the unit box."""
+        if not (torch.isfinite(cameras.T_camera_world).all() and (cameras.focal > 0).all()):
+            raise ValueError("cameras must be finite, with focal lengths above 0")
         view = View()
         rotation = cameras.T_camera_world[..., :3].detach().double().cpu().numpy()
         view.T_camera_world = _sent(rotation, wp.mat33)
@@ -163,7 +186,7 @@ class MeshScene:
         view.center = _sent(cameras.center.detach().cpu().numpy(), wp.vec2)
         view.width, view.height = cameras.width, cameras.height
         view.near = cameras.near / self._size
-        view.box = _sent(_boxes(cameras, self._low, self._high), wp.vec4)
+        view.inside = _sent(_nearest_depths(cameras, self._low, self._high) <= cameras.near, wp.int32)
         if floor:
             height = (floor.height - floor.up @ self._center) / self._size
             view.floor = wp.vec4(*floor.up, height)
@@ -193,16 +216,31 @@ def launch_rows(kernel: Any, shape: tuple[int, int], before: list, after: list) 
     parallel.run([task(first) for first in range(min(threads, rows))])
 
 
-def _boxes(cameras: Cameras, low: Float[Array, 3], high: Float[Array, 3]) -> Float[Array, "frames 4"]:
-    """Left, top, right and bottom of a box in each picture; all of the picture if a part of it is behind the camera."""
+def _nearest_depths(cameras: Cameras, low: Float[Array, 3], high: Float[Array, 3]) -> Float[Array, " frames"]:
+    """Depth of the nearest corner of a box before each camera."""
     corners = np.stack(np.meshgrid(*np.stack([low, high], 1), indexing="ij"), -1).reshape(-1, 3)
-    transform = cameras.T_camera_world.detach().double().cpu().numpy()
-    x, y, depth = np.moveaxis(corners @ transform[..., :3].mT + transform[:, None, :, 3], -1, 0)
-    ahead = np.maximum(depth, cameras.near)[..., None]
-    flat = np.stack([x, y], -1) / ahead * cameras.focal.numpy()[:, None] + cameras.center.numpy()[:, None]
-    boxes = np.concatenate([flat.min(1) - 1, flat.max(1) + 1], 1)
-    boxes[(depth <= cameras.near).any(1)] = (-1, -1, cameras.width + 1, cameras.height + 1)
-    return boxes
+    ahead = cameras.T_camera_world[:, 2].detach().double().cpu().numpy()
+    return (ahead[:, :3] @ corners.T + ahead[:, 3:]).min(1)
+
+
+def _paint(
+    scene: Any, meshes: list[Mesh], rest: Float[Array, "vertices 3"], faces: Int[Array, "faces 3"]
+) -> tuple[tuple[str, ...], Float[Array, " faces"]]:
+    """Put all that decides colour into a scene; returns warnings, and how dense textures lie on the faces."""
+    paints = pack_paints([mesh.material for mesh in meshes])
+    material = np.repeat(np.arange(len(meshes)), [len(mesh.faces) for mesh in meshes])
+    uvs = np.concatenate([_filled(mesh.uvs, (len(mesh.positions), 2), 0.0) for mesh in meshes])
+    colors = np.concatenate([_filled(mesh.colors, (len(mesh.positions), 4), 1.0) for mesh in meshes])
+    has_uvs = np.array([mesh.uvs is not None for mesh in meshes])
+    texture = np.where(has_uvs[:, None], paints.texture, -1)
+    scene.uvs, scene.colors = _sent(uvs, wp.vec2), _sent(np.clip(colors, 0, 1), wp.vec4)
+    scene.face_material = _sent(material, wp.int32)
+    scene.base_color, scene.emissive = _sent(paints.base_color, wp.vec4), _sent(paints.emissive, wp.vec3)
+    scene.texture, scene.levels = _sent(texture, wp.vec4i), _sent(paints.levels, wp.vec3i)
+    scene.alpha_mode, scene.alpha_cutoff = _sent(paints.alpha_mode, wp.int32), _sent(paints.alpha_cutoff, float)
+    scene.texels, scene.decoded = _sent(paints.texels, wp.vec4ub), _sent(DECODED, float)
+    largest = paints.levels[np.maximum(texture[material, 0], 0), 1:]
+    return paints.warnings, _density(rest, uvs, faces, largest)
 
 
 def _welded(mesh: Mesh) -> Int[Array, " vertices"]:

@@ -38,6 +38,8 @@ class Studio:
     dark_tile: Vector = (0.848, 0.840, 0.826)
     horizon: Vector = (0.905, 0.900, 0.890)
     zenith: Vector = (0.76, 0.79, 0.82)
+    border: float = 0.0
+    """Share of the picture over which all fades into the horizon's colour at its edges."""
 
     def backdrop(self, scene: MeshScene, camera: Cameras, distance: float) -> Float[Tensor, "height width 3"]:
         """The room without the character but with its shadow, as one camera sees it from this distance.
@@ -48,14 +50,18 @@ class Studio:
             raise ValueError(f"the backdrop is drawn for one camera at a time, got {len(camera)}")
         view, lamps = scene.view(camera, self.floor), scene.lamps(self.light)
         room = self._room(scene, lamps, distance)
-        key = self._floor_light(view, lamps, room, "key")
-        sky = self._floor_light(view, lamps, room, "sky")
-        for _ in range(2):  # twice a box is nearly round; it blends the shadows of single lamps
-            sky = torch.nn.functional.avg_pool2d(sky[None], 5, 1, 2, count_include_pad=False)[0]
+        key = _blurred(self._floor_light(view, lamps, room, "key"), 3)
+        sky = _blurred(self._floor_light(view, lamps, room, "sky"), 5)
         picture = torch.empty(camera.height, camera.width, 3)
-        outputs = [wp.from_torch(key), wp.from_torch(sky.contiguous()), wp.from_torch(picture, dtype=wp.vec3)]
+        outputs = [wp.from_torch(key), wp.from_torch(sky), wp.from_torch(picture, dtype=wp.vec3)]
         launch_rows(room_kernel, (camera.height, camera.width), [view, room], outputs)
-        return picture
+        return self._faded(picture) if self.border > 0 else picture
+
+    def _faded(self, picture: Float[Tensor, "height width 3"]) -> Float[Tensor, "height width 3"]:
+        inward = [(torch.arange(side) + 0.5).minimum(side - 0.5 - torch.arange(side)) for side in picture.shape[:2]]
+        rows, columns = (((1 - edge / (self.border * len(edge))).clamp(0, 1) ** 2) for edge in inward)
+        share = ((1 - rows)[:, None] * (1 - columns))[..., None]
+        return share * picture + (1 - share) * picture.new_tensor(self.horizon)
 
     def _floor_light(
         self, view: Any, lamps: Any, room: Any, which: Literal["key", "sky"]
@@ -84,6 +90,13 @@ class Studio:
         return room
 
 
+def _blurred(light: Float[Tensor, "rows columns"], width: int) -> Float[Tensor, "rows columns"]:
+    """The shadows of single lamps blended into one, by a box twice, which is nearly round."""
+    for _ in range(2):
+        light = torch.nn.functional.avg_pool2d(light[None], width, 1, width // 2, count_include_pad=False)[0]
+    return light.contiguous()
+
+
 def tiled(light: Light, floor: Floor, along: Float[Array, 3], tile: float) -> Studio:
     """With large soft tiles, which show how a character moves over the floor."""
     return Studio(light, floor, along, tile)
@@ -93,7 +106,7 @@ def plain(light: Light, floor: Floor) -> Studio:
     """On paper: nothing but the shadow."""
     along = np.cross(floor.up, np.eye(3)[np.abs(floor.up).argmin()])
     paper = dict.fromkeys(("light_tile", "dark_tile", "horizon", "zenith"), PAPER)
-    return Studio(light, floor, along / np.linalg.norm(along), 1.0, **paper)
+    return Studio(light, floor, along / np.linalg.norm(along), 1.0, **paper, border=0.25)
 
 
 def _linear(color: Vector) -> Any:

@@ -2,8 +2,9 @@
 # Warp reads the annotations of kernels itself; they are values, not types.
 """The studio behind a character: a tiled floor with soft shadows that fades into the backdrop."""
 
+from gambol.render.drawing_kernels import View, ahead_at
 from gambol.render.lighting_kernels import Lamps, facing_light
-from gambol.render.raycast_kernels import View, ahead_at, encode
+from gambol.render.surface_kernels import encode
 from gambol.warp_device import quiet_warp
 
 wp = quiet_warp()

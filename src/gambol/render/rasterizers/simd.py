@@ -1,34 +1,42 @@
-"""The rasteriser for CPUs: each kernel updates the rows it touches, a vector of pixels at a time, on all cores.
+"""The rasteriser for CPUs: each kernel updates the pixels it touches, a vector at a time, on all cores.
 
-This file owns memory and threads; `simd_kernels` is the work. Frames need not be many to keep the cores busy, and the
+This file owns memory and threads; the work is in `simd_kernels`. One frame is enough to keep all cores busy, and the
 result does not depend on their number (see `simd_job`).
 """
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from gambol import parallel
 from gambol.render.cameras import Cameras
 from gambol.render.rasterizers import simd_kernels
-from gambol.render.rasterizers.simd_job import CHUNK, MOST_BANDS, RECORD, SUMS, Job, wp
+from gambol.render.rasterizers.simd_job import CHUNK, LARGEST, MOST_BANDS, PADDING, PLANE, RECORD, SUMS, Job, wp
+from gambol.render.rasterizers.workspace import Workspace
 from gambol.warp_device import DEVICE
 
 wp.load_module(simd_kernels, device=DEVICE)  # now, as threads must not compile
 
 RING = 3
-"""Frames in memory at a time where earlier ones are not needed: one in each stage, and one for a worker that is late."""
+"""Frames in memory at a time if there will be no backward pass: one in each stage, one for the worker that is behind."""
+SUMS_RING = 2
+"""The same for gradients of slots, whose second stage is short."""
 BAND_SHIFT = 5
-"""Bands of 32 rows."""
-PADDING = 24
-"""Floats after a row: room for the widest vector, and rows do not start at multiples of 4096 bytes, which is slow."""
+"""Bands of 32 rows: with 16 a quarter more slots cost 5 to 10 % more time, 64 leave too few bands to share."""
+SLOTS = 2
+"""Slots a kernel, at first: there are 1.2 for characters. If there are more, the pass is done again with enough."""
+SMALL = 1000
+"""Fewer kernels than that are not worth a second thread."""
+KERNELS = ("means", "covariances", "opacities", "colors")
+CAMERAS = ("T_camera_world", "focal", "center")
 
 
 def draw(
@@ -40,10 +48,15 @@ def draw(
 ) -> tuple[Float[Tensor, "frames height width 3"], Float[Tensor, "frames height width"]]:
     """Image (multiplied by alpha) and alpha, with the meaning that `semantics` gives them."""
     tensors = (means, covariances, opacities, colors, cameras.T_camera_world, cameras.focal, cameras.center)
-    for tensor in tensors:
+    for name, tensor in zip(KERNELS + CAMERAS, tensors, strict=True):
         if tensor.dtype != torch.float32 or tensor.device.type != "cpu":
-            found = f"{tensor.dtype} on {tensor.device}"
-            raise ValueError(f'the SIMD rasteriser takes float32 on the CPU, got {found}; use kernel="torch"')
+            given = f"{tensor.dtype} on {tensor.device}"
+            raise ValueError(f'{name} must be float32 on the CPU for the SIMD rasteriser, got {given}; kernel="torch"')
+    if max(cameras.width, cameras.height) > LARGEST:
+        size = f"{cameras.width} x {cameras.height}"
+        raise ValueError(f'pictures of the SIMD rasteriser have at most {LARGEST} pixels a side, got {size}')
+    if not len(cameras):
+        return means.new_empty(0, cameras.height, cameras.width, 3), means.new_empty(0, cameras.height, cameras.width)
     keep = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
     return _Draw.apply(*tensors, (cameras.width, cameras.height, cameras.near, keep))
 
@@ -53,70 +66,66 @@ class _Draw(torch.autograd.Function):
     def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor]:
         *tensors, (width, height, near, keep) = arguments
         inputs = [_packed(tensor) for tensor in tensors]
-        frames = len(inputs[0])
+        frames, kernels = inputs[2].shape
         image, alpha = torch.empty(frames, height, width, 3), torch.empty(frames, height, width)
-        slots = _forward(inputs, image, alpha, near, frames if keep else min(frames, RING))
+        ring, needed, capacity = frames if keep else min(frames, RING), SLOTS * kernels, -1
+        while needed > capacity:
+            capacity = needed
+            job = _make_job(inputs, image, alpha, near, ring, capacity)
+            slots = _lend_slots(job)
+            needed = int(_run(simd_kernels.forward_kernel, job, planes=4)[1 + 2 * frames :].max())
         if keep:
             ctx.save_for_backward(*inputs, image, alpha)
             ctx.set_materialize_grads(False)
-            ctx.near, ctx.slots = near, slots
+            ctx.slots, ctx.sizes = slots, (near, ring, capacity)
         return image, alpha
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *upstream: Tensor | None) -> tuple[Tensor | None, ...]:
         *inputs, image, alpha = ctx.saved_tensors
-        gradients = [None if given is None else given.contiguous() for given in upstream]
-        return *_backward(ctx, inputs, image, alpha, gradients), None
-
-
-@dataclass(frozen=True)
-class _Slots:
-    """What a forward pass leaves for its backward pass, for the last `ring` frames; see `simd_job.Job`."""
-
-    ring: int
-    capacity: int
-    segments: Tensor
-    records: Tensor
-    keys: Tensor
-    owners: Tensor
-    seen: Tensor
-    order: Tensor
-    kept: Tensor
-
-
-def _make_slots(job: Any, ring: int, capacity: int) -> _Slots:
-    many = partial(torch.empty, dtype=torch.int32)
-    return _Slots(
-        ring,
-        capacity,
-        segments=many(ring, job.chunks, job.bands + 1),
-        records=torch.empty(ring, capacity, RECORD),
-        keys=many(ring, capacity),
-        owners=many(ring, capacity),
-        seen=torch.empty(ring, capacity, dtype=torch.uint8),
-        order=many(ring, capacity),
-        kept=many(ring, job.bands, 2),
-    )
+        job = _make_job(inputs, image, alpha, *ctx.sizes)
+        _lend_slots(job, ctx.slots)
+        given = [None if tensor is None else tensor.contiguous() for tensor in upstream]
+        job.image_gradient, job.alpha_gradient = (0 if tensor is None else tensor.data_ptr() for tensor in given)
+        gradients: list[Tensor | None] = [None] * 8
+        for i, name in enumerate(KERNELS):
+            if ctx.needs_input_grad[i]:
+                gradients[i] = result = torch.empty(inputs[i].shape)
+                setattr(job, f"{name}_gradient", result.data_ptr())
+        if any(ctx.needs_input_grad[4:7]):
+            by_chunk = torch.zeros(job.frames, max(job.chunks, 1), 16)
+            job.cameras_gradient = by_chunk.data_ptr()
+        job.sums_ring = min(job.frames, SUMS_RING)
+        sums = Workspace(4 * job.sums_ring * job.capacity * SUMS)
+        job.sums = sums.address
+        _run(simd_kernels.backward_kernel, job, planes=5)
+        if any(ctx.needs_input_grad[4:7]):
+            camera = by_chunk.sum(1)
+            gradients[4:7] = camera[:, :12].unflatten(1, (3, 4)), camera[:, 12:14], camera[:, 14:]
+        return tuple(gradients)
 
 
 def _packed(tensor: Tensor) -> Tensor:
-    """The tensor itself if its frames are contiguous, be they the same; else a copy."""
-    if tensor.dim() < 3 and tensor.shape[-1] == 2 or tensor[:1].is_contiguous():
-        return tensor
-    return tensor.contiguous()
+    """The tensor if its frames are contiguous, be they all the same one; else a copy. Those of cameras must differ."""
+    same = tensor.shape[-1] != 2 and tensor.shape[1:] != (3, 4) and tensor.stride(0) == 0
+    return tensor if tensor[0].is_contiguous() and (same or tensor.is_contiguous()) else tensor.contiguous()
 
 
-def _make_job(inputs: Sequence[Tensor], image: Tensor, alpha: Tensor, near: float) -> Any:
-    job = Job()
+def _make_job(
+    inputs: Sequence[Tensor], image: Tensor, alpha: Tensor, near: float, ring: int, capacity: int
+) -> Job:
+    """Sizes and addresses, but for memory between stages and gradients."""
+    job = Job(kernels=inputs[2].shape[1], near=near, ring=ring, capacity=capacity)
     job.frames, job.height, job.width, _ = image.shape
-    job.kernels, job.near = inputs[0].shape[1], near
-    job.chunks = -(-job.kernels // CHUNK)
+    job.chunks, job.row = -(-job.kernels // CHUNK), job.width + PADDING
     job.band_shift = BAND_SHIFT
-    while (job.height - 1) >> job.band_shift >= MOST_BANDS:
-        job.band_shift += 1
+    while job.row << job.band_shift > PLANE:
+        job.band_shift -= 1
     job.bands = ((job.height - 1) >> job.band_shift) + 1
-    job.row = job.width + PADDING
-    for name, tensor in zip(("means", "covariances", "opacities", "colors"), inputs, strict=False):
+    if job.bands > MOST_BANDS:
+        raise ValueError(f"{job.width} x {job.height} pixels are too many for the SIMD rasteriser")
+    for name, tensor in zip(KERNELS, inputs, strict=False):
         setattr(job, name, tensor.data_ptr())
         setattr(job, f"{name}_step", tensor.stride(0))
     job.T_camera_world, job.focal, job.center = (tensor.data_ptr() for tensor in inputs[4:])
@@ -124,56 +133,34 @@ def _make_job(inputs: Sequence[Tensor], image: Tensor, alpha: Tensor, near: floa
     return job
 
 
-def _set_slots(job: Any, slots: _Slots) -> None:
-    job.ring, job.capacity = slots.ring, slots.capacity
-    for name in ("segments", "records", "keys", "owners", "seen", "order", "kept"):
-        setattr(job, name, getattr(slots, name).data_ptr())
+def _lend_slots(job: Job, memory: Workspace | None = None) -> Workspace:
+    """Gives a job the memory between projection and blending, new or that of its forward pass."""
+    slots = job.ring * job.capacity
+    sizes = {
+        "records": 4 * RECORD * slots,
+        "keys": 4 * slots,
+        "owners": 4 * slots,
+        "order": 4 * slots,
+        "segments": 4 * job.ring * job.chunks * (job.bands + 1),
+        "kept": 8 * job.ring * job.bands,
+        "seen": slots,
+    }
+    memory = memory or Workspace(sum(sizes.values()))
+    address = memory.address
+    for name, size in sizes.items():
+        setattr(job, name, address)
+        address += size
+    return memory
 
 
-def _run(kernel: Any, job: Any, floats: int) -> Tensor:
-    """Works a job off on all cores, each with so many floats of its own; what became of it."""
+def _run(kernel: Any, job: Job, planes: int) -> Tensor:
+    """Works a job off on all cores; what became of it (see `simd_job.FIELDS`, progress)."""
+    workers = parallel.workers() if job.frames * job.kernels >= SMALL else 1
     progress = torch.zeros(1 + 3 * job.frames, dtype=torch.int32)
-    workers = min(parallel.workers(), job.frames * (job.chunks + job.bands))
-    scratch = torch.empty(workers, floats)
-    job.progress, job.scratch, job.scratch_size = progress.data_ptr(), scratch.data_ptr(), floats
+    job.scratch_size = max(planes * PLANE, 4 * job.kernels)  # sorting takes two times 8 bytes a kernel
+    scratch = Workspace(4 * workers * job.scratch_size)
+    job.progress, job.scratch = progress.data_ptr(), scratch.address
     launch = partial(wp.launch, kernel, 1, device=DEVICE, record_tape=False)
-    parallel.run([partial(launch, inputs=[job, worker]) for worker in range(workers)])
+    address = ctypes.addressof(job)
+    parallel.together(lambda worker: launch(inputs=[address, worker]), workers)
     return progress
-
-
-def _forward(inputs: Sequence[Tensor], image: Tensor, alpha: Tensor, near: float, ring: int) -> _Slots:
-    job = _make_job(inputs, image, alpha, near)
-    capacity = 2 * job.kernels
-    while True:
-        slots = _make_slots(job, ring, capacity)
-        _set_slots(job, slots)
-        floats = max(4 * (262144+16*17), 4 * job.kernels)
-        progress = _run(simd_kernels.forward_kernel, job, floats)
-        needed = int(progress[1 + 2 * job.frames :].max())
-        if needed <= capacity:
-            return slots
-        capacity = needed
-
-
-def _backward(
-    ctx: Any, inputs: Sequence[Tensor], image: Tensor, alpha: Tensor, upstream: Sequence[Tensor | None]
-) -> list[Tensor | None]:
-    job = _make_job(inputs, image, alpha, ctx.near)
-    _set_slots(job, ctx.slots)
-    gradients: list[Tensor | None] = [None] * 7
-    for i, name in enumerate(("means", "covariances", "opacities", "colors")):
-        if ctx.needs_input_grad[i]:
-            gradients[i] = made = torch.empty(inputs[i].shape)
-            setattr(job, f"{name}_gradient", made.data_ptr())
-    if any(ctx.needs_input_grad[4:7]):
-        cameras = torch.empty(job.frames, job.chunks, 16)
-        job.cameras_gradient = cameras.data_ptr()
-    job.image_gradient, job.alpha_gradient = (0 if given is None else given.data_ptr() for given in upstream)
-    job.sums_ring = min(job.frames, RING)
-    sums = torch.empty(job.sums_ring, job.capacity, SUMS)
-    job.sums = sums.data_ptr()
-    _run(simd_kernels.backward_kernel, job, 5 * (262144+16*17))
-    if any(ctx.needs_input_grad[4:7]):
-        summed = cameras.sum(1)
-        gradients[4:] = summed[:, :12].unflatten(1, (3, 4)), summed[:, 12:14], summed[:, 14:]
-    return gradients

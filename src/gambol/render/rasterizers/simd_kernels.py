@@ -1,89 +1,78 @@
 # mypy: ignore-errors
 # Warp reads the annotations of kernels itself; they are values, not types.
-"""The two kernels of the SIMD rasteriser: workers draw tickets, a ticket is a chunk or a band of a frame.
+"""The two kernels of the SIMD rasteriser. Workers draw tickets: a ticket is a chunk or a band of a frame.
 
 Forward, a frame's chunks are projected and then its bands blended; backward, bands come first. To keep all workers
 busy, the first stage of the next frame stands before the second stage of this one. A ticket waits only for tickets
 drawn before it, so a worker that comes late or never (no free core) holds nobody up.
 """
 
-from gambol.render.rasterizers.simd_blending import band_by_work, blend_band, blend_band_backward, sort_band
-from gambol.render.rasterizers.simd_job import Job, wp
+from gambol.render.rasterizers.simd_blending import blend_band, blend_band_backward, sort_band
+from gambol.render.rasterizers.simd_job import JOB, wp
 from gambol.render.rasterizers.simd_projection import project_chunk, unproject_chunk
 
 wp.set_module_options({"enable_backward": False})
 
 
-@wp.func_native("return __atomic_fetch_add((int*)job.progress, 1, __ATOMIC_RELAXED);")
-def draw_ticket(job: Job) -> int: ...
-
-
 @wp.func_native(
-    """
-    const int* done = (const int*)job.progress + 1 + stage * job.frames + frame;
+    JOB
+    + """
+auto ready = [&](int stage, int frame, int items) {
+    const int* done = job.progress + 1 + stage * job.frames + frame;
     while (__atomic_load_n(done, __ATOMIC_ACQUIRE) < items) {
-    #if defined(__x86_64__)
+#if defined(__x86_64__)
         __builtin_ia32_pause();
-    #endif
+#endif
     }
-    """
+};
+int first = backward ? job.bands : job.chunks, second = backward ? job.chunks : job.bands;
+int ring = backward ? job.sums_ring : job.ring;
+int ticket = __atomic_fetch_add(job.progress, 1, __ATOMIC_RELAXED);
+if (ticket >= job.frames * (first + second)) return wp::vec_t<3, int>(-1, 0, 0);
+int frame = 0, item = ticket, stage = 0;
+if (ticket >= first) {
+    frame = (ticket - first) / (first + second), item = (ticket - first) % (first + second), stage = 1;
+    if (frame < job.frames - 1) {
+        stage = item >= first;
+        frame += !stage, item -= stage ? first : 0;
+    }
+}
+if (stage) ready(0, frame, first);
+else if (frame >= ring) ready(1, frame - ring, second);
+return wp::vec_t<3, int>(stage, frame, item);
+"""
 )
-def wait(job: Job, stage: int, frame: int, items: int):
-    """Until so many items of a frame's stage are finished."""
+def begin(address: wp.uint64, backward: int) -> wp.vec3i:
+    """Draws a ticket: its stage (-1: there are no more), frame and item, when all that it builds on is finished."""
     ...
 
 
 @wp.func_native(
-    "__atomic_fetch_add((int*)job.progress + 1 + stage * job.frames + frame, 1, __ATOMIC_RELEASE);"
+    JOB + "__atomic_fetch_add(job.progress + 1 + ticket[0] * job.frames + ticket[1], 1, __ATOMIC_RELEASE);"
 )
-def finish(job: Job, stage: int, frame: int): ...
-
-
-@wp.func
-def stage_of(ticket: int, frames: int, first: int, second: int):
-    """(stage, frame, item) of a ticket; a frame has so many items in its first and in its second stage."""
-    if ticket < first:
-        return 0, 0, ticket
-    frame = (ticket - first) / (first + second)
-    item = (ticket - first) % (first + second)
-    if frame == frames - 1:
-        return 1, frame, item
-    if item < first:
-        return 0, frame + 1, item
-    return 1, frame, item - first
+def finish(address: wp.uint64, ticket: wp.vec3i): ...
 
 
 @wp.kernel
-def forward_kernel(job: Job, worker: int):
-    tickets = job.frames * (job.chunks + job.bands)
-    ticket = draw_ticket(job)
-    while ticket < tickets:
-        stage, frame, item = stage_of(ticket, job.frames, job.chunks, job.bands)
-        if stage == 0:
-            if frame >= job.ring:
-                wait(job, 1, frame - job.ring, job.bands)
-            project_chunk(job, frame, item)
+def forward_kernel(address: wp.uint64, worker: int):
+    ticket = begin(address, 0)
+    while ticket[0] >= 0:
+        if ticket[0] == 0:
+            project_chunk(address, ticket[1], ticket[2])
         else:
-            wait(job, 0, frame, job.chunks)
-            band = band_by_work(job, frame, item)
-            sort_band(job, frame, band, worker)
-            blend_band(job, frame, band, worker)
-        finish(job, stage, frame)
-        ticket = draw_ticket(job)
+            band = sort_band(address, ticket[1], ticket[2], worker)
+            blend_band(address, ticket[1], band, worker)
+        finish(address, ticket)
+        ticket = begin(address, 0)
 
 
 @wp.kernel
-def backward_kernel(job: Job, worker: int):
-    tickets = job.frames * (job.chunks + job.bands)
-    ticket = draw_ticket(job)
-    while ticket < tickets:
-        stage, frame, item = stage_of(ticket, job.frames, job.bands, job.chunks)
-        if stage == 0:
-            if frame >= job.sums_ring:
-                wait(job, 1, frame - job.sums_ring, job.chunks)
-            blend_band_backward(job, frame, band_by_work(job, frame, item), worker)
+def backward_kernel(address: wp.uint64, worker: int):
+    ticket = begin(address, 1)
+    while ticket[0] >= 0:
+        if ticket[0] == 0:
+            blend_band_backward(address, ticket[1], ticket[2], worker)
         else:
-            wait(job, 0, frame, job.bands)
-            unproject_chunk(job, frame, item)
-        finish(job, stage, frame)
-        ticket = draw_ticket(job)
+            unproject_chunk(address, ticket[1], ticket[2])
+        finish(address, ticket)
+        ticket = begin(address, 1)

@@ -1,19 +1,15 @@
 # mypy: ignore-errors
+# Warp reads the annotations of kernels itself; they are values, not types.
 """Kernels to slots, and gradients of slots to gradients of kernels and cameras: the C++ of both, eight at a time."""
 
-from gambol.render.rasterizers.simd_job import VECTORS, Job, wp
+from gambol.render.rasterizers.simd_job import VECTORS, wp
 
 KERNELS = (
     VECTORS
     + """
+constexpr float FARTHEST = 1e9f;  // kernels that reach farther mean nothing in float32 [pixels]
 int first = chunk * CHUNK, count = job.kernels - first < CHUNK ? job.kernels - first : CHUNK;
-const float* all_means = (const float*)job.means + frame * job.means_step;
-const float* all_covariances = (const float*)job.covariances + frame * job.covariances_step;
-const float* all_opacities = (const float*)job.opacities + frame * job.opacities_step;
-const float* all_colors = (const float*)job.colors + frame * job.colors_step;
-const float* T = (const float*)job.T_camera_world + 12 * frame;
-const float* focal = (const float*)job.focal + 2 * frame;
-const float* center = (const float*)job.center + 2 * frame;
+const float *T = job.T_camera_world + 12 * frame, *focal = job.focal + 2 * frame, *center = job.center + 2 * frame;
 
 // Eight triples in a row to three vectors, and back.
 auto split = [&](const float* from, eight& x, eight& y, eight& z) {
@@ -31,8 +27,10 @@ auto join = [&](float* to, eight x, eight y, eight z) {
 struct Kernels { eight mx, my, mz, sxx, sxy, sxz, syy, syz, szz, opacity, red, green, blue; };
 auto read = [&](int i) {
     Kernels k;
-    const float *means = all_means + 3ll * i, *covariances = all_covariances + 6ll * i;
-    const float *opacities = all_opacities + i, *colors = all_colors + 3ll * i;
+    const float *means = job.means + frame * job.means_step + 3ll * i;
+    const float *covariances = job.covariances + frame * job.covariances_step + 6ll * i;
+    const float *opacities = job.opacities + frame * job.opacities_step + i;
+    const float *colors = job.colors + frame * job.colors_step + 3ll * i;
     float padded[8 * 13];  // beyond the last kernel there are transparent ones
     if (i + 8 > job.kernels) {
         int some = job.kernels - i;
@@ -109,17 +107,21 @@ for (int i = 0; i < count; i += 8) {
     eight farthest = 2.0f * (LOG_CUT - dark), reach = farthest * s.xx;
     eight x = s.x - 0.5f, y = s.y - 0.5f, reach_x = ROOT(reach), reach_y = ROOT(farthest * s.yy);
 
-    // The box; 0.01 pixels more than it must be, so that rounding never decides. Comparisons with what is not a number
+    // The box: 0.01 pixels more than it must be, so that rounding never decides. Comparisons with what is not a number
     // are false, and zero times it or infinity is not zero.
     float width = job.width, height = job.height;
     eight left = MOST(x - reach_x + (0.999f - 0.01f), (eight)0.0f), right = LEAST(x + reach_x + 1.01f, (eight)width);
     eight top = MOST(y - reach_y + (0.999f - 0.01f), (eight)0.0f), bottom = LEAST(y + reach_y + 1.01f, (eight)height);
     eight finite = 0.0f * (k.red + k.green + k.blue + k.opacity + determinant);
     eight_ints good = (s.z > job.near) & (s.z > 0.0f) & (k.opacity >= ALPHA_CUT) & (s.xx > 0.0f) & (determinant > 0.0f)
-        & (finite == 0.0f) & (reach_x < FARTHEST) & (reach_y < FARTHEST) & (left < right) & (top < bottom)
-        & (left < width) & (right >= 1.0f) & (top < height) & (bottom >= 1.0f);
+        & (finite == 0.0f) & (reach_x < FARTHEST) & (reach_y < FARTHEST) & (left < width) & (right >= 1.0f)
+        & (top < height) & (bottom >= 1.0f);
     auto whole = [&](eight v) { return __builtin_convertvector(good ? v : (eight)0.0f, eight_ints); };
-    eight_ints columns = whole(left) | (whole(right) - 1) << 16, rows = whole(top) | (whole(bottom) - 1) << 16;
+    eight_ints first_column = whole(left), last_column = whole(right) - 1;
+    eight_ints first_row = whole(top), last_row = whole(bottom) - 1;
+    good &= (first_column <= last_column) & (first_row <= last_row);
+    eight_ints columns = first_column | last_column << 16;
+    eight_ints rows = good ? first_row | last_row << 16 : (eight_ints)(int)0xffff0000;  // from 0 to -1: none
 
     // At x from the mean, rows from y = slant x - h to slant x + h are touched, h = spread sqrt(reach - x x); at
     // x = turn is the last row of all, at -turn the first.
@@ -143,19 +145,18 @@ for (int i = 0; i < count; i++) {
 int slots = 0;
 for (int b = 0; b < job.bands; b++) slots += place[b];
 long long buffer = frame % job.ring;
-int* asked = (int*)job.progress + 1 + 2 * job.frames + frame;
-int start = __atomic_fetch_add(asked, slots, __ATOMIC_RELAXED);
+int start = __atomic_fetch_add(job.progress + 1 + 2 * job.frames + frame, slots, __ATOMIC_RELAXED);
 bool room = start + slots <= job.capacity;  // if not, the caller comes back with more
-int* segment = (int*)job.segments + (buffer * job.chunks + chunk) * (job.bands + 1);
+int* segment = job.segments + (buffer * job.chunks + chunk) * (job.bands + 1);
 for (int b = 0; b <= job.bands; b++) {
     int next = start + place[b];
     segment[b] = room ? start : 0;
     place[b] = start, start = next;
 }
 if (!room) return;
-float* records = (float*)job.records + buffer * job.capacity * RECORD;
-int* owners = (int*)job.owners + buffer * job.capacity;
-unsigned* keys = (unsigned*)job.keys + buffer * job.capacity;
+float* records = job.records + buffer * job.capacity * RECORD;
+int* owners = job.owners + buffer * job.capacity;
+unsigned* keys = job.keys + buffer * job.capacity;
 for (int i = 0; i < count; i++) {
     const float* record = staged + RECORD * i;
     int rows = *(const int*)(record + 11);
@@ -169,7 +170,7 @@ for (int i = 0; i < count; i++) {
 }
 """
 )
-def project_chunk(job: Job, frame: int, chunk: int):
+def project_chunk(address: wp.uint64, frame: int, chunk: int):
     """Writes the slots of a chunk of kernels.
 
     Record: mean x, y [pixel indices]; conic xx / 2, xy, yy / 2; -ln opacity; the outline's slant, spread, reach, turn;
@@ -182,17 +183,18 @@ def project_chunk(job: Job, frame: int, chunk: int):
     KERNELS
     + """
 long long buffer = frame % job.ring;
-const int* segment = (const int*)job.segments + (buffer * job.chunks + chunk) * (job.bands + 1);
-const int* owners = (const int*)job.owners + buffer * job.capacity;
-const unsigned char* seen = (const unsigned char*)job.seen + buffer * job.capacity;
-const float* sums = (const float*)job.sums + (long long)(frame % job.sums_ring) * job.capacity * SUMS;
+const int* segment = job.segments + (buffer * job.chunks + chunk) * (job.bands + 1);
+const int* owners = job.owners + buffer * job.capacity;
+const unsigned char* seen = job.seen + buffer * job.capacity;
+const float* sums = job.sums + (long long)(frame % job.sums_ring) * job.capacity * SUMS;
 
-// The slots of a kernel are summed from the top band down. The last sum counts them.
-alignas(64) float total[CHUNK * SUMS];
-for (int i = 0; i < CHUNK * SUMS; i++) total[i] = 0.0f;
+// The slots of a kernel are summed from the top band down. The last number tells whether there are any.
+constexpr int TOTAL = 16;
+alignas(64) float total[CHUNK * TOTAL];
+for (int i = 0; i < CHUNK * TOTAL; i++) total[i] = 0.0f;
 for (long long slot = segment[0]; slot < segment[job.bands]; slot++) {
     if (!seen[slot]) continue;
-    float* to = total + SUMS * (owners[slot] - first);
+    float* to = total + TOTAL * (owners[slot] - first);
     store(to, load(to) + load(sums + SUMS * slot));
     to[8] += sums[SUMS * slot + 8];
     to[15] = 1.0f;
@@ -203,7 +205,7 @@ for (int i = 0; i < 16; i++) camera[i] = 0.0f;
 bool geometry = job.means_gradient || job.covariances_gradient || job.cameras_gradient;
 for (int i = 0; i < count; i += 8) {
     eight low[8], high[8];
-    for (int j = 0; j < 8; j++) low[j] = load(total + SUMS * (i + j)), high[j] = load(total + SUMS * (i + j) + 8);
+    for (int j = 0; j < 8; j++) low[j] = load(total + TOTAL * (i + j)), high[j] = load(total + TOTAL * (i + j) + 8);
     transpose(low), transpose(high);
     eight_ints there = high[7] > 0.0f;
     bool any = __builtin_reduce_or(there);
@@ -279,9 +281,9 @@ for (int i = 0; i < count; i += 8) {
         }
     }
     int some = count - i < 8 ? count - i : 8;
-    auto write = [&](wp::uint64 address, const float* from, int each) {
-        if (!address) return;
-        float* to = (float*)address + ((long long)frame * job.kernels + first + i) * each;
+    auto write = [&](float* to, const float* from, int each) {
+        if (!to) return;
+        to += ((long long)frame * job.kernels + first + i) * each;
         if (some == 8) {
             for (int j = 0; j < each; j++) store(to + 8 * j, any ? load(from + 8 * j) : zero);
         } else {
@@ -292,14 +294,11 @@ for (int i = 0; i < count; i += 8) {
     write(job.opacities_gradient, opacities, 1), write(job.colors_gradient, colors, 3);
 }
 if (job.cameras_gradient) {
-    float* to = (float*)job.cameras_gradient + ((long long)frame * job.chunks + chunk) * 16;
-    transpose(camera), transpose(camera + 8);
-    eight low = 0.0f, high = 0.0f;
-    for (int j = 0; j < 8; j++) low += camera[j], high += camera[j + 8];
-    store(to, low), store(to + 8, high);
+    float* to = job.cameras_gradient + ((long long)frame * job.chunks + chunk) * 16;
+    store(to, sums_of(camera)), store(to + 8, sums_of(camera + 8));
 }
 """
 )
-def unproject_chunk(job: Job, frame: int, chunk: int):
+def unproject_chunk(address: wp.uint64, frame: int, chunk: int):
     """Gradients of a chunk of kernels, and of the camera by them, from those of their slots."""
     ...
