@@ -2,8 +2,8 @@
 
 Milliseconds per frame, forward and backward (gradients to means, covariances, opacities and colours), the fastest of
 several runs of a few frames. "target" are the figures of a prototype on one core with AVX-512 that gambol set out to
-reach. "numba" is the same algorithm in plain loops, without projection and sorting; "twin" is the readable one in torch.
-One thread is measured in its own time, which other programs hardly disturb; two threads by the clock.
+reach. "numba" is the same algorithm in plain loops, without projection and sorting; "twin" the readable one in torch. One
+thread is measured in its own time, which other programs hardly disturb; two threads by the clock.
 """
 
 import math
@@ -44,14 +44,15 @@ def quadruped(kernels: int, width: int, height: int, frames: int) -> tuple[list[
     part = torch.multinomial(areas, kernels, replacement=True, generator=generator)
     outward = torch.nn.functional.normalize(torch.randn(kernels, 3, generator=generator), dim=1)
     normals = torch.nn.functional.normalize(outward / axes[part], dim=1)
-    apart = 0.9 * math.sqrt(float(areas.sum()) / kernels)
+    apart = float(__import__('os').environ.get('SC','0.9')) * math.sqrt(float(areas.sum()) / kernels)
     sizes = apart * (0.5 + 0.5 * torch.rand(kernels, 1, 1, generator=generator))
     flat = torch.eye(3) - 0.95 * normals[:, :, None] * normals[:, None, :]
-    opacities, colors = 0.5 + 0.45 * torch.rand(kernels, generator=generator), torch.rand(kernels, 3, generator=generator)
+    opacities = 0.5 + 0.45 * torch.rand(kernels, generator=generator)
+    colors = torch.rand(kernels, 3, generator=generator)
     one = [centers[part] + axes[part] * outward, pack(sizes**2 * flat), opacities, colors]
     target, up, forward = torch.tensor([[0.0, 0.62, 0.0]]), torch.tensor([0.0, 1, 0]), torch.tensor([0.0, 0, 1])
     azimuth = 90 + 30 * torch.linspace(-1, 1, frames)
-    cameras = orbit(target.repeat(frames, 1), up, forward, azimuth, 10.0, 2.3, 40.0, width, height)
+    cameras = orbit(target.repeat(frames, 1), up, forward, azimuth, 10.0, float(__import__('os').environ.get('DI','2.3')), 40.0, width, height)
     return [tensor.repeat(frames, *[1] * tensor.dim()).requires_grad_() for tensor in one], cameras
 
 
@@ -88,15 +89,17 @@ def numba_milliseconds(inputs: list[Tensor], cameras: Cameras, seconds: float = 
     parts = [part[0].detach().numpy() for part in (splats.centers, splats.conics, inputs[2])]
     given = (order, *parts, colors, splats.boxes[0].int().numpy())
     gradient = torch.randn_like(expected)
-    fastest, end = [float("inf")] * 2, time.perf_counter() + seconds
-    while time.perf_counter() < end:
+    fastest, end, runs = [float("inf")] * 2, time.perf_counter() + seconds, 0
+    while runs < 2 or time.perf_counter() < end:  # the first run compiles
+        runs += 1
         image, light = torch.zeros_like(expected), torch.ones(expected.shape[:2])
         start = time.thread_time()
         forward(*given, image.numpy(), light.numpy())
         fastest[0] = min(fastest[0], time.thread_time() - start)
-        behind, ones, sums = (image * gradient).sum(-1).numpy(), torch.ones_like(light).numpy(), torch.zeros(len(colors), 9)
+        behind, sums = (image * gradient).sum(-1), torch.zeros(len(colors), 9)
+        light.fill_(1)
         start = time.thread_time()
-        backward(*given, behind, ones, gradient.numpy(), sums.numpy())
+        backward(*given, behind.numpy(), light.numpy(), gradient.numpy(), sums.numpy())
         fastest[1] = min(fastest[1], time.thread_time() - start)
     assert (image - expected).norm() < 1e-3 * expected.norm()
     return 1e3 * fastest[0], 1e3 * fastest[1]

@@ -3,8 +3,13 @@
 The public names, imported when first used so that `gambol --help` answers at once.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+# Before torch is imported: its idle threads would else keep spinning on the cores our own threads work on. On a busy
+# machine of two cores an iteration of 16 frames took 33 ms a frame with that and 0.7 without.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from gambol.character.anatomy import Anatomy as Anatomy

@@ -258,6 +258,7 @@ class Render:
             "size": (16, 4096),
             "fps": (1, 120),
             "seconds": (0.01, 600),
+            "azimuth": (-360, 360),
             "elevation": (-89, 89),
             "samples": (1, 8),
         }
@@ -273,6 +274,7 @@ class Render:
         from gambol.progress import progress
         from gambol.render.movie import check_movie
         from gambol.render.picture import direct, film
+        from gambol.render.raycast import MeshScene
         from gambol.render.show import choose_clip, choose_frames, write_shot
 
         check_movie(path)
@@ -291,8 +293,11 @@ class Render:
             elevation=self.elevation,
             size=self.size,
         )
-        with progress("rendering") as advance:
-            write_shot(film(shot, samples=self.samples, on_progress=advance), shot, path, self.fps)
+        scene = MeshScene(character)
+        for warning in dict.fromkeys((*character.warnings, *scene.warnings)):
+            print(f"warning: {warning}", file=sys.stderr)
+        with progress("rendering") as advance:  # the first time ever compiles kernels, some twenty seconds
+            write_shot(film(shot, scene, samples=self.samples, on_progress=advance), shot, path, self.fps)
         shown = f"clip '{motion.name}'" if motion else "without a clip"
         print(f"wrote {path}: {shown}, {view} view, {len(shot)} frame(s) of {self.size} x {self.size}")
 

@@ -123,6 +123,7 @@ Paint = Callable[[int, Cameras], Rendering]
 
 def film(
     shot: Shot,
+    scene: MeshScene | None = None,
     *,
     tiles: bool = True,
     samples: int = 3,
@@ -131,10 +132,11 @@ def film(
 ) -> Iterator[UInt8[Array, "height width 3"]]:
     """The frames one by one, sRGB.
 
-    tiles: on a tiled floor; otherwise on paper. samples: squared, the rays in a pixel of the outline. paint: draws the
-    character in some other form, as Gaussians for instance; its shadow on the floor is the mesh's.
+    scene: of the same character, if there is one already. tiles: on a tiled floor; otherwise on paper. samples:
+    squared, the rays in a pixel of the outline. paint: draws the character in some other form, as Gaussians for
+    instance; its shadow on the floor is the mesh's.
     """
-    scene = MeshScene(shot.character)
+    scene = scene or MeshScene(shot.character)
     studio = _studio(shot, tiles)
     for frame in range(len(shot)):
         scene.pose(shot.vertices(frame))

@@ -157,7 +157,7 @@ class MeshScene:
     def lamps(self, light: Light) -> Any:
         """The lamps with their maps of this pose, in the unit box."""
         if light not in self._lamps:
-            diameter = float(np.linalg.norm(self._high - self._low)) / self._size
+            diameter = float(np.linalg.norm(self._high - self._low)) / self._size or 1.0
             self._lamps[light] = hang_lamps(light, self._mesh.points, self._scene.corners, diameter)
         return self._lamps[light]
 
