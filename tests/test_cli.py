@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from character.creatures import dog
+from PIL import Image
 
 import gambol
 from gambol.cli import main
@@ -30,7 +31,7 @@ def refused(arguments, capsys) -> str:
 
 def test_help_teaches_by_examples_without_heavy_imports():
     code = "import sys; from gambol.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
-    code += "print([m for m in ('torch', 'numpy', 'scipy', 'PIL') if m in sys.modules])"
+    code += "print([m for m in ('torch', 'numpy', 'scipy', 'PIL', 'av') if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "gambol info fox.glb" in shown
     assert shown.endswith("[]\n")
@@ -86,6 +87,14 @@ def test_flex_writes_a_clip(dog_file, tmp_path, capsys):
         (["info"], "Missing from gambol info: FILE"),
         (["dance"], "Available subcommands: info"),
         (["info", "DOG", "--up", "+z", "--forward", "-z"], "must be different axes"),
+        (["render", "DOG", "-o", "out.avi"], "pictures are written as .mp4, .gif, .png"),
+        (["render", "DOG", "-o", "missing/out.mp4"], "the folder missing does not exist"),
+        (["render", "DOG", "--size", "5"], "--size must be from 16 to 4096, got 5"),
+        (["render", "DOG", "--size", "101"], "--size must be even for an .mp4, got 101; use 102"),
+        (["render", "DOG", "--clip", "trot"], "'dog' has no clips, so no 'trot'"),
+        (["render", "DOG", "--azimuth", "nan"], "--azimuth must be from -360 to 360"),
+        (["render", "DOG", "--view", "behind"], "invalid choice 'behind'"),
+        (["render", "nothing.glb"], "nothing.glb does not exist"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(dog_file, arguments, message, capsys, tmp_path, monkeypatch):
@@ -110,6 +119,36 @@ def test_outputs_are_checked_before_the_work(dog_file, command, output, message,
     monkeypatch.setattr("gambol.character.skin.bind_mesh", work)
     arguments = [dog_file if argument == "DOG" else argument for argument in command]
     assert message in refused([*arguments, "-o", output], capsys)
+
+
+def test_render_writes_a_movie_of_the_first_clip(dog_file, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    main(["flex", str(dog_file), "-o", "bent.glb", "--seconds", "0.02"])
+    main(["render", "bent.glb", "--size", "32", "--fps", "10"])
+    shown = capsys.readouterr().out
+    assert "wrote bent.mp4: clip 'flex', three-quarter view, " in shown
+    assert "of 32 x 32" in shown
+    assert (tmp_path / "bent.mp4").read_bytes()[4:8] == b"ftyp"
+    assert "no clip 'trot'. Available: flex" in refused(["render", "bent.glb", "--clip", "trot"], capsys)
+
+
+def test_render_shows_what_stands_still(dog_file, tmp_path, capsys):
+    for view, size in (("auto", (48, 48)), ("orbit", None)):
+        picture = tmp_path / f"{view}.png"
+        main(["render", str(dog_file), "-o", str(picture), "--size", "48", "--view", view, "--samples", "1"])
+        with Image.open(picture) as image:
+            assert image.size == size or (image.width >= 4 * 48 and image.height > 2 * 48)
+    assert "without a clip, three-quarter view, 1 frame(s)" in capsys.readouterr().out
+    main(["render", str(dog_file), "-o", str(tmp_path / "turn.gif"), "--size", "32", "--seconds", "0.3"])
+    with Image.open(tmp_path / "turn.gif") as image:
+        assert image.n_frames == 9
+
+
+def test_render_names_a_character_without_a_mesh(dog_file, tmp_path, capsys):
+    bare = dataclasses.replace(gambol.load(dog_file), meshes=(), source=None)
+    gambol.save(bare, tmp_path / "bare.glb")
+    error = refused(["render", tmp_path / "bare.glb", "-o", tmp_path / "bare.png"], capsys)
+    assert "has no mesh with faces: there is nothing to see" in error
 
 
 def test_create_shows_that_it_works(tmp_path, monkeypatch):

@@ -224,8 +224,9 @@ def _check_action(species: str, legs: int, action: str) -> None:
 class Render:
     """Film a clip: the character on the floor of a studio, by a camera that keeps all of it in view.
 
-    gambol render fox.glb --clip trot --view side -o fox.mp4
     A .png is a contact sheet of the clip. What has no clips stands still: seen from all around, or once as a .png.
+
+    gambol render fox.glb --clip trot --view side -o fox.mp4
     """
 
     file: File
@@ -241,7 +242,7 @@ class Render:
     fps: float = 30.0
     """Frames a second."""
     seconds: float | None = None
-    """Length [s]: the clip is cut or repeated. If not given as long as the clip, of an orbit at least 4 s."""
+    """Length [s]: the clip is cut or repeated. If not given it is shown once; as .mp4, if it loops, for 2 s or more."""
     azimuth: float | None = None
     """Instead of the view's own: 0 is in front of the character, 90 on its left [degrees]."""
     elevation: float | None = None
@@ -273,14 +274,15 @@ class Render:
         from gambol.formats import load
         from gambol.progress import progress
         from gambol.render.movie import check_movie
-        from gambol.render.picture import direct, film
+        from gambol.render.picture import direct, film, loop_travel
         from gambol.render.raycast import MeshScene
         from gambol.render.show import choose_clip, choose_frames, write_shot
 
         check_movie(path)
         character = load(self.file)
         motion = choose_clip(character, self.clip)
-        times, view = choose_frames(motion, self.view, self.fps, self.seconds, sheet=path.suffix.lower() == ".png")
+        loops = motion is not None and loop_travel(character, motion) is not None
+        times, view = choose_frames(motion, self.view, path.suffix.lower(), self.fps, self.seconds, loops)
         anatomy = study(character, self.up, self.forward)
         shot = direct(
             character,

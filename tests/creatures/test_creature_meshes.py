@@ -11,7 +11,6 @@ from character.creatures import without_names
 from scipy.spatial import cKDTree
 
 import gambol
-from gambol.creatures.portrait import contact_sheet, portrait
 from gambol.creatures.species import PLANS, SPECIES
 from gambol.creatures.surface import mesh_blueprint
 from gambol.creatures.zoo import Creature, random_creature
@@ -123,11 +122,3 @@ def test_the_example_draws_the_creatures_it_is_asked_for(tmp_path):
     )
     assert done.stdout == "wrote sheet.png: 2 creatures\n", done.stderr
     assert (tmp_path / "sheet.png").stat().st_size > 10_000
-
-
-def test_portraits_show_the_creature_on_paper():
-    picture = portrait(Creature("duck", SPECIES["duck"]).character(), 96)
-    pixels = np.asarray(picture).reshape(-1, 3).astype(int)
-    green = (pixels[:, 1] > pixels[:, 0] + 20) & (pixels[:, 1] > pixels[:, 2] + 10)
-    assert 0.005 < green.mean() < 0.3  # a mallard's head
-    assert contact_sheet({"a": picture, "b": picture, "c": picture}, columns=2).size == (192, 2 * 116)

@@ -295,6 +295,32 @@ def test_shadows_fall_and_do_not_depend_on_the_view():
     assert np.ptp(shaded[0]) < 0.02
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_maps_of_lamps_say_what_rays_to_the_lamps_say(seed):
+    """Light by brute force: every lamp is asked for by a ray through all triangles."""
+    vertices, faces, _ = soup(seed, 25)
+    scene, cameras = MeshScene(model((vertices, faces, {}))), around(1, seed + 20, pixels=20)
+    light = Light((0, 1, 0), (1, 2, 1), bounce=(0, 0, 0), map_size=256)
+    hits, drawn = scene.hits(cameras), scene.shoot(cameras, light, samples=1)
+    seen = hits.face[0].numpy() >= 0
+    corners = vertices[faces[hits.face[0].numpy()[seen]]]
+    points = np.einsum("pk,pkx->px", hits.barycentric[0].numpy()[seen], corners)
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    normals *= np.sign(((cameras.positions[0].numpy() - points) * normals).sum(1))[:, None]
+    colors = np.repeat([light.key_color, light.sky_color], [light.key_lamps, light.sky_lamps], 0)
+    shares = colors / np.repeat([light.key_lamps, light.sky_lamps / 2], [light.key_lamps, light.sky_lamps])[:, None]
+    expected = np.zeros_like(points)
+    for point, normal, total in zip(points + 0.02 * normals, normals, expected, strict=True):
+        free = brute_hits(vertices, faces, point, light.directions())[0] < 0
+        total += ((light.directions() @ normal).clip(0) * free) @ shares
+    clipped = np.where(expected > 0.7, 0.7 + 0.3 * (1 - np.exp(-(expected - 0.7).clip(0) / 0.3)), expected)
+    error = np.abs(drawn.image[0].numpy()[seen] - srgb(clipped)).max(1)
+    assert seen.sum() > 40
+    assert np.median(error) < 0.01
+    assert np.quantile(error, 0.9) < 0.06  # edges of shadows
+
+
 def test_the_floor_hides_what_is_below_it():
     cameras = orbit(torch.zeros(1, 3), UP, FORWARD, 0.0, 20.0, 6.0, 30.0, 64, 64)
     scene = MeshScene(model(square()))

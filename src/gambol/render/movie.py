@@ -18,7 +18,8 @@ Frame = UInt8[Array, "height width 3"]
 
 SUFFIXES = (".mp4", ".gif", ".png")
 QUALITY = "17"
-"""x264's constant rate factor: at 18 flat floors begin to show blocks, at 14 files are twice as large."""
+"""x264's constant rate factor. A second of a running fox at 512 x 512: 14 / 17 / 20 / 23 give 39.3 / 38.7 / 38.0 / 37.2
+dB in 183 / 134 / 97 / 71 kB."""
 SHORTEST = 2
 """Of a GIF's frame [1/100 s]; browsers take less for a mistake and show a tenth of a second."""
 PALETTE_FRAMES = 12

@@ -53,7 +53,9 @@ class Shot:
     poses: Pose | None
     """Of all frames; None for the rest pose in all of them."""
     times: Float[Array, " frames"]
-    """In the clip [s]."""
+    """In the clip, or after it if it loops [s]."""
+    shifts: Float[Array, "frames 3"]
+    """How far repetitions of the clip have already carried the character [file units]."""
     cameras: Cameras
     distance: float
     """From the cameras to what they look at [file units]."""
@@ -65,7 +67,7 @@ class Shot:
 
     def vertices(self, frame: int) -> list[Float[Array, "vertices 3"]]:
         """World positions of each mesh's vertices."""
-        return _posed(self.character, self.poses, frame)
+        return [part + self.shifts[frame] for part in _posed(self.character, self.poses, frame)]
 
     @cached_property
     def light(self) -> Light:
@@ -94,13 +96,15 @@ def direct(
 ) -> Shot:
     """Place the cameras: they go along with the character smoothly, and nothing is cut off in any frame.
 
-    times: of the clip's frames [s]; without a motion only their number counts.
+    times: of the clip's frames [s], those after its end in the next repetition if it loops; without a motion only their
+    number counts.
     azimuth and elevation: instead of the view's own [degrees]; `orbit` begins there and goes round once.
     """
     require_faces(character)
     times = np.zeros(1) if times is None else np.asarray(times, np.float64)
-    poses = motion.sample(character.skeleton, times) if motion else None
-    hull, lowest = _outermost(character, poses, len(times), up)
+    moments, shifts = _repeated(character, motion, times)
+    poses = motion.sample(character.skeleton, moments) if motion else None
+    hull, lowest = _outermost(character, poses, shifts, np.asarray(up, np.float64))
     step = float(np.median(np.abs(np.diff(times)))) if len(times) > 1 else 0.0
     targets = follow((hull.amin(1) + hull.amax(1)) / 2, STEADY / max(step, 1 / 120))
     own = ANGLES[view]
@@ -114,7 +118,35 @@ def direct(
         cameras = orbit(targets, *axes, turn, lift, distance, FIELD_OF_VIEW, size, size)
         targets = targets + _off_centre(cameras, hull, distance, sideways=view != "orbit")
     floor = Floor(np.asarray(up, np.float64), float(np.quantile(lowest, RESTING)))
-    return Shot(character, poses, times, cameras, distance, floor, np.asarray(forward, np.float64))
+    return Shot(character, poses, times, shifts, cameras, distance, floor, np.asarray(forward, np.float64))
+
+
+def loop_travel(character: Character, motion: Motion) -> Float[Array, 3] | None:
+    """How far a clip that loops carries the character each time [file units]; None if it does not loop.
+
+    It loops if it ends in the pose it begins with, to a hundredth of the character's size.
+    """
+    ends = motion.sample(character.skeleton, np.array([motion.start, motion.end]))
+    first, last = (np.concatenate(_posed(character, ends, frame)) for frame in (0, 1))
+    way, size = last - first, float(np.ptp(first, axis=0).max())
+    travel = way.mean(0)
+    if motion.duration <= 0 or not np.abs(way - travel).max() < 0.01 * size:
+        return None
+    return travel if np.linalg.norm(travel) > 0.01 * size else np.zeros(3)
+
+
+def _repeated(
+    character: Character, motion: Motion | None, times: Float[Array, " frames"]
+) -> tuple[Float[Array, " frames"], Float[Array, "frames 3"]]:
+    """Times within the clip, and how far earlier repetitions have gone."""
+    nowhere = np.zeros((len(times), 3))
+    if motion is None or times.max() <= motion.end + 1e-6:
+        return times, nowhere
+    travel = loop_travel(character, motion)
+    if travel is None:
+        return times, nowhere
+    laps = np.floor((times - motion.start) / motion.duration + 1e-6)
+    return times - laps * motion.duration, laps[:, None] * travel
 
 
 Paint = Callable[[int, Cameras], Rendering]
@@ -142,7 +174,7 @@ def film(
         scene.pose(shot.vertices(frame))
         camera = shot.cameras[frame : frame + 1]
         drawn = paint(frame, camera) if paint else scene.shoot(camera, shot.light, samples, shot.floor)
-        yield _bytes(drawn.over(studio.backdrop(scene, camera, shot.distance))[0])
+        yield _composed(drawn, studio.backdrop(scene, camera, shot.distance))
         on_progress(frame + 1, len(shot))
 
 
@@ -176,20 +208,20 @@ def _posed(character: Character, poses: Pose | None, frame: int) -> list[Float[A
 
 
 def _outermost(
-    character: Character, poses: Pose | None, frames: int, up: Float[Array, 3]
-) -> tuple[Float[Tensor, "frames directions 3"], list[float]]:
+    character: Character, poses: Pose | None, shifts: Float[Array, "frames 3"], up: Float[Array, 3]
+) -> tuple[Float[Tensor, "frames directions 3"], Float[Array, " frames"]]:
     """The outermost vertices in many directions, and the height of the lowest along up, frame by frame."""
     used = [np.unique(mesh.faces) for mesh in character.meshes]
-    directions = np.concatenate([_sphere(DIRECTIONS), -np.asarray(up)[None]])
+    directions = np.concatenate([_sphere(DIRECTIONS), -up[None]])
     found = []
-    for frame in range(frames if poses else 1):
+    for frame in range(len(shifts) if poses else 1):
         vertices = _posed(character, poses, frame)
         points = np.concatenate([part[chosen] for part, chosen in zip(vertices, used, strict=True)])
         if not np.isfinite(points).all():
             raise GambolError(f"frame {frame} puts vertices at NaN or infinity: check the clip's keys")
         found.append(points[(points @ directions.T).argmax(0)])
-    hull = np.array(found if poses else found * frames)
-    return torch.as_tensor(hull[:, :-1]), (hull[:, -1] @ up).tolist()
+    hull = np.array(found) + shifts[:, None]
+    return torch.as_tensor(hull[:, :-1]), hull[:, -1] @ up
 
 
 def _off_centre(
@@ -213,5 +245,11 @@ def _sphere(count: int) -> Float[Array, "count 3"]:
     return np.stack([around * np.cos(angle), height, around * np.sin(angle)], 1)
 
 
-def _bytes(image: Float[Tensor, "height width 3"]) -> UInt8[Array, "height width 3"]:
-    return (image.clamp(0, 1) * 255).round().byte().numpy()
+def _composed(drawn: Rendering, backdrop: Float[Array, "height width 3"]) -> UInt8[Array, "height width 3"]:
+    """The character before the backdrop.
+
+    In numpy, on one thread: those of torch, once awake, spin for a while and take the cores from the ray caster's,
+    which made films of 512 x 512 slower by half.
+    """
+    image, alpha = drawn.image[0].detach().cpu().numpy(), drawn.alpha[0, ..., None].detach().cpu().numpy()
+    return np.rint(np.clip(image + (1 - alpha) * backdrop, 0, 1) * 255).astype(np.uint8)

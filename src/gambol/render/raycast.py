@@ -108,7 +108,7 @@ class MeshScene:
         if samples < 1:
             raise ValueError(f"samples must be at least 1, got {samples}")
         lamps = self.lamps(light) if light else no_lamps()
-        picture = torch.zeros(len(cameras), cameras.height, cameras.width, 4)
+        picture = torch.empty(len(cameras), cameras.height, cameras.width, 4)
         vertices = len(self._same)
         at_once = max(1, ROOM // (12 * vertices))
         for start in range(0, len(cameras), at_once):

@@ -19,6 +19,8 @@ Array = np.ndarray
 
 TURN = 4.0
 """A turn around the character takes at least so long [s]."""
+SHORT = 2.0
+"""A clip that loops is repeated until an .mp4 is so long [s]: players do not repeat it themselves, as they do a GIF."""
 
 
 def choose_clip(character: Character, name: str | None) -> Motion | None:
@@ -36,11 +38,13 @@ def choose_clip(character: Character, name: str | None) -> Motion | None:
 def choose_frames(
     motion: Motion | None,
     view: Literal["auto"] | View,
+    suffix: str = ".mp4",
     fps: float = 30.0,
     seconds: float | None = None,
-    sheet: bool = False,
+    loops: bool = False,
 ) -> tuple[Float[Array, " frames"], View]:
-    """Times of all frames in the clip [s], and the view. sheet: only those of a contact sheet."""
+    """Times of all frames [s], beyond the clip's end if it loops, and the view; for a .png those of a contact sheet."""
+    sheet = suffix == ".png"
     if view == "auto":
         view = "three-quarter" if motion or sheet else "orbit"
     if motion is None:
@@ -49,10 +53,13 @@ def choose_frames(
     if sheet:
         end = motion.end if seconds is None else min(motion.end, motion.start + seconds)
         return np.unique(np.linspace(motion.start, end, SHEET_FRAMES)), view
+    least = TURN if view == "orbit" else SHORT if suffix == ".mp4" else 0.0
+    if loops:  # whole repetitions, and not the last frame, which is the first again
+        length = seconds or motion.duration * max(1, np.ceil(least / motion.duration - 1e-6))
+        return motion.start + np.arange(max(round(length * fps), 1)) / fps, view
     times = motion.times(fps)
-    least = TURN if view == "orbit" else 0.0
-    wanted = max(len(times), round(least * fps)) if seconds is None else max(round(seconds * fps), 1)
-    return np.resize(times, wanted), view  # cut or repeated
+    wanted = max(len(times), round(TURN * fps) if view == "orbit" else 0) if seconds is None else round(seconds * fps)
+    return np.resize(times, max(wanted, 1)), view  # cut, or begun again
 
 
 def write_shot(frames: Iterable[Frame], shot: Shot, path: Path, fps: float) -> None:

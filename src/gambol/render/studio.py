@@ -6,21 +6,23 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from jaxtyping import Float
-from torch import Tensor
+from scipy.ndimage import uniform_filter
 
 from gambol.formats.plain import linear_from_srgb
 from gambol.render.cameras import Cameras
 from gambol.render.lighting import Light
 from gambol.render.raycast import Floor, MeshScene, launch_rows
 from gambol.render.studio_kernels import Room, floor_light_kernel, room_kernel, wp
+from gambol.warp_device import DEVICE
 
 Array = np.ndarray
 Vector = tuple[float, float, float]
 
 COARSE = {"key": 2, "sky": 4}
 """Shadows on the floor are counted once for a block of so many pixels squared, and blended between."""
+BLUR = {"key": 3, "sky": 5}
+"""And blurred twice over so many blocks."""
 PAPER = (0.968, 0.96, 0.94)
 
 
@@ -41,7 +43,7 @@ class Studio:
     border: float = 0.0
     """Share of the picture over which all fades into the horizon's colour at its edges."""
 
-    def backdrop(self, scene: MeshScene, camera: Cameras, distance: float) -> Float[Tensor, "height width 3"]:
+    def backdrop(self, scene: MeshScene, camera: Cameras, distance: float) -> Float[Array, "height width 3"]:
         """The room without the character but with its shadow, as one camera sees it from this distance.
 
         The floor fades from one and a half to six times that distance [file units].
@@ -50,28 +52,31 @@ class Studio:
             raise ValueError(f"the backdrop is drawn for one camera at a time, got {len(camera)}")
         view, lamps = scene.view(camera, self.floor), scene.lamps(self.light)
         room = self._room(scene, lamps, distance)
-        key = _blurred(self._floor_light(view, lamps, room, "key"), 3)
-        sky = _blurred(self._floor_light(view, lamps, room, "sky"), 5)
-        picture = torch.empty(camera.height, camera.width, 3)
-        outputs = [wp.from_torch(key), wp.from_torch(sky), wp.from_torch(picture, dtype=wp.vec3)]
-        launch_rows(room_kernel, (camera.height, camera.width), [view, room], outputs)
-        return self._faded(picture) if self.border > 0 else picture
+        key = self._floor_light(view, lamps, room, "key")
+        sky = self._floor_light(view, lamps, room, "sky")
+        picture = wp.empty((camera.height, camera.width), dtype=wp.vec3, device=DEVICE)
+        launch_rows(room_kernel, (camera.height, camera.width), [view, room], [key, sky, picture])
+        return self._faded(picture.numpy()) if self.border > 0 else picture.numpy()
 
-    def _faded(self, picture: Float[Tensor, "height width 3"]) -> Float[Tensor, "height width 3"]:
-        inward = [(torch.arange(side) + 0.5).minimum(side - 0.5 - torch.arange(side)) for side in picture.shape[:2]]
-        rows, columns = (((1 - edge / (self.border * len(edge))).clamp(0, 1) ** 2) for edge in inward)
+    def _faded(self, picture: Float[Array, "height width 3"]) -> Float[Array, "height width 3"]:
+        inward = [np.minimum(np.arange(side) + 0.5, side - 0.5 - np.arange(side)) for side in picture.shape[:2]]
+        rows, columns = (np.clip(1 - edge / (self.border * len(edge)), 0, 1) ** 2 for edge in inward)
         share = ((1 - rows)[:, None] * (1 - columns))[..., None]
-        return share * picture + (1 - share) * picture.new_tensor(self.horizon)
+        return share * picture + (1 - share) * np.array(self.horizon)
 
-    def _floor_light(
-        self, view: Any, lamps: Any, room: Any, which: Literal["key", "sky"]
-    ) -> Float[Tensor, "rows columns"]:
-        """Light on the floor by the lamps of one kind, in blocks of pixels."""
+    def _floor_light(self, view: Any, lamps: Any, room: Any, which: Literal["key", "sky"]) -> Any:
+        """Light on the floor by the lamps of one kind, in blocks of pixels.
+
+        A box, twice, which is nearly round, blends the shadows of single lamps.
+        """
         first, last = (0, lamps.keys) if which == "key" else (lamps.keys, lamps.count)
         rows, columns = (-(-side // COARSE[which]) for side in (view.height, view.width))
-        light = torch.empty(rows, columns)
-        launch_rows(floor_light_kernel, (rows, columns), [view, lamps, room], [first, last, wp.from_torch(light)])
-        return light
+        light = wp.empty((rows, columns), dtype=wp.float32, device=DEVICE)
+        launch_rows(floor_light_kernel, (rows, columns), [view, lamps, room], [first, last, light])
+        blurred = uniform_filter(
+            uniform_filter(light.numpy(), BLUR[which], mode="nearest"), BLUR[which], mode="nearest"
+        )
+        return wp.array(blurred, dtype=wp.float32, device=DEVICE)
 
     def _room(self, scene: MeshScene, lamps: Any, distance: float) -> Any:
         east = self.along
@@ -88,13 +93,6 @@ class Studio:
         total = float(key) * lamps.key_color + float(sky) * lamps.sky_color
         room.key, room.sky = wp.cw_div(lamps.key_color, total), wp.cw_div(lamps.sky_color, total)
         return room
-
-
-def _blurred(light: Float[Tensor, "rows columns"], width: int) -> Float[Tensor, "rows columns"]:
-    """The shadows of single lamps blended into one, by a box twice, which is nearly round."""
-    for _ in range(2):
-        light = torch.nn.functional.avg_pool2d(light[None], width, 1, width // 2, count_include_pad=False)[0]
-    return light.contiguous()
 
 
 def tiled(light: Light, floor: Floor, along: Float[Array, 3], tile: float) -> Studio:

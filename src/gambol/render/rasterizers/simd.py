@@ -138,11 +138,10 @@ def _lend_slots(job: Job, memory: Workspace | None = None) -> Workspace:
     slots = job.ring * job.capacity
     sizes = {
         "records": 4 * RECORD * slots,
-        "keys": 4 * slots,
         "owners": 4 * slots,
         "order": 4 * slots,
         "segments": 4 * job.ring * job.chunks * (job.bands + 1),
-        "kept": 8 * job.ring * job.bands,
+        "kept": 16 * job.ring * job.bands,
         "seen": slots,
     }
     memory = memory or Workspace(sum(sizes.values()))

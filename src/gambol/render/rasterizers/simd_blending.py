@@ -35,15 +35,17 @@ auto band_by_work = [&](int rank) {
 typedef unsigned long long entry;  // depth above slot
 int band = band_by_work(rank);
 long long buffer = frame % job.ring;
-const unsigned* keys = job.keys + buffer * job.capacity;
+const float* records = job.records + buffer * job.capacity * RECORD;
 entry *from = (entry*)(job.scratch + worker * job.scratch_size), *to = from + job.kernels;
-int count = 0, start = 0;  // start: of this band among those of the frame
+int count = 0, start = 0, left = job.width, right = -1;  // start: of this band among those of the frame
 unsigned least = ~0u, most = 0u;
 for (int c = 0; c < job.chunks; c++) {
     const int* segment = segments + c * (job.bands + 1);
     start += segment[band] - segment[0];
     for (int slot = segment[band]; slot < segment[band + 1]; slot++) {
-        unsigned key = keys[slot];
+        const short* columns = (const short*)(records + 16ll * slot + 10);
+        left = columns[0] < left ? columns[0] : left, right = columns[1] > right ? columns[1] : right;
+        unsigned key = *(const unsigned*)(records + 16ll * slot + 15);  // positive floats sort like their bits
         least = key < least ? key : least, most = key > most ? key : most;
         from[count++] = (entry)key << 32 | (unsigned)slot;
     }
@@ -72,9 +74,9 @@ for (int p = 0; p < passes; p++) {
     entry* swapped = from;
     from = to, to = swapped;
 }
-int *order = job.order + buffer * job.capacity + start, *kept = job.kept + (buffer * job.bands + band) * 2;
+int *order = job.order + buffer * job.capacity + start, *kept = job.kept + (buffer * job.bands + band) * 4;
 for (int i = 0; i < count; i++) order[i] = (int)(unsigned)from[i];
-kept[0] = start, kept[1] = count;
+kept[0] = start, kept[1] = count, kept[2] = left, kept[3] = right;
 return band;
 """
 )
@@ -114,8 +116,8 @@ __asm__("" : "+r"(known));
 // exp(-s) for s from 0 to ln 255, and a little below 0: the eighth root by a polynomial that was fitted there, largest
 // error 7e-8, then squared three times.
 auto exponential = [&](pixels s) {
-    pixels p = known->e5 * s + known->e4;
-    p = p * s + known->e3, p = p * s + known->e2, p = p * s + known->e1, p = p * s + known->e0;
+    pixels ss = s * s, a = known->e1 * s + known->e0, b = known->e3 * s + known->e2, c = known->e5 * s + known->e4;
+    pixels p = (c * ss + b) * ss + a;
     p *= p, p *= p;
     return p * p;
 };
@@ -128,19 +130,27 @@ PIECES = """
 long long buffer = frame % job.ring;
 int top = band << job.band_shift, rows = job.height - top, row = job.row;
 rows = LEAST(rows, 1 << job.band_shift);
-int *kept = job.kept + (buffer * job.bands + band) * 2, *order = job.order + buffer * job.capacity + kept[0];
+int *kept = job.kept + (buffer * job.bands + band) * 4, *order = job.order + buffer * job.capacity + kept[0];
+int left = kept[2], right = kept[3] + 1;  // columns that any slot can reach
 float* planes = job.scratch + worker * job.scratch_size;
+auto clear = [&](int count) {
+    for (int p = 0; p < count; p++)
+        for (int y = 0; y < rows; y++)
+            for (int x = left; x < right + LANES; x++) planes[p * PLANE + y * row + x] = p == 0 ? 1.0f : 0.0f;
+};
 
-// A slot's pixels in up to eight columns of vectors, each with a first and a last row. Pieces are made some time before
+// A slot's pixels in up to four columns of vectors, each with a first and a last row. Pieces are made some time before
 // they are used, so that the processor knows by then how often to go round the loops: 20 % faster.
 struct alignas(64) Piece {
     const float* record;
     float* pixel;
     int slot, first, columns;
     float x;
-    int from[8], to[8];
+    int from[4], to[4];
 };
-constexpr int PIECES = 16;
+constexpr int PIECES = 16, COLUMNS = 4;
+const eight vectors = (float)LANES * (eight){0, 1, 2, 3, 0, 1, 2, 3}, sign = {-1, -1, -1, -1, 1, 1, 1, 1};
+const eight upward = {0.999f - 0.01f, 0.999f - 0.01f, 0.999f - 0.01f, 0.999f - 0.01f, 0.01f, 0.01f, 0.01f, 0.01f};
 auto for_all_pieces = [&](auto&& use) {
     Piece pieces[PIECES];
     int made = 0;
@@ -148,24 +158,22 @@ auto for_all_pieces = [&](auto&& use) {
         const float *records = job.records + buffer * job.capacity * RECORD, *record = records + 16ll * order[i];
         if (i + 8 < count) __builtin_prefetch(records + 16ll * order[i + 8]);
         const short* box = (const short*)(record + 10);
-        float x = record[0], slant = record[6], spread = 1.0001f * record[7], reach = record[8];
-        eight y = record[1] - top, turn = record[9], zero = 0.0f;
-        eight first = (float)(box[2] - top), last = (float)(box[3] - top), end = (float)(rows - 1);
-        first = MOST(first, zero), last = LEAST(last, end);
-        for (int column = box[0]; column <= box[1]; column += 8 * LANES) {
-            eight left = ((float)column - x) + count_up * (float)LANES, right = left + (float)(LANES - 1);
-            eight low = LEAST(MOST(-turn, left), right), high = LEAST(MOST(turn, left), right);
-            eight low_rest = reach - low * low, high_rest = reach - high * high;
-            eight from = y + slant * low - ROOT(MOST(low_rest, zero)) * spread + (0.999f - 0.01f);
-            eight to = y + slant * high + ROOT(MOST(high_rest, zero)) * spread + 0.01f;
-            from = LEAST(MOST(from, first), end + 1.0f), to = MOST(LEAST(to, last), zero - 1.0f);
+        float x = record[0], end = (float)(rows - 1), top_row = (float)(box[2] - top), last_row = (float)(box[3] - top);
+        eight turn = record[9] * sign, slant = record[6], spread = 1.0001f * record[7] * sign, reach = record[8];
+        eight y = (record[1] - top) + upward, zero = 0.0f;
+        top_row = MOST(top_row, 0.0f), last_row = LEAST(last_row, end);
+        eight least = SHUFFLE((eight)top_row, (eight)-1.0f, 0, 1, 2, 3, 8, 9, 10, 11);
+        eight most = SHUFFLE((eight)(end + 1.0f), (eight)last_row, 0, 1, 2, 3, 8, 9, 10, 11);
+        for (int column = box[0]; column <= box[1]; column += COLUMNS * LANES) {
+            eight left = ((float)column - x) + vectors, right = left + (float)(LANES - 1);
+            eight at = LEAST(MOST(turn, left), right), rest = reach - at * at;
+            eight edge = y + slant * at + ROOT(MOST(rest, zero)) * spread;  // four first rows, four last ones
             Piece& piece = pieces[made++];
+            *(eight_ints*)piece.from = __builtin_convertvector(LEAST(MOST(edge, least), most), eight_ints);
             piece.record = record, piece.pixel = planes + column, piece.x = (float)column - x;
             piece.slot = order[i], piece.first = column == box[0];
             int columns = (box[1] - column) / LANES + 1;
-            piece.columns = LEAST(columns, 8);
-            *(eight_ints*)piece.from = __builtin_convertvector(from, eight_ints);
-            *(eight_ints*)piece.to = __builtin_convertvector(to, eight_ints);
+            piece.columns = LEAST(columns, COLUMNS);
             if (made == PIECES) {
                 for (int k = 0; k < PIECES; k++) use(pieces[k]);
                 made = 0;
@@ -181,8 +189,7 @@ auto for_all_pieces = [&](auto&& use) {
     PIXELS
     + PIECES
     + """
-for (int p = 0; p < 4; p++)
-    for (int i = 0; i < rows * row; i++) planes[p * PLANE + i] = p == 0 ? 1.0f : 0.0f;
+clear(4);
 unsigned char* seen = job.seen + buffer * job.capacity;
 int some = 0;
 for_all_pieces([&](const Piece& piece) {
@@ -196,8 +203,7 @@ for_all_pieces([&](const Piece& piece) {
         for (int r = piece.from[c]; r <= piece.to[c]; r++, at += known->one, pixel += row) {
             pixels dy = at - y, s = (yy * dy + tilt) * dy + flat, light = get(pixel);
             masks taken = (masks)(s - known->cut) & (masks)(known->stop - light);
-            pixels alpha = exponential(s);
-            pixels weight = where(taken, LEAST(alpha, known->most) * light);
+            pixels alpha = where(taken, exponential(s)), weight = LEAST(alpha, known->most) * light;
             put(pixel, light - weight);
             put(pixel + PLANE, get(pixel + PLANE) + weight * red);
             put(pixel + 2 * PLANE, get(pixel + 2 * PLANE) + weight * green);
@@ -214,9 +220,11 @@ for (int y = 0; y < rows; y++) {
     const float* from = planes + y * row;
     float* image = job.image + ((long long)frame * job.height + top + y) * job.width * 3;
     float* alpha = job.alpha + ((long long)frame * job.height + top + y) * job.width;
-    for (int x = 0; x < job.width; x++)
+    for (int x = 0; x < left; x++) image[3 * x] = image[3 * x + 1] = image[3 * x + 2] = alpha[x] = 0.0f;
+    for (int x = left; x < right; x++)
         for (int c = 0; c < 3; c++) image[3 * x + c] = from[(c + 1) * PLANE + x];
-    for (int x = 0; x < job.width; x++) alpha[x] = 1.0f - from[x];
+    for (int x = left; x < right; x++) alpha[x] = 1.0f - from[x];
+    for (int x = right; x < job.width; x++) image[3 * x] = image[3 * x + 1] = image[3 * x + 2] = alpha[x] = 0.0f;
 }
 """
 )
@@ -233,26 +241,26 @@ def blend_band(address: wp.uint64, frame: int, band: int, worker: int):
     + """
 if (!kept[1]) return;
 // Behind a slot: the light of all later ones times the gradient, less the gradient of what shines through in the end.
-for (int p = 0; p < 5; p++)
-    for (int i = 0; i < rows * row; i++) planes[p * PLANE + i] = p == 0 ? 1.0f : 0.0f;
+clear(5);
 for (int y = 0; y < rows; y++) {
     float* to = planes + y * row;
     long long at = ((long long)frame * job.height + top + y) * job.width;
     if (job.image_gradient) {
         const float *i = job.image + 3 * at, *g = job.image_gradient + 3 * at;
-        for (int x = 0; x < job.width; x++) {
+        for (int x = left; x < right; x++) {
             for (int c = 0; c < 3; c++) to[(c + 2) * PLANE + x] = g[3 * x + c];
             to[PLANE + x] = i[3 * x] * g[3 * x] + i[3 * x + 1] * g[3 * x + 1] + i[3 * x + 2] * g[3 * x + 2];
         }
     }
     if (job.alpha_gradient) {
         const float *alpha = job.alpha + at, *g = job.alpha_gradient + at;
-        for (int x = 0; x < job.width; x++) to[PLANE + x] -= g[x] * (1.0f - alpha[x]);
+        for (int x = left; x < right; x++) to[PLANE + x] -= g[x] * (1.0f - alpha[x]);
     }
 }
 float* sums = job.sums + (long long)(frame % job.sums_ring) * job.capacity * SUMS;
 for_all_pieces([&](const Piece& piece) {
     const float* record = piece.record;
+    bool clamps = record[5] < 0.0011f;  // opacity above 0.9989; a rare thing, spared to the others
     pixels y = record[1] - top, xy = record[3], yy = record[4], dx = piece.x + lane;
     pixels red = record[12], green = record[13], blue = record[14];
     pixels q = 0.0f, qx = 0.0f, qy = 0.0f, qxx = 0.0f, qxy = 0.0f, qyy = 0.0f, to_r = 0.0f, to_g = 0.0f, to_b = 0.0f;
@@ -264,13 +272,14 @@ for_all_pieces([&](const Piece& piece) {
             pixels dy = at - y, s = (yy * dy + tilt) * dy + flat, light = get(pixel);
             masks taken = (masks)(s - known->cut) & (masks)(known->stop - light);
             pixels g_red = get(pixel + 2 * PLANE), g_green = get(pixel + 3 * PLANE), g_blue = get(pixel + 4 * PLANE);
-            pixels raw = exponential(s), alpha = LEAST(raw, known->most);
-            pixels weight = where(taken, alpha * light);
-            pixels shade = red * g_red + green * g_green + blue * g_blue;
-            pixels behind = get(pixel + PLANE) - weight * shade;
+            pixels alpha = where(taken, exponential(s)), raw = alpha;
+            if (clamps) alpha = LEAST(alpha, known->most);
+            pixels weight = alpha * light;
+            pixels shade = red * g_red + green * g_green + blue * g_blue, shown = weight * shade;
+            pixels behind = get(pixel + PLANE) - shown;
             put(pixel, light - weight), put(pixel + PLANE, behind);
-            pixels here = alpha * (light * shade - behind / (known->one - alpha));
-            here = where(taken & (masks)(raw - known->most), here);  // no gradient through the clamp
+            pixels here = shown - behind * (alpha / (known->one - alpha));
+            if (clamps) here = where((masks)(raw - known->most), here);  // no gradient through the clamp
             pixels down = here * dy;
             sum += here, sum_y += down, sum_yy += down * dy;
             to_r += weight * g_red, to_g += weight * g_green, to_b += weight * g_blue;

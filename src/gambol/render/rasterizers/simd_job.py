@@ -61,11 +61,10 @@ FIELDS = {
     # Between projection and blending, forward and backward.
     "segments": "int*",  # [ring chunks bands+1] where a chunk's slots for a band begin
     "records": "float*",  # [ring capacity RECORD]
-    "keys": "unsigned*",  # [ring capacity] depths as bits, which sort like the positive floats they are
     "owners": "int*",  # [ring capacity] the slot's kernel
     "seen": "unsigned char*",  # [ring capacity] whether the slot changed any pixel
     "order": "int*",  # [ring capacity] the seen slots of each band, front to back
-    "kept": "int*",  # [ring bands 2] where in `order` a band begins, and how many it has there
+    "kept": "int*",  # [ring bands 4] where in `order` a band begins, how many it has there, first and last column
     "sums": "float*",  # [sums_ring capacity SUMS]
     "scratch": "float*",  # [workers scratch_size]
     "progress": "int*",  # the next ticket; for each frame finished items of both stages; slots asked for
@@ -135,10 +134,13 @@ auto transpose = [](eight* r) {
         r[i + 1] = SHUFFLE(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
     }
 };
-// The sums of eight vectors, as one.
-auto sums_of = [&](eight* r) {
-    transpose(r);
-    return ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+// The sums of eight vectors, as one: the same swaps, but what is swapped is added.
+auto sums_of = [](eight* r) {
+    for (int i = 0; i < 4; i++)
+        r[i] = SHUFFLE(r[i], r[i + 4], 0, 1, 2, 3, 8, 9, 10, 11) + SHUFFLE(r[i], r[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    for (int i = 0; i < 2; i++)
+        r[i] = SHUFFLE(r[i], r[i + 2], 0, 1, 8, 9, 4, 5, 12, 13) + SHUFFLE(r[i], r[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    return SHUFFLE(r[0], r[1], 0, 8, 2, 10, 4, 12, 6, 14) + SHUFFLE(r[0], r[1], 1, 9, 3, 11, 5, 13, 7, 15);
 };
 """
 )

@@ -156,7 +156,6 @@ for (int b = 0; b <= job.bands; b++) {
 if (!room) return;
 float* records = job.records + buffer * job.capacity * RECORD;
 int* owners = job.owners + buffer * job.capacity;
-unsigned* keys = job.keys + buffer * job.capacity;
 for (int i = 0; i < count; i++) {
     const float* record = staged + RECORD * i;
     int rows = *(const int*)(record + 11);
@@ -165,7 +164,6 @@ for (int i = 0; i < count; i++) {
         long long slot = place[b]++;
         store(records + RECORD * slot, low), store(records + RECORD * slot + 8, high);
         owners[slot] = first + i;
-        keys[slot] = *(const unsigned*)(record + 15);
     }
 }
 """
