@@ -36,7 +36,10 @@ Draw = Callable[..., tuple[Tensor, Tensor]]
 
 
 def quadruped(kernels: int, width: int, height: int, frames: int) -> tuple[list[Tensor], Cameras]:
-    """Flat splats on the surface, as large as they are apart (1 to 1.4 pixels), seen from all sides in turn."""
+    """Flat splats on the surface with a standard deviation of 0.9 to 1.2 pixels, from a fifth to a third of the picture.
+
+    So the numba rival takes as long as in the table that the targets are from: 1.0, 3.3, 14 and 42 ms forward.
+    """
     generator = torch.Generator().manual_seed(0)
     centers, axes = (torch.tensor(part, dtype=torch.float32) for part in zip(*ELLIPSOIDS, strict=True))
     products = axes * axes.roll(1, 1)
@@ -44,7 +47,7 @@ def quadruped(kernels: int, width: int, height: int, frames: int) -> tuple[list[
     part = torch.multinomial(areas, kernels, replacement=True, generator=generator)
     outward = torch.nn.functional.normalize(torch.randn(kernels, 3, generator=generator), dim=1)
     normals = torch.nn.functional.normalize(outward / axes[part], dim=1)
-    apart = float(__import__('os').environ.get('SC','0.9')) * math.sqrt(float(areas.sum()) / kernels)
+    apart = 0.8 * math.sqrt(float(areas.sum()) / kernels)
     sizes = apart * (0.5 + 0.5 * torch.rand(kernels, 1, 1, generator=generator))
     flat = torch.eye(3) - 0.95 * normals[:, :, None] * normals[:, None, :]
     opacities = 0.5 + 0.45 * torch.rand(kernels, generator=generator)
@@ -52,7 +55,7 @@ def quadruped(kernels: int, width: int, height: int, frames: int) -> tuple[list[
     one = [centers[part] + axes[part] * outward, pack(sizes**2 * flat), opacities, colors]
     target, up, forward = torch.tensor([[0.0, 0.62, 0.0]]), torch.tensor([0.0, 1, 0]), torch.tensor([0.0, 0, 1])
     azimuth = 90 + 30 * torch.linspace(-1, 1, frames)
-    cameras = orbit(target.repeat(frames, 1), up, forward, azimuth, 10.0, float(__import__('os').environ.get('DI','2.3')), 40.0, width, height)
+    cameras = orbit(target.repeat(frames, 1), up, forward, azimuth, 10.0, 2.4, 40.0, width, height)
     return [tensor.repeat(frames, *[1] * tensor.dim()).requires_grad_() for tensor in one], cameras
 
 

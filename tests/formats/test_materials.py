@@ -102,6 +102,13 @@ def test_all_fields():
     )
 
 
+def test_what_glows_by_a_texture_does_not_glow_all_over():
+    gltf = Gltf()
+    gltf.add("materials", emissiveFactor=[1, 1, 1], emissiveTexture={"index": 0})
+    gltf.node(mesh=gltf.mesh(material=0))
+    assert gltf.character().meshes[0].material.emissive == (0, 0, 0)
+
+
 def test_without_a_material():
     gltf = Gltf()
     gltf.node(mesh=gltf.mesh())

@@ -77,5 +77,5 @@ def test_a_cut_off_file_is_refused(tmp_path):
 def test_captured_clouds_are_read():
     robot = read_splats(assets_folder() / "splat/playbot_lod5.ply")
     assert len(robot) == 3000 and robot.degree == 2
-    assert 0 < robot.opacities.min() and robot.opacities.max() <= 0.99
+    assert robot.opacities.min() > 0 and robot.opacities.max() <= 0.99
     assert len(read_splats(assets_folder() / "splat/combined_SPZv3.ply")) == 1566

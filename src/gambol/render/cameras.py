@@ -37,6 +37,11 @@ class Cameras:
         some = {name: getattr(self, name)[chosen] for name in ("T_camera_world", "focal", "center")}
         return replace(self, **some)
 
+    def to(self, *args, **kwargs) -> Cameras:
+        """As `Tensor.to`."""
+        moved = {name: getattr(self, name).to(*args, **kwargs) for name in ("T_camera_world", "focal", "center")}
+        return replace(self, **moved)
+
     @property
     def positions(self) -> Float[Tensor, "frames 3"]:
         """Where the cameras are in the world."""

@@ -25,7 +25,7 @@ MOST_OPAQUE = 0.99
 class FitConfig:
     """How the kernels are optimised. Lengths are in parts of the object's radius."""
 
-    steps: int = 1000
+    steps: int = 400
     batch: int = 4
     """Views in each step."""
     means_rate: float = 8e-4

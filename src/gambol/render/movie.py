@@ -27,13 +27,12 @@ PALETTE_FRAMES = 12
 SHEET_FRAMES, SHEET_COLUMNS = 8, 4
 
 
-def check_movie(path: str | Path) -> None:
+def check_movie(path: str | Path, suffixes: Sequence[str] = SUFFIXES) -> None:
     """Refuse, before any work, a file that cannot become a movie or a picture."""
     path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise GambolError(
-            f"'{path}': pictures are written as {', '.join(SUFFIXES)}; use a name that ends in one of them"
-        )
+    if path.suffix.lower() not in suffixes:
+        way_out = "a name that ends in one of them" if len(suffixes) > 1 else f"a name that ends in {suffixes[0]}"
+        raise GambolError(f"'{path}': pictures are written as {', '.join(suffixes)}; use {way_out}")
     check_folder(path)
 
 

@@ -1,4 +1,4 @@
-"""What `gambol render` does: choose the clip and its frames, film them, write the file."""
+"""What `gambol render` does: choose the clip and its frames, choose who paints them, write the file."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import torch
 from jaxtyping import Float
 
+from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
+from gambol.character.rig import build_rig
 from gambol.errors import GambolError
 from gambol.motion.motion import Motion
+from gambol.render.actor import attach
+from gambol.render.cameras import Cameras
+from gambol.render.gaussians import Gaussians
+from gambol.render.harmonics import shade
 from gambol.render.movie import SHEET_FRAMES, Frame, contact_sheet, write_movie, write_picture
-from gambol.render.picture import Shot, View
+from gambol.render.picture import Paint, Shot, View
+from gambol.render.rasterize import Rendering, rasterize
 
 Array = np.ndarray
 
@@ -60,6 +68,24 @@ def choose_frames(
     times = motion.times(fps)
     wanted = max(len(times), round(TURN * fps) if view == "orbit" else 0) if seconds is None else round(seconds * fps)
     return np.resize(times, max(wanted, 1)), view  # cut, or begun again
+
+
+def gaussian_painter(gaussians: Gaussians, shot: Shot, anatomy: Anatomy) -> Paint:
+    """Paints the character of a shot as Gaussians, which stand where it stands in its neutral pose."""
+    character = shot.character
+    actor = attach(gaussians, character, build_rig(anatomy))
+    posed = character.bind_matrices(character.skeleton.world(shot.poses))[..., :3, :]
+    matrices = torch.as_tensor(posed, dtype=torch.float32).expand(len(shot), *posed.shape[-3:])
+    up = torch.as_tensor(shot.floor.up, dtype=torch.float32)
+
+    def paint(frame: int, cameras: Cameras) -> Rendering:
+        means, covariances = actor.skinned(matrices[frame : frame + 1])
+        means = means + torch.as_tensor(shot.shifts[frame], dtype=torch.float32)
+        opacities = actor.opacities * (means @ up >= shot.floor.height)
+        cameras = cameras.to(torch.float32)
+        return rasterize(means, covariances, opacities, shade(actor.harmonics, means, cameras), cameras)
+
+    return paint
 
 
 def write_shot(frames: Iterable[Frame], shot: Shot, path: Path, fps: float) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -20,7 +20,10 @@ from gambol.render.cameras import Cameras, orbit, sphere_distance
 from gambol.render.fit import FitConfig, Photos, Progress, fit, psnr
 from gambol.render.gaussians import Gaussians
 from gambol.render.harmonics import ZEROTH
-from gambol.render.raycast import Hits
+from gambol.render.lighting import Light
+from gambol.render.movie import contact_sheet, write_picture
+from gambol.render.rasterize import Rendering, rasterize_gaussians
+from gambol.render.raycast import Hits, MeshScene
 
 Array = np.ndarray
 
@@ -29,6 +32,7 @@ VERSION = 1
 HELD_OUT = 24
 """Views that only measure."""
 FIELD_OF_VIEW = 35.0
+LIGHT = Light(up=(0.0, 1.0, 0.0), key=(0.35, 1.0, 0.6))
 FLATNESS = 0.25
 """Thickness of a new kernel in parts of its width."""
 
@@ -47,7 +51,18 @@ class SplatConfig:
     start: Literal["surface", "vertices"] = "surface"
     """Where kernels begin: anywhere on the visible surface, evenly by area, or at vertices."""
     seed: int = 0
-    fit: FitConfig = FitConfig()
+    fit: FitConfig = field(default_factory=FitConfig)
+
+    def check(self) -> None:
+        """Refuse numbers that make no sense."""
+        for what, value, least, most in (
+            ("kernels", self.kernels, 16, 1_000_000),
+            ("views", self.views, 4, 2000),
+            ("size", self.size, 16, 2048),
+            ("steps", self.fit.steps, 0, 100_000),
+        ):
+            if not least <= value <= most:
+                raise GambolError(f"{what} must be from {least} to {most:,}, got {value}")
 
 
 @dataclass(frozen=True)
@@ -68,7 +83,7 @@ class Splats:
 def splat(character: Character, config: SplatConfig | None = None, on_progress: Progress | None = None) -> Splats:
     """The character as Gaussians; from the cache if the same was made before."""
     config = config or SplatConfig()
-    _check(config)
+    config.check()
     name = f"splats-{identity(character, config)}"
     known = recall(name)
     if known is not None:
@@ -83,38 +98,28 @@ def splat(character: Character, config: SplatConfig | None = None, on_progress: 
     return Splats(gaussians, **facts)
 
 
-def _check(config: SplatConfig) -> None:
-    for what, value, least, most in (
-        ("kernels", config.kernels, 16, 1_000_000),
-        ("views", config.views, 4, 2000),
-        ("size", config.size, 16, 2048),
-        ("steps", config.fit.steps, 0, 100_000),
-    ):
-        if not least <= value <= most:
-            raise GambolError(f"{what} must be from {least} to {most:,}, got {value}")
-
-
 def prepare(character: Character, config: SplatConfig) -> tuple[Photos, Photos, Gaussians, float]:
     """Pictures to fit to, pictures to measure with, kernels to begin with, and the character's radius [file units]."""
-    from gambol.render.lighting import Light
-    from gambol.render.raycast import MeshScene
-
-    vertices = character.skinned(neutral_world(character))
-    scene = MeshScene(character)
-    scene.pose(vertices)
-    points, faces = merged(character, vertices)
+    scene, points, faces = _scene(character)
     used = points[np.unique(faces)]
     center = (used.min(0) + used.max(0)) / 2
     radius = float(np.linalg.norm(used - center, axis=1).max())
     generator = torch.Generator().manual_seed(config.seed)
     cameras = all_around(generator, config.views + HELD_OUT, center, radius, config.size)
-    light = Light((0.0, 1.0, 0.0), (0.35, 1.0, 0.6)) if config.look == "lit" else None
-    seen = scene.shoot(cameras, light)
+    seen = scene.shoot(cameras, LIGHT if config.look == "lit" else None)
     photos = Photos(cameras, seen.image, seen.alpha)
     shown, hidden = photos[slice(0, config.views)], photos[slice(config.views, None)]
     patches = visible_patches(shown, scene.hits(shown.cameras), points, faces)
     begin = first_kernels(patches, used, config, np.random.default_rng(config.seed))
     return shown, hidden, begin, radius
+
+
+def _scene(character: Character) -> tuple[MeshScene, Float[Array, "vertices 3"], Int[Array, "faces 3"]]:
+    """The meshes in the neutral pose, ready for pictures and as arrays."""
+    scene = MeshScene(character)
+    vertices = character.skinned(neutral_world(character))
+    scene.pose(vertices)
+    return scene, *merged(character, vertices)
 
 
 def merged(character: Character, vertices: list[Array]) -> tuple[Float[Array, "vertices 3"], Int[Array, "faces 3"]]:
@@ -203,3 +208,14 @@ def identity(character: Character, config: SplatConfig) -> str:
         parts += [mesh.shape(), mesh.faces, mesh.binds, mesh.weights, mesh.normals, mesh.uvs, mesh.colors]
         parts += [repr(replace(material, texture=None)), texture.data if texture else None]
     return fingerprint(parts)
+
+
+def compare(character: Character, gaussians: Gaussians, config: SplatConfig, path: Path) -> None:
+    """A sheet with pictures of the mesh above and of the Gaussians below, from views that were not fitted to."""
+    _, hidden, _, _ = prepare(character, replace(config, views=4))
+    some = hidden[slice(0, 6)]
+    paper = torch.full((3,), 0.96)
+    rows = (Rendering(some.image, some.alpha), rasterize_gaussians(gaussians, some.cameras))
+    frames = [frame for row in rows for frame in (row.over(paper).clamp(0, 1) * 255).round().byte().numpy()]
+    labels = [what for what in ("mesh", "Gaussians") for _ in range(len(some))]
+    write_picture(contact_sheet(frames, labels, columns=len(some)), path)

@@ -36,7 +36,9 @@ def _read_material(
         warnings.append(f"{material.where}.alphaMode must be OPAQUE, MASK or BLEND, got {alpha_mode[:20]!r}: opaque")
         alpha_mode = "OPAQUE"
     texture, wrap, uv_set = _base_texture(document, source.child(f"{prefix}Texture"), images)
-    red, green, blue = material.numbers("emissiveFactor", 3) or [0.0] * 3
+    # Where only a part glows a texture says which, and that is not read: better none than all of it.
+    glow = None if "emissiveTexture" in material else material.numbers("emissiveFactor", 3)
+    red, green, blue = glow or [0.0] * 3
     found = Material(
         name=material.text("name"),
         base_color=(color[0], color[1], color[2], color[3]),

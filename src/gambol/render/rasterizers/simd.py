@@ -31,8 +31,9 @@ SUMS_RING = 2
 """The same for gradients of slots, whose second stage is short."""
 BAND_SHIFT = 5
 """Bands of 32 rows: with 16 a quarter more slots cost 5 to 10 % more time, 64 leave too few bands to share."""
-SLOTS = 2
-"""Slots a kernel, at first: there are 1.2 for characters. If there are more, the pass is done again with enough."""
+SLOTS, ENOUGH = 2, 2**20
+"""Slots there is room for: so many a kernel, or so many in all. Characters take 1.2 a kernel, huge kernels one in each
+band; if the room is too small, the pass is done again with enough."""
 SMALL = 1000
 """Fewer kernels than that are not worth a second thread."""
 KERNELS = ("means", "covariances", "opacities", "colors")
@@ -49,12 +50,12 @@ def draw(
     """Image (multiplied by alpha) and alpha, with the meaning that `semantics` gives them."""
     tensors = (means, covariances, opacities, colors, cameras.T_camera_world, cameras.focal, cameras.center)
     for name, tensor in zip(KERNELS + CAMERAS, tensors, strict=True):
-        if tensor.dtype != torch.float32 or tensor.device.type != "cpu":
+        if tensor.dtype != torch.float32 or not tensor.is_cpu:
             given = f"{tensor.dtype} on {tensor.device}"
             raise ValueError(f'{name} must be float32 on the CPU for the SIMD rasteriser, got {given}; kernel="torch"')
     if max(cameras.width, cameras.height) > LARGEST:
         size = f"{cameras.width} x {cameras.height}"
-        raise ValueError(f'pictures of the SIMD rasteriser have at most {LARGEST} pixels a side, got {size}')
+        raise ValueError(f"pictures of the SIMD rasteriser have at most {LARGEST} pixels a side, got {size}")
     if not len(cameras):
         return means.new_empty(0, cameras.height, cameras.width, 3), means.new_empty(0, cameras.height, cameras.width)
     keep = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
@@ -66,25 +67,28 @@ class _Draw(torch.autograd.Function):
     def forward(ctx: Any, *arguments: Any) -> tuple[Tensor, Tensor]:
         *tensors, (width, height, near, keep) = arguments
         inputs = [_packed(tensor) for tensor in tensors]
-        frames, kernels = inputs[2].shape
+        frames = len(inputs[0])
         image, alpha = torch.empty(frames, height, width, 3), torch.empty(frames, height, width)
-        ring, needed, capacity = frames if keep else min(frames, RING), SLOTS * kernels, -1
-        while needed > capacity:
-            capacity = needed
-            job = _make_job(inputs, image, alpha, near, ring, capacity)
+        job = _make_job(inputs, image, alpha, near)
+        job.ring = frames if keep else min(frames, RING)
+        needed = min(job.bands, max(SLOTS, ENOUGH // (job.ring * max(job.kernels, 1)))) * job.kernels
+        while needed > job.capacity or not job.records:
+            job.capacity = needed
             slots = _lend_slots(job)
-            needed = int(_run(simd_kernels.forward_kernel, job, planes=4)[1 + 2 * frames :].max())
+            needed = max(_run(simd_kernels.forward_kernel, job, planes=4)[1 + 2 * frames :])
         if keep:
             ctx.save_for_backward(*inputs, image, alpha)
             ctx.set_materialize_grads(False)
-            ctx.slots, ctx.sizes = slots, (near, ring, capacity)
+            ctx.slots, ctx.sizes = slots, (near, job.ring, job.capacity)
         return image, alpha
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *upstream: Tensor | None) -> tuple[Tensor | None, ...]:
         *inputs, image, alpha = ctx.saved_tensors
-        job = _make_job(inputs, image, alpha, *ctx.sizes)
+        near, ring, capacity = ctx.sizes
+        job = _make_job(inputs, image, alpha, near)
+        job.ring, job.capacity = ring, capacity
         _lend_slots(job, ctx.slots)
         given = [None if tensor is None else tensor.contiguous() for tensor in upstream]
         job.image_gradient, job.alpha_gradient = (0 if tensor is None else tensor.data_ptr() for tensor in given)
@@ -107,16 +111,16 @@ class _Draw(torch.autograd.Function):
 
 
 def _packed(tensor: Tensor) -> Tensor:
-    """The tensor if its frames are contiguous, be they all the same one; else a copy. Those of cameras must differ."""
-    same = tensor.shape[-1] != 2 and tensor.shape[1:] != (3, 4) and tensor.stride(0) == 0
-    return tensor if tensor[0].is_contiguous() and (same or tensor.is_contiguous()) else tensor.contiguous()
+    """The tensor if its frames are contiguous, be they all the same one (but not those of cameras); else a copy."""
+    if tensor.is_contiguous():
+        return tensor
+    cameras = tensor.shape[1:] in ((3, 4), (2,))
+    return tensor if tensor.stride(0) == 0 and tensor[0].is_contiguous() and not cameras else tensor.contiguous()
 
 
-def _make_job(
-    inputs: Sequence[Tensor], image: Tensor, alpha: Tensor, near: float, ring: int, capacity: int
-) -> Job:
+def _make_job(inputs: Sequence[Tensor], image: Tensor, alpha: Tensor, near: float) -> Job:
     """Sizes and addresses, but for memory between stages and gradients."""
-    job = Job(kernels=inputs[2].shape[1], near=near, ring=ring, capacity=capacity)
+    job = Job(kernels=inputs[2].shape[1], near=near)
     job.frames, job.height, job.width, _ = image.shape
     job.chunks, job.row = -(-job.kernels // CHUNK), job.width + PADDING
     job.band_shift = BAND_SHIFT
@@ -152,13 +156,13 @@ def _lend_slots(job: Job, memory: Workspace | None = None) -> Workspace:
     return memory
 
 
-def _run(kernel: Any, job: Job, planes: int) -> Tensor:
-    """Works a job off on all cores; what became of it (see `simd_job.FIELDS`, progress)."""
+def _run(kernel: Any, job: Job, planes: int) -> Sequence[int]:
+    """Works a job off on all cores; its progress, see `simd_job.FIELDS`."""
     workers = parallel.workers() if job.frames * job.kernels >= SMALL else 1
-    progress = torch.zeros(1 + 3 * job.frames, dtype=torch.int32)
+    progress = (ctypes.c_int32 * (1 + 3 * job.frames))()
     job.scratch_size = max(planes * PLANE, 4 * job.kernels)  # sorting takes two times 8 bytes a kernel
     scratch = Workspace(4 * workers * job.scratch_size)
-    job.progress, job.scratch = progress.data_ptr(), scratch.address
+    job.progress, job.scratch = ctypes.addressof(progress), scratch.address
     launch = partial(wp.launch, kernel, 1, device=DEVICE, record_tape=False)
     address = ctypes.addressof(job)
     parallel.together(lambda worker: launch(inputs=[address, worker]), workers)

@@ -33,6 +33,7 @@ auto band_by_work = [&](int rank) {
     + RANKING
     + """
 typedef unsigned long long entry;  // depth above slot
+if (job.progress[1 + 2 * job.frames + frame] > job.capacity) return -1;  // the caller comes back with more room
 int band = band_by_work(rank);
 long long buffer = frame % job.ring;
 const float* records = job.records + buffer * job.capacity * RECORD;
@@ -81,8 +82,7 @@ return band;
 """
 )
 def sort_band(address: wp.uint64, frame: int, rank: int, worker: int) -> int:
-    """Sorts the slots of the band with this rank by depth, those of equal depth by kernel; which band that is."""
-    ...
+    """Sorts the slots of the band with this rank by depth, those of equal depth by kernel. Which band that is, or -1."""
 
 
 PIXELS = (
@@ -230,7 +230,6 @@ for (int y = 0; y < rows; y++) {
 )
 def blend_band(address: wp.uint64, frame: int, band: int, worker: int):
     """Image and alpha of a band; of its slots keeps those that changed a pixel."""
-    ...
 
 
 @wp.func_native(
@@ -298,4 +297,3 @@ for_all_pieces([&](const Piece& piece) {
 )
 def blend_band_backward(address: wp.uint64, frame: int, rank: int, worker: int):
     """Gradients of the slots of the band with this rank; q in `SUMS` is alpha times the gradient to alpha."""
-    ...

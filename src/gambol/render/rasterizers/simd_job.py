@@ -86,7 +86,7 @@ _TYPES = {"int": ctypes.c_int32, "float": ctypes.c_float, "long long": ctypes.c_
 class Job(ctypes.Structure):
     """Sizes and addresses. A structure of ctypes is made ten times faster than one of Warp."""
 
-    _fields_ = [(name, _TYPES.get(kind, ctypes.c_void_p)) for name, kind in FIELDS.items()]  # noqa: RUF012
+    _fields_ = [(name, _TYPES.get(kind, ctypes.c_void_p)) for name, kind in FIELDS.items()]
 
 
 JOB = f"""

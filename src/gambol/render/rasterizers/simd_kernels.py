@@ -9,7 +9,8 @@ drawn before it, so a worker that comes late or never (no free core) holds nobod
 
 from gambol.render.rasterizers.simd_blending import blend_band, blend_band_backward, sort_band
 from gambol.render.rasterizers.simd_job import JOB, wp
-from gambol.render.rasterizers.simd_projection import project_chunk, unproject_chunk
+from gambol.render.rasterizers.simd_projection import project_chunk
+from gambol.render.rasterizers.simd_unprojection import unproject_chunk
 
 wp.set_module_options({"enable_backward": False})
 
@@ -44,12 +45,9 @@ return wp::vec_t<3, int>(stage, frame, item);
 )
 def begin(address: wp.uint64, backward: int) -> wp.vec3i:
     """Draws a ticket: its stage (-1: there are no more), frame and item, when all that it builds on is finished."""
-    ...
 
 
-@wp.func_native(
-    JOB + "__atomic_fetch_add(job.progress + 1 + ticket[0] * job.frames + ticket[1], 1, __ATOMIC_RELEASE);"
-)
+@wp.func_native(JOB + "__atomic_fetch_add(job.progress + 1 + ticket[0] * job.frames + ticket[1], 1, __ATOMIC_RELEASE);")
 def finish(address: wp.uint64, ticket: wp.vec3i): ...
 
 
@@ -61,7 +59,8 @@ def forward_kernel(address: wp.uint64, worker: int):
             project_chunk(address, ticket[1], ticket[2])
         else:
             band = sort_band(address, ticket[1], ticket[2], worker)
-            blend_band(address, ticket[1], band, worker)
+            if band >= 0:
+                blend_band(address, ticket[1], band, worker)
         finish(address, ticket)
         ticket = begin(address, 0)
 

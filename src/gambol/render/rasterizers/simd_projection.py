@@ -1,6 +1,6 @@
 # mypy: ignore-errors
 # Warp reads the annotations of kernels itself; they are values, not types.
-"""Kernels to slots, and gradients of slots to gradients of kernels and cameras: the C++ of both, eight at a time."""
+"""Kernels to slots, in C++, eight at a time."""
 
 from gambol.render.rasterizers.simd_job import VECTORS, wp
 
@@ -11,19 +11,13 @@ constexpr float FARTHEST = 1e9f;  // kernels that reach farther mean nothing in 
 int first = chunk * CHUNK, count = job.kernels - first < CHUNK ? job.kernels - first : CHUNK;
 const float *T = job.T_camera_world + 12 * frame, *focal = job.focal + 2 * frame, *center = job.center + 2 * frame;
 
-// Eight triples in a row to three vectors, and back.
+// Eight triples in a row to three vectors.
 auto split = [&](const float* from, eight& x, eight& y, eight& z) {
     eight a = load(from), b = load(from + 8), c = load(from + 16);
     x = SHUFFLE(SHUFFLE(a, b, 0, 3, 6, 9, 12, 15, -1, -1), c, 0, 1, 2, 3, 4, 5, 10, 13);
     y = SHUFFLE(SHUFFLE(a, b, 1, 4, 7, 10, 13, -1, -1, -1), c, 0, 1, 2, 3, 4, 8, 11, 14);
     z = SHUFFLE(SHUFFLE(a, b, 2, 5, 8, 11, 14, -1, -1, -1), c, 0, 1, 2, 3, 4, 9, 12, 15);
 };
-auto join = [&](float* to, eight x, eight y, eight z) {
-    store(to, SHUFFLE(SHUFFLE(x, y, 0, 8, -1, 1, 9, -1, 2, 10), z, 0, 1, 8, 3, 4, 9, 6, 7));
-    store(to + 8, SHUFFLE(SHUFFLE(x, y, -1, 3, 11, -1, 4, 12, -1, 5), z, 10, 1, 2, 11, 4, 5, 12, 7));
-    store(to + 16, SHUFFLE(SHUFFLE(x, y, 13, -1, 6, 14, -1, 7, 15, -1), z, 0, 13, 2, 3, 14, 5, 6, 15));
-};
-
 struct Kernels { eight mx, my, mz, sxx, sxy, sxz, syy, syz, szz, opacity, red, green, blue; };
 auto read = [&](int i) {
     Kernels k;
@@ -146,7 +140,7 @@ int slots = 0;
 for (int b = 0; b < job.bands; b++) slots += place[b];
 long long buffer = frame % job.ring;
 int start = __atomic_fetch_add(job.progress + 1 + 2 * job.frames + frame, slots, __ATOMIC_RELAXED);
-bool room = start + slots <= job.capacity;  // if not, the caller comes back with more
+bool room = start + slots <= job.capacity;
 int* segment = job.segments + (buffer * job.chunks + chunk) * (job.bands + 1);
 for (int b = 0; b <= job.bands; b++) {
     int next = start + place[b];
@@ -174,129 +168,3 @@ def project_chunk(address: wp.uint64, frame: int, chunk: int):
     Record: mean x, y [pixel indices]; conic xx / 2, xy, yy / 2; -ln opacity; the outline's slant, spread, reach, turn;
     first and last column, first and last row (two int16 each); colour; depth.
     """
-    ...
-
-
-@wp.func_native(
-    KERNELS
-    + """
-long long buffer = frame % job.ring;
-const int* segment = job.segments + (buffer * job.chunks + chunk) * (job.bands + 1);
-const int* owners = job.owners + buffer * job.capacity;
-const unsigned char* seen = job.seen + buffer * job.capacity;
-const float* sums = job.sums + (long long)(frame % job.sums_ring) * job.capacity * SUMS;
-
-// The slots of a kernel are summed from the top band down. The last number tells whether there are any.
-constexpr int TOTAL = 16;
-alignas(64) float total[CHUNK * TOTAL];
-for (int i = 0; i < CHUNK * TOTAL; i++) total[i] = 0.0f;
-for (long long slot = segment[0]; slot < segment[job.bands]; slot++) {
-    if (!seen[slot]) continue;
-    float* to = total + TOTAL * (owners[slot] - first);
-    store(to, load(to) + load(sums + SUMS * slot));
-    to[8] += sums[SUMS * slot + 8];
-    to[15] = 1.0f;
-}
-
-eight camera[16];
-for (int i = 0; i < 16; i++) camera[i] = 0.0f;
-bool geometry = job.means_gradient || job.covariances_gradient || job.cameras_gradient;
-for (int i = 0; i < count; i += 8) {
-    eight low[8], high[8];
-    for (int j = 0; j < 8; j++) low[j] = load(total + TOTAL * (i + j)), high[j] = load(total + TOTAL * (i + j) + 8);
-    transpose(low), transpose(high);
-    eight_ints there = high[7] > 0.0f;
-    bool any = __builtin_reduce_or(there);
-    float means[24], covariances[48], opacities[8], colors[24];
-    eight zero = 0.0f;
-    if (any) {
-        Kernels k = read(first + i);
-        store(opacities, there ? low[0] / k.opacity : zero);
-        join(colors, low[6], low[7], high[0]);
-        if (geometry) {
-            Splats s = project(k);
-            // To the mean in the picture and the conic, then through the inverse to the covariance in the picture.
-            eight inverse = 1.0f / (s.xx * s.yy - s.xy * s.xy);
-            eight a = s.yy * inverse, b = -s.xy * inverse, c = s.xx * inverse;
-            eight gx = a * low[1] + b * low[2], gy = b * low[1] + c * low[2];
-            eight ga = 0.5f * low[3], gb = 0.5f * low[4], gc = 0.5f * low[5];
-            eight ka = a * ga + b * gb, kb = a * gb + b * gc, kc = b * ga + c * gb, kd = b * gb + c * gc;
-            eight gxx = ka * a + kb * b, gxy = 2.0f * (ka * b + kb * c), gyy = kc * b + kd * c;
-            gx = there ? gx : zero, gy = there ? gy : zero;
-            gxx = there ? gxx : zero, gxy = there ? gxy : zero, gyy = there ? gyy : zero;
-            if (job.covariances_gradient) {
-                auto pair = [&](int i, int j) {
-                    eight cross = s.p[i] * s.q[j] + s.p[j] * s.q[i];
-                    eight g = 2.0f * (gxx * s.p[i] * s.p[j] + gyy * s.q[i] * s.q[j]) + gxy * cross;
-                    return there ? (i == j ? 0.5f * g : g) : zero;
-                };
-                eight xx = pair(0, 0), yy = pair(1, 1), zz = pair(2, 2), xy = pair(0, 1), xz = pair(0, 2);
-                eight yz = pair(1, 2);
-                for (int half = 0; half < 2; half++) {
-                    auto mix = [&](eight a, eight b) {
-                        return half ? SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
-                                    : SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-                    };
-                    join(covariances + 24 * half, mix(xx, yy), mix(xy, yz), mix(xz, zz));
-                }
-            }
-            // To the Jacobian's rows: p = iz (focal R0 - drawn R2).
-            eight gp[3], gq[3], gu = zero, gv = zero, gfx = zero, gfy = zero, gz = zero;
-            for (int j = 0; j < 3; j++) {
-                gp[j] = s.iz * (2.0f * gxx * s.sp[j] + gxy * s.sq[j]);
-                gq[j] = s.iz * (2.0f * gyy * s.sq[j] + gxy * s.sp[j]);
-                gp[j] = there ? gp[j] : zero, gq[j] = there ? gq[j] : zero;
-                gfx += gp[j] * T[j], gfy += gq[j] * T[4 + j];
-                gu -= gp[j] * T[8 + j], gv -= gq[j] * T[8 + j];
-            }
-            gz = -s.iz * (gfx * focal[0] + gu * s.drawn_u + gfy * focal[1] + gv * s.drawn_v);
-            // Where the mean was drawn to the edge, that depends on the centre only.
-            eight_ints inside_x = s.drawn_u == s.x - center[0], inside_y = s.drawn_v == s.y - center[1];
-            eight gcx = inside_x ? zero : -gu, gcy = inside_y ? zero : -gv;
-            gu = gx + (inside_x ? gu : zero), gv = gy + (inside_y ? gv : zero);
-            gcx += gx, gcy += gy;
-            eight px = s.u / focal[0], py = s.v / focal[1];
-            gfx += gu * px, gfy += gv * py;
-            eight to_x = gu * focal[0] * s.iz, to_y = gv * focal[1] * s.iz;
-            eight to_z = gz - to_x * px - to_y * py;
-            to_x = there ? to_x : zero, to_y = there ? to_y : zero, to_z = there ? to_z : zero;
-            join(means, T[0] * to_x + T[4] * to_y + T[8] * to_z, T[1] * to_x + T[5] * to_y + T[9] * to_z,
-                 T[2] * to_x + T[6] * to_y + T[10] * to_z);
-            if (job.cameras_gradient) {
-                eight at[4] = {k.mx, k.my, k.mz, (eight)1.0f};
-                for (int j = 0; j < 4; j++) {
-                    eight m = there ? at[j] : zero;
-                    camera[j] += to_x * m, camera[4 + j] += to_y * m, camera[8 + j] += to_z * m;
-                }
-                for (int j = 0; j < 3; j++) {
-                    camera[j] += focal[0] * gp[j], camera[4 + j] += focal[1] * gq[j];
-                    eight both = -gp[j] * s.drawn_u - gq[j] * s.drawn_v;
-                    camera[8 + j] += there ? both : zero;
-                }
-                camera[12] += there ? gfx : zero, camera[13] += there ? gfy : zero;
-                camera[14] += there ? gcx : zero, camera[15] += there ? gcy : zero;
-            }
-        }
-    }
-    int some = count - i < 8 ? count - i : 8;
-    auto write = [&](float* to, const float* from, int each) {
-        if (!to) return;
-        to += ((long long)frame * job.kernels + first + i) * each;
-        if (some == 8) {
-            for (int j = 0; j < each; j++) store(to + 8 * j, any ? load(from + 8 * j) : zero);
-        } else {
-            for (int j = 0; j < some * each; j++) to[j] = any ? from[j] : 0.0f;
-        }
-    };
-    write(job.means_gradient, means, 3), write(job.covariances_gradient, covariances, 6);
-    write(job.opacities_gradient, opacities, 1), write(job.colors_gradient, colors, 3);
-}
-if (job.cameras_gradient) {
-    float* to = job.cameras_gradient + ((long long)frame * job.chunks + chunk) * 16;
-    store(to, sums_of(camera)), store(to + 8, sums_of(camera + 8));
-}
-"""
-)
-def unproject_chunk(address: wp.uint64, frame: int, chunk: int):
-    """Gradients of a chunk of kernels, and of the camera by them, from those of their slots."""
-    ...
