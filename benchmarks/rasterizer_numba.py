@@ -1,13 +1,16 @@
 # mypy: ignore-errors
 """A rival for `rasterizer.py`: the same algorithm, kernel after kernel, as plain loops that numba compiles."""
 
+from typing import Any
+
 import numba
 import numpy as np
 
+compiled: Any = numba.njit(fastmath=True, cache=True)
 ALPHA_CUT, ALPHA_MOST, STOP = np.float32(1 / 255), np.float32(0.999), np.float32(1e-4)
 
 
-@numba.njit(fastmath=True, cache=True)
+@compiled
 def forward(order, centers, conics, opacities, colors, boxes, image, light):
     """Blends splats into an image of zeros and a transmittance of ones."""
     for k in order:
@@ -26,7 +29,7 @@ def forward(order, centers, conics, opacities, colors, boxes, image, light):
                     light[row, column] = before - weight
 
 
-@numba.njit(fastmath=True, cache=True)
+@compiled
 def backward(order, centers, conics, opacities, colors, boxes, behind, light, gradient, sums):
     """Front to back again: gradients of centre, conic, opacity and colour, nine numbers a splat.
 

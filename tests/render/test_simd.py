@@ -4,18 +4,17 @@ That it draws what it should is tested with all other rasterisers in `test_raste
 """
 
 from dataclasses import replace
+from threading import Event
 
 import pytest
 import torch
-from splat_scenes import CAMERA_INPUTS, KERNEL_INPUTS, answer, kernels_and_cameras, leaves, scene
+from splat_scenes import CAMERA_INPUTS, KERNEL_INPUTS, kernels_and_cameras, leaves, scene
 from torch import Tensor
 
 from gambol import parallel
 from gambol.render.cameras import Cameras
 from gambol.render.rasterize import rasterize
 from gambol.render.rasterizers import simd, workspace
-
-EVERYWHERE = torch.ones(1, dtype=torch.bool)
 
 
 @pytest.fixture(autouse=True)
@@ -275,16 +274,35 @@ def test_wide_pictures_have_lower_bands():
 
 def test_who_comes_late_is_not_waited_for():
     """The caller does all the work and returns, although the other thread is busy for a while."""
+    given, cameras = cloud(3000, 40, 60), ahead(1, 40, 60)
+    expected = drawn_with_gradients(given, cameras)
     torch.set_num_threads(2)
-    given, cameras = scene("random", 1, 600), EVERYWHERE
-    inputs = given.leaves(torch.float32)
-    expected = answer(given, inputs, given.drawn(inputs, "simd"), cameras)
-    stopped = torch.tensor(0)
-    blocker = parallel._pool(1).submit(lambda: [None for _ in iter(lambda: int(stopped), 1)])
-    try:
-        got = answer(given, inputs, given.drawn(inputs, "simd"), cameras)
-        assert not blocker.done()
-    finally:
-        stopped.fill_(1)
-        blocker.result()
-    assert torch.equal(got.image, expected.image)
+    free = Event()
+    busy = parallel._pool(1).submit(free.wait, 20)
+    got = drawn_with_gradients(given, cameras)
+    assert not busy.done()
+    free.set()
+    assert all(torch.equal(a, b) for a, b in zip(got, expected, strict=True))
+
+
+def test_threads_work_together():
+    came = [Event(), Event()]
+
+    def work(worker: int) -> None:
+        came[worker].set()
+        assert came[1 - worker].wait(7)
+
+    parallel.together(work, 2)
+
+
+def test_errors_of_other_threads_are_raised():
+    started = Event()
+
+    def work(worker: int) -> None:
+        if worker:
+            started.set()
+            raise KeyError("of the second thread")
+        started.wait(7)
+
+    with pytest.raises(KeyError, match="of the second thread"):
+        parallel.together(work, 2)

@@ -11,9 +11,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.render.cameras import Cameras
-from gambol.render.gaussians import Gaussians, covariances_of
+from gambol.render.gaussians import Gaussians
 from gambol.render.harmonics import ZEROTH
-from gambol.render.rasterize import Rendering, rasterize, rasterize_gaussians
+from gambol.render.rasterize import Rendering, rasterize_gaussians
 
 Progress = Callable[[int, int], None]
 
@@ -53,45 +53,53 @@ class Photos:
         return Photos(self.cameras[chosen], self.image[chosen], self.alpha[chosen])
 
 
+class _Kernels:
+    """Gaussians as free numbers to optimise."""
+
+    def __init__(self, start: Gaussians) -> None:
+        self.means = start.means.clone().requires_grad_()
+        self.wxyz = start.wxyz.clone().requires_grad_()
+        self.log_scales = start.scales.log().requires_grad_()
+        self.logits = (start.opacities / MOST_OPAQUE).logit().requires_grad_()
+        self.harmonics = start.harmonics.clone().requires_grad_()
+
+    def gaussians(self) -> Gaussians:
+        return Gaussians(
+            self.means, self.wxyz, self.log_scales.exp(), MOST_OPAQUE * self.logits.sigmoid(), self.harmonics
+        )
+
+    @torch.no_grad()
+    def finished(self) -> Gaussians:
+        made = self.gaussians()
+        unit = torch.nn.functional.normalize(made.wxyz, dim=-1)
+        darkest, brightest = -0.5 / ZEROTH, 0.5 / ZEROTH
+        harmonics = made.harmonics.clamp(darkest, brightest) if made.degree == 0 else made.harmonics.detach()
+        return Gaussians(made.means.detach(), unit, made.scales, made.opacities, harmonics)
+
+
 def fit(
-    start: Gaussians,
-    photos: Photos,
-    radius: float,
-    config: FitConfig,
-    seed: int = 0,
-    on_progress: Progress | None = None,
+    start: Gaussians, photos: Photos, radius: float, config: FitConfig, on_progress: Progress | None = None
 ) -> Gaussians:
-    """The kernels after optimisation, with one colour each (harmonics of degree 0).
+    """The kernels after optimisation; the pictures are taken in their order, so they should have none.
 
     Loss: squared differences of premultiplied colour and of alpha, which is what differences over a random background
     come to in the mean.
     """
-    means = start.means.clone().requires_grad_()
-    scales = start.scales.log().requires_grad_()
-    wxyz = start.wxyz.clone().requires_grad_()
-    logits = (start.opacities / MOST_OPAQUE).logit().requires_grad_()
-    colors = (0.5 + ZEROTH * start.harmonics[:, 0]).requires_grad_()
-    rates = {
-        means: config.means_rate * radius,
-        scales: config.scales_rate,
-        wxyz: config.rotations_rate,
-        logits: config.opacities_rate,
-        colors: config.colors_rate,
-    }
-    optimizer = torch.optim.Adam(
-        [{"params": [p], "lr": rate} for p, rate in rates.items()], betas=(0.9, 0.99), eps=1e-15
-    )
-    falling = torch.optim.lr_scheduler.LambdaLR(
-        optimizer,
-        lambda step: config.last_rate + (1 - config.last_rate) * (1 + math.cos(math.pi * step / config.steps)) / 2,
-    )
-    shuffled = photos[torch.randperm(len(photos), generator=torch.Generator().manual_seed(seed))]
-    batches = [shuffled[slice(i, i + config.batch)] for i in range(0, len(photos), config.batch)]
+    kernels = _Kernels(start)
+    rates = [
+        (kernels.means, config.means_rate * radius),
+        (kernels.log_scales, config.scales_rate),
+        (kernels.wxyz, config.rotations_rate),
+        (kernels.logits, config.opacities_rate),
+        (kernels.harmonics, config.colors_rate / ZEROTH),
+    ]
+    groups = [{"params": [values], "lr": rate} for values, rate in rates]
+    optimizer = torch.optim.Adam(groups, betas=(0.9, 0.99), eps=1e-15)
+    falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _share(step / config.steps, config.last_rate))
+    batches = [photos[slice(i, i + config.batch)] for i in range(0, len(photos), config.batch)]
     for step in range(config.steps):
         seen = batches[step % len(batches)]
-        shown = rasterize(
-            means, covariances_of(wxyz, scales.exp()), MOST_OPAQUE * logits.sigmoid(), colors, seen.cameras
-        )
+        shown = rasterize_gaussians(kernels.gaussians(), seen.cameras)
         loss = (shown.image - seen.image).square().mean() + (shown.alpha - seen.alpha).square().mean()
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -99,10 +107,12 @@ def fit(
         falling.step()
         if on_progress:
             on_progress(step + 1, config.steps)
-    with torch.no_grad():
-        harmonics = (colors.clamp(0, 1) - 0.5)[:, None] / ZEROTH
-        unit = torch.nn.functional.normalize(wxyz, dim=-1)
-        return Gaussians(means.detach(), unit, scales.exp(), MOST_OPAQUE * logits.sigmoid(), harmonics)
+    return kernels.finished()
+
+
+def _share(progress: float, last: float) -> float:
+    """Falls from 1 to `last` as a cosine."""
+    return last + (1 - last) * (1 + math.cos(math.pi * progress)) / 2
 
 
 @torch.no_grad()

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from scipy.spatial import KDTree
+from torch import Tensor
 
 from gambol.character.character import Character
 from gambol.character.neutral import neutral_world
@@ -32,6 +33,10 @@ VERSION = 1
 HELD_OUT = 24
 """Views that only measure."""
 FIELD_OF_VIEW = 35.0
+CLOSE_UPS, ZOOM = 4, 2.0
+"""Every fourth picture to fit to is a close-up: twice as large, of some point of the surface. The rasteriser widens
+kernels by half a pixel, so those fitted at one size only fit that size. Fox, held-out views at 256 and at 512 pixels:
+no close-ups 40.4 and 28.9 dB, a quarter 36.0 and 33.9, half 33.3 and 36.3."""
 LIGHT = Light(up=(0.0, 1.0, 0.0), key=(0.35, 1.0, 0.6))
 FLATNESS = 0.25
 """Thickness of a new kernel in parts of its width."""
@@ -91,7 +96,7 @@ def splat(character: Character, config: SplatConfig | None = None, on_progress: 
         return Splats(Gaussians(**tensors), **facts, cached=True)
     began = time.perf_counter()
     photos, hidden, start, radius = prepare(character, config)
-    gaussians = fit(start, photos, radius, config.fit, config.seed, on_progress)
+    gaussians = fit(start, photos, radius, config.fit, on_progress)
     whole, inside = psnr(gaussians, hidden)
     facts = {"psnr": whole, "psnr_inside": inside, "seconds": time.perf_counter() - began}
     remember(name, {key: value.contiguous() for key, value in vars(gaussians).items()}, facts)
@@ -106,6 +111,9 @@ def prepare(character: Character, config: SplatConfig) -> tuple[Photos, Photos, 
     radius = float(np.linalg.norm(used - center, axis=1).max())
     generator = torch.Generator().manual_seed(config.seed)
     cameras = all_around(generator, config.views + HELD_OUT, center, radius, config.size)
+    aims = torch.as_tensor(used[torch.randint(len(used), (len(cameras),), generator=generator)], dtype=torch.float32)
+    close = (torch.arange(len(cameras)) % CLOSE_UPS == 0) & (torch.arange(len(cameras)) < config.views)
+    cameras = zoomed(cameras, aims, torch.where(close, ZOOM, 1.0))
     seen = scene.shoot(cameras, LIGHT if config.look == "lit" else None)
     photos = Photos(cameras, seen.image, seen.alpha)
     shown, hidden = photos[slice(0, config.views)], photos[slice(config.views, None)]
@@ -138,6 +146,15 @@ def all_around(generator: torch.Generator, count: int, center: Float[Array, 3], 
     up, forward = torch.eye(3)[1], torch.eye(3)[2]
     distance = sphere_distance(radius, FIELD_OF_VIEW, fill=0.95)
     return orbit(targets, up, forward, azimuth, elevation, distance, FIELD_OF_VIEW, size, size)
+
+
+def zoomed(cameras: Cameras, aims: Float[Tensor, "frames 3"], zoom: Float[Tensor, " frames"]) -> Cameras:
+    """The cameras with longer lenses; where the zoom is not 1, with the point they aim at in the middle."""
+    T, middle = cameras.T_camera_world, torch.tensor([cameras.width / 2, cameras.height / 2])
+    seen = (T[..., :3] @ aims[..., None])[..., 0] + T[..., 3]
+    focal = cameras.focal * zoom[:, None]
+    center = torch.where(zoom[:, None] == 1, cameras.center, middle - focal * seen[:, :2] / seen[:, 2:])
+    return replace(cameras, focal=focal, center=center)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from gambol.warp_device import DEVICE
 wp.load_module(simd_kernels, device=DEVICE)  # now, as threads must not compile
 
 RING = 3
-"""Frames in memory at a time if there will be no backward pass: one in each stage, one for the worker that is behind."""
+"""Frames in memory at a time if no backward pass will come: one in each stage, one for the worker that is behind."""
 SUMS_RING = 2
 """The same for gradients of slots, whose second stage is short."""
 BAND_SHIFT = 5

@@ -7,9 +7,10 @@ busy, the first stage of the next frame stands before the second stage of this o
 drawn before it, so a worker that comes late or never (no free core) holds nobody up.
 """
 
-from gambol.render.rasterizers.simd_blending import blend_band, blend_band_backward, sort_band
+from gambol.render.rasterizers.simd_blending import blend_band, blend_band_backward
 from gambol.render.rasterizers.simd_job import JOB, wp
 from gambol.render.rasterizers.simd_projection import project_chunk
+from gambol.render.rasterizers.simd_sorting import sort_band
 from gambol.render.rasterizers.simd_unprojection import unproject_chunk
 
 wp.set_module_options({"enable_backward": False})

@@ -101,13 +101,14 @@ for (int i = 0; i < count; i += 8) {
                 return only(value + g.xy * (a == b ? s.p[a] * s.q[a] : s.p[a] * s.q[b] + s.p[b] * s.q[a]));
             };
             eight xx = pair(0, 0), xy = pair(0, 1), xz = pair(0, 2), yy = pair(1, 1), yz = pair(1, 2), zz = pair(2, 2);
-            join(covariances, SHUFFLE(xx, yy, 0, 8, 1, 9, 2, 10, 3, 11), SHUFFLE(xy, yz, 0, 8, 1, 9, 2, 10, 3, 11),
-                 SHUFFLE(xz, zz, 0, 8, 1, 9, 2, 10, 3, 11));
-            join(covariances + 24, SHUFFLE(xx, yy, 4, 12, 5, 13, 6, 14, 7, 15), SHUFFLE(xy, yz, 4, 12, 5, 13, 6, 14, 7, 15),
-                 SHUFFLE(xz, zz, 4, 12, 5, 13, 6, 14, 7, 15));
+#define LOW(a, b) SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH(a, b) SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+            join(covariances, LOW(xx, yy), LOW(xy, yz), LOW(xz, zz));
+            join(covariances + 24, HIGH(xx, yy), HIGH(xy, yz), HIGH(xz, zz));
             if (job.cameras_gradient) {
                 eight at[4] = {only(k.mx), only(k.my), only(k.mz), (eight)1.0f};
-                for (int j = 0; j < 4; j++) camera[j] += x * at[j], camera[4 + j] += y * at[j], camera[8 + j] += z * at[j];
+                for (int j = 0; j < 4; j++)
+                    camera[j] += x * at[j], camera[4 + j] += y * at[j], camera[8 + j] += z * at[j];
                 for (int j = 0; j < 3; j++) {
                     camera[j] += only(focal[0] * g.p[j]), camera[4 + j] += only(focal[1] * g.q[j]);
                     camera[8 + j] -= only(g.p[j] * s.drawn_u + g.q[j] * s.drawn_v);
@@ -134,4 +135,3 @@ if (job.cameras_gradient) {
 )
 def unproject_chunk(address: wp.uint64, frame: int, chunk: int):
     """Gradients of a chunk of kernels, and of the camera by them, from those of their slots."""
-    ...
