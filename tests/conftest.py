@@ -1,7 +1,10 @@
 """Its being here puts this folder on the import path, so that all tests can import `assets`."""
 
+import gambol  # isort: skip  # before torch, so that it may use threads
 import pytest
 import torch
+
+assert gambol
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -4,12 +4,14 @@ The public names, imported when first used so that `gambol --help` answers at on
 """
 
 import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-# Before torch is imported: its idle threads would else keep spinning on the cores our own threads work on. On a busy
-# machine of two cores an iteration of 16 frames took 33 ms a frame with that and 0.7 without.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# Before torch is imported: its idle threads would else keep spinning on the cores that our own threads work on. On two
+# busy cores a step of fitting Gaussians took 230 ms with that and 30 without. See `gambol.parallel`.
+if "torch" not in sys.modules:
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from gambol.character.anatomy import Anatomy as Anatomy
@@ -33,10 +35,13 @@ if TYPE_CHECKING:
     from gambol.errors import GambolError as GambolError
     from gambol.formats import load as load
     from gambol.formats import save as save
+    from gambol.formats.splats import read_splats as read_splats
+    from gambol.formats.splats import write_splats as write_splats
     from gambol.motion.cuboids import corner_positions as corner_positions
     from gambol.motion.cuboids import fit_cuboids as fit_cuboids
     from gambol.motion.cuboids import ground_loss as ground_loss
     from gambol.motion.export import poses_from_world as poses_from_world
+    from gambol.motion.fused_skinning import skin_gaussians as skin_gaussians
     from gambol.motion.kinematics import Kinematics as Kinematics
     from gambol.motion.motion import Motion as Motion
     from gambol.motion.motion import Track as Track
@@ -44,6 +49,17 @@ if TYPE_CHECKING:
     from gambol.motion.skinning import blend as blend
     from gambol.motion.skinning import skin_covariances as skin_covariances
     from gambol.motion.skinning import skin_points as skin_points
+    from gambol.render.actor import Actor as Actor
+    from gambol.render.actor import attach as attach
+    from gambol.render.cameras import Cameras as Cameras
+    from gambol.render.cameras import orbit as orbit
+    from gambol.render.gaussians import Gaussians as Gaussians
+    from gambol.render.rasterize import Rendering as Rendering
+    from gambol.render.rasterize import rasterize as rasterize
+    from gambol.render.rasterize import rasterize_gaussians as rasterize_gaussians
+    from gambol.render.splat import SplatConfig as SplatConfig
+    from gambol.render.splat import splat as splat
+    from gambol.render.stage import Stage as Stage
 
 __version__ = "0.1.0"
 
@@ -63,6 +79,14 @@ _HOMES = {
     "gambol.motion.skinning": ("Binding", "blend", "skin_points", "skin_covariances"),
     "gambol.motion.cuboids": ("fit_cuboids", "corner_positions", "ground_loss"),
     "gambol.motion.export": ("poses_from_world",),
+    "gambol.render.gaussians": ("Gaussians",),
+    "gambol.render.cameras": ("Cameras", "orbit"),
+    "gambol.render.rasterize": ("Rendering", "rasterize", "rasterize_gaussians"),
+    "gambol.render.splat": ("SplatConfig", "splat"),
+    "gambol.formats.splats": ("read_splats", "write_splats"),
+    "gambol.render.actor": ("Actor", "attach"),
+    "gambol.render.stage": ("Stage",),
+    "gambol.motion.fused_skinning": ("skin_gaussians",),
     "gambol.errors": ("AssetError", "GambolError"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

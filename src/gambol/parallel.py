@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -11,8 +12,13 @@ import torch
 
 
 def workers() -> int:
-    """How many threads to use: torch's number, so that one dial (`torch.set_num_threads`) sets both."""
-    return torch.get_num_threads()
+    """How many threads to use: torch's number, so that one dial (`torch.set_num_threads`) sets both.
+
+    One if torch was imported before gambol: then its own threads spin after each of its operations, and a thread of
+    ours that has to share a core with them makes everybody wait.
+    """
+    passive = os.environ.get("OMP_WAIT_POLICY", "").upper() == "PASSIVE"
+    return torch.get_num_threads() if passive else 1
 
 
 def run(tasks: Sequence[Callable[[], None]]) -> None:
@@ -24,9 +30,11 @@ def run(tasks: Sequence[Callable[[], None]]) -> None:
     if len(tasks) == 1:
         return tasks[0]()
     waiting = [_pool(len(tasks) - 1).submit(task) for task in tasks[1:]]
-    tasks[0]()
-    for future in waiting:
-        future.result()
+    try:
+        tasks[0]()
+    finally:  # nobody may still write to memory that the caller gives up
+        for future in waiting:
+            future.result()
 
 
 def together(work: Callable[[int], None], count: int) -> None:

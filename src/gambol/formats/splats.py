@@ -46,9 +46,9 @@ def read_splats(path: str | Path) -> Gaussians:
     sound = np.isfinite(np.concatenate(parts, axis=1)).all(1) & (length > 0) & (np.abs(scales) < 60).all(1)
     if not sound.any():
         raise AssetError(f"{path} holds no Gaussian with finite values")
-    chosen = (means, wxyz / np.where(length > 0, length, 1)[:, None], scales, logits, colors)
-    means, wxyz, scales, logits, colors = (torch.as_tensor(part[sound].astype(np.float32)) for part in chosen)
-    return Gaussians(means, wxyz, scales.exp(), logits.sigmoid().clamp_max(MOST_OPAQUE), colors)
+    unit = wxyz / np.where(length > 0, length, 1)[:, None]
+    kept = [torch.as_tensor(part[sound].astype(np.float32)) for part in (means, unit, scales, logits, colors)]
+    return Gaussians(kept[0], kept[1], kept[2].exp(), kept[3].sigmoid().clamp_max(MOST_OPAQUE), kept[4])
 
 
 def _columns(path: Path, vertices: dict, names: list[str]) -> Array:

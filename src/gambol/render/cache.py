@@ -30,7 +30,7 @@ def fingerprint(parts: Iterable[np.ndarray | bytes | str | None]) -> str:
     for part in parts:
         if isinstance(part, np.ndarray):
             digest.update(f"{part.dtype.str}{part.shape}".encode())
-            digest.update(np.ascontiguousarray(part))
+            digest.update(part.tobytes())
         else:
             data = part.encode() if isinstance(part, str) else part or b""
             digest.update(f"{type(part).__name__}{len(data)}".encode())

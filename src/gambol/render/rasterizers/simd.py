@@ -34,8 +34,8 @@ BAND_SHIFT = 5
 SLOTS, ENOUGH = 2, 2**20
 """Slots there is room for: so many a kernel, or so many in all. Characters take 1.2 a kernel, huge kernels one in each
 band; if the room is too small, the pass is done again with enough."""
-SMALL = 1000
-"""Fewer kernels than that are not worth a second thread."""
+SMALL = 2000
+"""Fewer kernels, of all frames, are not worth a second thread: 1000 of them lost 0.05 ms by it, 2000 gained that."""
 KERNELS = ("means", "covariances", "opacities", "colors")
 CAMERAS = ("T_camera_world", "focal", "center")
 
@@ -52,7 +52,7 @@ def draw(
     for name, tensor in zip(KERNELS + CAMERAS, tensors, strict=True):
         if tensor.dtype != torch.float32 or not tensor.is_cpu:
             given = f"{tensor.dtype} on {tensor.device}"
-            raise ValueError(f'{name} must be float32 on the CPU for the SIMD rasteriser, got {given}; kernel="torch"')
+            raise ValueError(f'{name} must be float32 on the CPU for kernel="simd", got {given}; use kernel="torch"')
     if max(cameras.width, cameras.height) > LARGEST:
         size = f"{cameras.width} x {cameras.height}"
         raise ValueError(f"pictures of the SIMD rasteriser have at most {LARGEST} pixels a side, got {size}")
