@@ -11,7 +11,6 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
-
 from gambol import Anatomy, AssetError, Character, load, study
 from gambol.character.axes import axis_name
 from gambol.character.sketch import sketch

@@ -21,8 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
-
 from gambol.character.character import Character
 from gambol.character.skeleton import Pose, Skeleton
 from gambol.character.transforms import normalize, quaternion_multiply
@@ -30,6 +28,7 @@ from gambol.errors import GambolError
 from gambol.formats import load, save
 from gambol.formats.gltf.clips import unique_name
 from gambol.motion.motion import Motion, Track, continuous
+from jaxtyping import Float
 
 Array = np.ndarray
 Sampler = Callable[[Motion, Skeleton, float], Pose]

@@ -14,7 +14,6 @@ from typing import Annotated
 import gambol  # isort: skip  # before torch
 import torch
 import tyro
-
 from gambol.render.fit import FitConfig, fit, psnr
 from gambol.render.rasterize import rasterize_gaussians
 from gambol.render.splat import SplatConfig, prepare
@@ -37,9 +36,8 @@ def main(options: Options) -> None:
         photos, hidden, start, radius = prepare(character, SplatConfig(options.kernels))
         ready = time.perf_counter() - began
         fit(start, photos, radius, FitConfig(steps=3))
-        print(
-            f"{name}: {options.kernels:,} kernels, {torch.get_num_threads()} threads; {len(photos)} pictures: {ready:.1f} s"
-        )
+        threads = torch.get_num_threads()
+        print(f"{name}: {options.kernels:,} kernels, {threads} threads; {len(photos)} pictures {ready:.1f} s")
         print("  steps   seconds   rasteriser alone   ratio   PSNR [dB]   on the character alone")
         whole, inside = psnr(start, hidden)
         print(f"  {0:5}   {ready:7.1f}   {'':16}   {'':5}   {whole:9.1f}   {inside:9.1f}")

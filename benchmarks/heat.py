@@ -21,7 +21,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-
 from gambol.character import heat
 from gambol.character.bones import Bones, find_bones
 from gambol.character.skin import baked, strongest

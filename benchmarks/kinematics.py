@@ -11,13 +11,12 @@ from functools import partial
 
 import numpy as np
 import torch
-from torch import Tensor
-
 from gambol.character.rig import Rig
 from gambol.character.skeleton import levels_of
 from gambol.character.transforms import compose, matrix_from_quaternion
 from gambol.motion.kinematics import Kinematics, compound_rotation
 from gambol.motion.skinning import blend, skin_covariances, skin_points
+from torch import Tensor
 
 JOINTS, FRAMES = 500, 64
 VERTICES, INFLUENCES, SKIN_FRAMES = 20_000, 4, 16

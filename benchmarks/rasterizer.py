@@ -12,12 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
-
 from gambol.render.cameras import Cameras, orbit
 from gambol.render.gaussians import pack
 from gambol.render.rasterizers import simd, twin
 from gambol.render.rasterizers.projection import project
+from torch import Tensor
 
 SIZES = [(2_000, 64, 64, 16), (5_000, 128, 128, 8), (20_000, 256, 256, 4), (50_000, 720, 480, 4)]
 """Kernels, width, height, frames."""

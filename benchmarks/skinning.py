@@ -9,10 +9,9 @@ import time
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
-
 from gambol.motion.fused_skinning import skin_gaussians, skin_gaussians_twin
 from gambol.render.gaussians import pack
+from torch import Tensor
 
 FRAMES, INFLUENCES, BINDS = 16, 4, 40
 TARGETS = {2_000: (0.06, 0.09), 5_000: (0.15, 0.22), 20_000: (0.53, 0.80), 50_000: (1.3, 1.8)}

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-
 from gambol import Character, Material, Mesh, Pose, Skeleton, save
 
 RUST, CREAM, DARK = (0.55, 0.22, 0.07, 1.0), (0.85, 0.72, 0.55, 1.0), (0.09, 0.06, 0.05, 1.0)

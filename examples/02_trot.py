@@ -5,10 +5,9 @@ python examples/02_trot.py dog.glb dog-trot.glb
 
 import sys
 
+import gambol
 import numpy as np
 import torch
-
-import gambol
 
 
 def trot(character: gambol.Character, seconds: float = 0.6, fps: float = 30.0) -> gambol.Motion:
