@@ -24,8 +24,9 @@ demo: setup
 	$(BIN)/gambol create "a trotting fox" -o out/fox.glb
 	$(BIN)/gambol info out/fox.glb --picture out/fox.png
 	$(BIN)/gambol flex out/fox.glb -o out/fox-flex.glb
+	$(BIN)/gambol render out/fox.glb --clip trot -o out/fox.mp4
 	@echo
-	@echo "out/fox.png shows what gambol sees; open out/fox.glb in Blender or any glTF viewer and play the trot."
+	@echo "out/fox.mp4 shows the trot and out/fox.png what gambol sees; out/fox.glb opens in Blender and any glTF viewer."
 
 test: setup
 	$(BIN)/python -m pytest -n 2
@@ -40,7 +41,11 @@ format: setup
 	$(BIN)/ruff format .
 
 bench: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python benchmarks/kinematics.py
+	$(BIN)/python benchmarks/skinning.py
+	$(BIN)/python benchmarks/rasterizer.py
+	$(BIN)/python benchmarks/fit.py
 	$(BIN)/python benchmarks/heat.py
 
 # Needs an interpreter with Blender as a module: see docs/ground-truth.md.

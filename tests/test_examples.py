@@ -27,6 +27,13 @@ def test_examples_in_order(tmp_path):
     assert {trot.skeleton.names[track.node] for track in motion.tracks} >= {"thigh.L", "forearm.R", "tail.2", "hips"}
 
 
+def test_a_pose_is_found_from_pixels(tmp_path):
+    said = run(ROOT / "examples/04_pose_from_pixels.py", "fox.png", cwd=tmp_path)
+    before, after = map(float, re.findall(r"kernels ([\d.]+) % of the height away", said))
+    assert after < before / 3
+    assert (tmp_path / "fox.png").exists()
+
+
 def test_readme_links_resolve():
     for link in re.findall(r"\]\(([^)#:]+)\)", (ROOT / "README.md").read_text()):
         assert (ROOT / link).exists(), link
@@ -36,7 +43,7 @@ def test_readme_commands_and_python(tmp_path):
     readme = (ROOT / "README.md").read_text()
     shell = "\n".join(re.findall(r"```\n(.+?)```", readme, re.DOTALL))
     commands = re.findall(r"^gambol (.+?)(?:\s{2,}#.*)?$", shell, re.MULTILINE)
-    assert len(commands) == 7
+    assert len(commands) == 9
     for command in commands:
         run("-m", "gambol", *shlex.split(command), cwd=tmp_path)
     (python,) = re.findall(r"```python\n(.+?)```", readme, re.DOTALL)
