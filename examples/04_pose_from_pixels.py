@@ -22,7 +22,8 @@ SIDES = (70.0, -70.0)
 def difference(pictures: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
     """Of pictures, and of blurred ones: a leg must feel where it should be before it touches that place."""
     missing = (pictures - wanted).movedim(-1, 1)
-    return sum(torch.nn.functional.avg_pool2d(missing, pool).square().mean() * pool for pool in (1, 4, 16))
+    blurred = [torch.nn.functional.avg_pool2d(missing, pool).square().mean() * pool for pool in (1, 4, 16)]
+    return torch.stack(blurred).sum()
 
 
 def main(path: Path, kernels: int = 2000, size: int = 128, steps: int = 120) -> None:

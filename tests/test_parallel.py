@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 import torch
@@ -31,6 +32,24 @@ def test_errors_of_any_thread_are_raised():
     for tasks in ([fail, int], [int, fail]):
         with pytest.raises(ValueError, match="broken"):
             parallel.run(tasks)
+
+
+@pytest.mark.parametrize("way", ["run", "together"])
+def test_an_error_waits_for_everybody(way):
+    """Else threads would go on writing to memory that the caller has given up."""
+    ended = threading.Event()
+
+    def slow():
+        time.sleep(0.2)
+        ended.set()
+
+    def fail():
+        raise ValueError("broken")
+
+    tasks = [lambda: time.sleep(0.05), fail, slow]
+    with pytest.raises(ValueError, match="broken"):
+        parallel.run(tasks) if way == "run" else parallel.together(lambda worker: tasks[worker](), 3)
+    assert ended.is_set()
 
 
 def test_workers_that_have_not_begun_are_not_waited_for():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from itertools import pairwise
 
@@ -33,8 +33,9 @@ def run(tasks: Sequence[Callable[[], None]]) -> None:
     try:
         tasks[0]()
     finally:  # nobody may still write to memory that the caller gives up
-        for future in waiting:
-            future.result()
+        wait(waiting)
+    for future in waiting:
+        future.result()
 
 
 def together(work: Callable[[int], None], count: int) -> None:
@@ -46,9 +47,10 @@ def together(work: Callable[[int], None], count: int) -> None:
     try:
         work(0)
     finally:
-        for future in waiting:
-            if not future.cancel():
-                future.result()
+        begun = [future for future in waiting if not future.cancel()]
+        wait(begun)
+    for future in begun:
+        future.result()
 
 
 def shares(count: int, parts: int) -> list[slice]:

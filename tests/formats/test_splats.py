@@ -50,6 +50,15 @@ def test_kernels_without_finite_values_are_left_out(tmp_path):
     torch.testing.assert_close(after.means, broken.means[[0, 2, 4]])
 
 
+def test_kernels_too_large_for_float32_are_left_out_and_flat_ones_are_kept(tmp_path):
+    before = cloud(3, 1)
+    before.scales[1], before.scales[2, 2] = 1e20, 1e-20
+    write_splats(before, tmp_path / "some.ply")
+    after = read_splats(tmp_path / "some.ply")
+    torch.testing.assert_close(after.means, before.means[[0, 2]])
+    assert after.covariances().isfinite().all()
+
+
 def test_files_that_are_no_splats(tmp_path):
     mesh = "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nend_header\n"
     (tmp_path / "mesh.ply").write_text(mesh + "0 0 0\n")

@@ -56,6 +56,16 @@ def test_swaying_is_not_followed(loop: bool) -> None:
     assert float((path - glide).abs().max()) < 0.1
 
 
+def test_long_clips_are_followed_piece_by_piece() -> None:
+    """The middle is that of a shorter clip; all pairs of so many frames at once would take 30 GB."""
+    centers = normal(3, 30_000, 3)
+    path = follow(centers, smoothing=3)
+    assert path.shape == centers.shape
+    for start in (0, 1000, 29_900):  # across pieces, and at the ends
+        apart = follow(centers[max(start - 40, 0) : start + 140], smoothing=3)
+        torch.testing.assert_close(path[start : start + 100], apart[min(start, 40) :][:100])
+
+
 def test_a_hop_does_not_make_the_camera_bounce() -> None:
     """Half a second in the air, one unit high: the view rises by a third of that, slowly, and does not swing."""
     centers = torch.zeros(90, 3, dtype=torch.float64)

@@ -181,6 +181,12 @@ def test_a_portrait_stands_on_paper():
 def test_what_cannot_be_shown_is_named(character, clip):
     with pytest.raises(GambolError, match="no mesh with faces"):
         direct(dataclasses.replace(character, meshes=()), up=UP, forward=FORWARD)
+    with pytest.raises(GambolError, match="no mesh with faces"):
+        loop_travel(dataclasses.replace(character, meshes=()), clip)
+    point = [dataclasses.replace(mesh, positions=0 * mesh.positions) for mesh in character.meshes]
+    still = dataclasses.replace(character, meshes=point, inverse_binds=0 * character.inverse_binds)
+    with pytest.raises(GambolError, match="is a single point"):
+        direct(still, up=UP, forward=FORWARD)
     track = dataclasses.replace(clip.tracks[0], values=np.full_like(clip.tracks[0].values, np.nan))
     with pytest.raises(GambolError, match="frame 0 puts vertices at NaN"):
         direct(character, Motion("broken", (track,)), np.zeros(1), up=UP, forward=FORWARD)

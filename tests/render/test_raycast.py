@@ -249,9 +249,13 @@ def test_alpha_modes():
         ("BLEND", 0.25, (0.25 * 0.8, 0.75 * 0.6, 0)),
     ):
         front = Material(base_color=(0.8, 0.0, 0.0, alpha), alpha_mode=mode)
-        drawn = MeshScene(model(square(material=front), behind)).shoot(facing())
+        scene = MeshScene(model(square(material=front), behind))
+        drawn, hits = scene.shoot(facing()), scene.hits(facing())
         np.testing.assert_allclose(drawn.image[0, 8, 8], srgb(np.array(expected)), atol=1e-4, err_msg=mode)
         assert (drawn.alpha == 1).all()
+        cut_out = mode == "MASK" and alpha < 0.5  # faces 0 and 1 are in front
+        assert (hits.face[0, 8, 8] >= 2) == cut_out
+        assert float(hits.depth[0, 8, 8]) == pytest.approx(float(facing().positions[0, 2]) + 0.5 * cut_out, rel=1e-4)
 
 
 def test_layers_of_glass_over_nothing():

@@ -17,6 +17,7 @@ from gambol.formats import save
 from gambol.formats.splats import read_splats, write_splats
 from gambol.render.fit import FitConfig, fit, psnr
 from gambol.render.gaussians import rotations_of
+from gambol.render.harmonics import ZEROTH
 from gambol.render.rasterize import rasterize_gaussians
 from gambol.render.splat import SplatConfig, identity, merged, prepare, splat
 
@@ -97,9 +98,33 @@ def test_vertices_as_a_start(duck):
     assert {tuple(mean) for mean in start.means.numpy()} <= {tuple(vertex) for vertex in vertices}
 
 
+def test_light_comes_from_above_whichever_way_that_is(duck):
+    """A character whose up is z is lit as one whose up is y, turned."""
+    turn = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0.0]])  # y to z, z to -y
+    lit = replace(SMALL, up=(0.0, 0.0, 1.0), forward=(0.0, -1.0, 0.0)).light
+    assert lit.up == (0.0, 0.0, 1.0)
+    np.testing.assert_allclose(lit.key, turn @ SMALL.light.key)
+    assert replace(SMALL, look="unlit").light is None
+    assert SMALL.standing(study(duck)) == SMALL
+    assert SMALL.standing(study(duck, "+z", "-y")) == replace(SMALL, up=(0.0, 0.0, 1.0), forward=(0.0, -1.0, 0.0))
+
+
+def test_glass_has_kernels_too(duck):
+    """Half transparent all over: kernels begin on it, with its own colour and not one mixed with nothing."""
+    glass = Material(base_color=(0.2, 0.5, 0.8, 0.5), alpha_mode="BLEND")
+    clear = replace(duck, meshes=tuple(replace(mesh, material=glass, colors=None) for mesh in duck.meshes))
+    _, _, start, _ = prepare(clear, replace(SMALL, look="unlit"))
+    encoded = 1.055 * np.array([0.2, 0.5, 0.8]) ** (1 / 2.4) - 0.055
+    np.testing.assert_allclose((0.5 + ZEROTH * start.harmonics[:, 0]).median(0).values, encoded, atol=0.02)
+
+
 def test_wishes_that_cannot_be(duck):
     with pytest.raises(GambolError, match="kernels must be from 16 to 1,000,000, got 3"):
         splat(duck, replace(SMALL, kernels=3))
+    with pytest.raises(GambolError, match="steps must be from 1"):
+        splat(duck, replace(SMALL, fit=FitConfig(steps=0)))
+    with pytest.raises(GambolError, match="200 views of size 1024 take too much memory; use at most 33 views"):
+        splat(duck, replace(SMALL, size=1024, views=200))
     with pytest.raises(GambolError, match="no mesh with faces"):
         splat(replace(duck, meshes=()), SMALL)
 

@@ -181,6 +181,9 @@ def test_one_backdrop_serves_many_frames() -> None:
     scene = plate(0.5, frames=3)
     image = stage.film(*scene, three, backdrop=stage.backdrop(cameras), kernel="torch")
     torch.testing.assert_close(image, stage.film(*scene, three, kernel="torch"))
+    places = stage.backdrop(three).places  # and with no axis of frames they are those of all frames
+    shadows = [stage.cast_shadow(*scene[:3], where, kernel="torch") for where in (places, places[0])]
+    torch.testing.assert_close(*shadows)
 
 
 @pytest.mark.parametrize("make", [dog, human, lambda: turned(human(), (0.5**0.5, 0.5**0.5, 0, 0), scale=100.0)])

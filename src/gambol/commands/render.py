@@ -99,11 +99,14 @@ class Render:
         paint = None
         if self.splats or self.look == "gaussians":
             from gambol.formats.splats import read_splats
-            from gambol.render.show import gaussian_painter
-            from gambol.render.splat import splat
+            from gambol.render.show import gaussian_painter, moving_morphs
+            from gambol.render.splat import SplatConfig, splat
 
+            if moving_morphs(shot):
+                print("warning: Gaussians do not follow the clip's morph targets; --look mesh does", file=sys.stderr)
             with progress("fitting Gaussians") as advance:
-                gaussians = read_splats(self.splats) if self.splats else splat(character, None, advance).gaussians
+                wanted = SplatConfig().standing(anatomy)
+                gaussians = read_splats(self.splats) if self.splats else splat(character, wanted, advance).gaussians
             paint = gaussian_painter(gaussians, shot, anatomy)
         with progress("rendering") as advance:  # the first time ever compiles kernels, some twenty seconds
             write_shot(film(shot, scene, samples=self.samples, paint=paint, on_progress=advance), shot, path, self.fps)

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import tyro
 
+from gambol.character.axes import AxisChoice
 from gambol.commands.options import File
 
 
@@ -40,7 +41,13 @@ class Splat:
     start: Literal["surface", "vertices"] = "surface"
     """Where Gaussians begin: anywhere on the surface that can be seen, or at vertices."""
 
+    up: AxisChoice = "auto"
+    """The axis that points up, for the light."""
+    forward: AxisChoice = "auto"
+    """The axis it faces."""
+
     def run(self) -> None:
+        from gambol.character.anatomy import study
         from gambol.formats import load
         from gambol.formats.splats import check_splats, write_splats
         from gambol.progress import progress
@@ -57,6 +64,7 @@ class Splat:
         if self.picture:
             check_movie(self.picture, (".png",))
         character = load(self.file)
+        config = config.standing(study(character, self.up, self.forward))
         with progress("fitting Gaussians") as advance:  # the first time ever compiles kernels, some twenty seconds
             splats = splat(character, config, advance)
         for warning in dict.fromkeys(character.warnings):

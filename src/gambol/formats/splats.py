@@ -24,7 +24,10 @@ MOST_OPAQUE = 0.99
 
 
 def read_splats(path: str | Path) -> Gaussians:
-    """The Gaussians of a 3DGS .ply file, in its own coordinates; those with NaN or infinite values are left out."""
+    """The Gaussians of a 3DGS .ply file, in its own coordinates; those with NaN or infinite values are left out.
+
+    So are those whose size, squared, is no number of float32: beyond e^40 file units.
+    """
     path = Path(path)
     try:
         vertices = read_tables(file_bytes(path)).get("vertex", {})
@@ -43,7 +46,8 @@ def read_splats(path: str | Path) -> Gaussians:
     wxyz = _columns(path, vertices, [f"rot_{i}" for i in range(4)])
     length = np.linalg.norm(wxyz, axis=1)
     parts = (means, wxyz, scales, logits[:, None], colors.reshape(len(means), -1))
-    sound = np.isfinite(np.concatenate(parts, axis=1)).all(1) & (length > 0) & (np.abs(scales) < 60).all(1)
+    sound = np.isfinite(np.concatenate(parts, axis=1)).all(1) & (length > 0)
+    sound &= ((scales > -60) & (scales < 40)).all(1)
     if not sound.any():
         raise AssetError(f"{path} holds no Gaussian with finite values")
     unit = wxyz / np.where(length > 0, length, 1)[:, None]

@@ -84,7 +84,8 @@ def attach(
         targets at their default weights. In this pose the actor is exactly the Gaussians given.
     influences: at most so many binds move a kernel; the strongest are kept and scaled to sum to 1.
 
-    The actor has the precision and the device of the Gaussians.
+    The actor has the precision and the device of the Gaussians. Its means and covariances are constants: of the
+    Gaussians only opacities and harmonics get gradients through it.
     """
     if influences < 1:
         raise GambolError(f"a kernel needs at least one influence, got {influences}")

@@ -13,6 +13,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+FRAMES_AT_ONCE = 1024
+"""Of a path that is smoothed: ten minutes are 18,000 frames, and all pairs of those would take 10 GB."""
+
 
 @dataclass(frozen=True)
 class Cameras:
@@ -131,18 +134,25 @@ def follow(
     """
     frames = len(centers)
     times = torch.arange(frames, dtype=torch.float64, device=centers.device)
-    away = times - times[:, None]
     if loop:
+        away = times - times[:, None]
         turns = torch.arange(-(laps := math.ceil(6 * smoothing / max(frames, 1)) + 1), laps + 1).to(times)
         window = torch.exp(-0.5 * ((away[..., None] + turns * frames) / smoothing) ** 2).sum(-1)
         weights = window / window.sum(1, keepdim=True)
         drift = torch.zeros_like(centers) if travel is None else travel * (times[:, None] / max(frames, 1)).to(centers)
         return weights.to(centers) @ (centers - drift) + drift
-    window = torch.exp(-0.5 * (away / smoothing) ** 2)
-    sums = [(window * away**power).sum(1, keepdim=True) for power in range(3)]
-    spread = sums[2] + 1e-9  # of a single frame, or within a very narrow window, there is none
-    weights = window * (spread - sums[1] * away) / (sums[0] * spread - sums[1] ** 2)
-    return weights.to(centers) @ centers
+    reach = math.ceil(10 * smoothing)  # there the window has fallen to 1e-22
+    path = [centers[:0]]
+    for start in range(0, frames, FRAMES_AT_ONCE):
+        end = min(start + FRAMES_AT_ONCE, frames)
+        near = slice(max(start - reach, 0), end + reach)
+        away = times[near] - times[start:end, None]
+        window = torch.exp(-0.5 * (away / smoothing) ** 2)
+        sums = [(window * away**power).sum(1, keepdim=True) for power in range(3)]
+        spread = sums[2] + 1e-9  # of a single frame, or within a very narrow window, there is none
+        weights = window * (spread - sums[1] * away) / (sums[0] * spread - sums[1] ** 2)
+        path.append(weights.to(centers) @ centers[near])
+    return torch.cat(path)
 
 
 def sphere_distance(radius: float, field_of_view: float, fill: float = 0.8) -> float:

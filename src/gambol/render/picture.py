@@ -105,6 +105,8 @@ def direct(
     moments, shifts = _repeated(character, motion, times)
     poses = motion.sample(character.skeleton, moments) if motion else None
     hull, lowest = _outermost(character, poses, shifts, np.asarray(up, np.float64))
+    if not (hull.amax(1) - hull.amin(1)).any():
+        raise GambolError(f"'{character.name}' is a single point in all frames: there is nothing to see")
     step = float(np.median(np.abs(np.diff(times)))) if len(times) > 1 else 0.0
     targets = follow((hull.amin(1) + hull.amax(1)) / 2, STEADY / max(step, 1 / 120))
     own = ANGLES[view]
@@ -126,6 +128,7 @@ def loop_travel(character: Character, motion: Motion) -> Float[Array, 3] | None:
 
     It loops if it ends in the pose it begins with, to a hundredth of the character's size.
     """
+    require_faces(character)
     ends = motion.sample(character.skeleton, np.array([motion.start, motion.end]))
     first, last = (np.concatenate(_posed(character, ends, frame)) for frame in (0, 1))
     way, size = last - first, float(np.ptp(first, axis=0).max())

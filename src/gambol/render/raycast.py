@@ -44,7 +44,7 @@ class Floor:
 
 @dataclass(frozen=True)
 class Hits:
-    """What the rays through the centres of pixels meet first."""
+    """What the rays through the centres of pixels meet first; wholly transparent places are nothing."""
 
     face: Int[Tensor, "frames height width"]
     """Counted through all meshes in order; -1 where nothing is."""
@@ -246,7 +246,7 @@ def _paint(
 def _welded(mesh: Mesh) -> Int[Array, " vertices"]:
     """For each vertex the first with its place and normal: vertices split for their texture coordinates alone.
 
-    A mesh without normals is taken as it is, so that faces which share no vertices have edges, as glTF demands.
+    A mesh without normals is taken as it is: faces that share no vertices have edges between them, others are smooth.
     """
     if mesh.normals is None:
         return np.arange(len(mesh.positions))

@@ -227,12 +227,23 @@ def hits_kernel(
     face_out: wp.array(dtype=wp.int32, ndim=3),
     place_out: wp.array(dtype=wp.vec3, ndim=3),
 ):
-    """The first face at the centre of each pixel (-1: none); its barycentric coordinates u and v, and the depth."""
+    """The first face that can be seen at the centre of each pixel (-1: none); its barycentric coordinates u and v, and
+    the depth.
+    """
     line, column = wp.tid()
     at = place(view, first, step, line, column)
+    start = view.position[at[0]]
     direction = ahead_at(view, at[0], float(at[2]) + 0.5, float(at[1]) + 0.5)
-    hit = wp.mesh_query_ray(scene.mesh, view.position[at[0]] + view.near * direction, direction, FAR)
     face_out[at[0], at[1], at[2]] = -1
-    if hit.result:
-        face_out[at[0], at[1], at[2]] = hit.face
-        place_out[at[0], at[1], at[2]] = wp.vec3(hit.u, hit.v, view.near + hit.t)
+    depth = wp.float32(view.near)
+    for _layer in range(LAYERS):
+        hit = wp.mesh_query_ray(scene.mesh, start + depth * direction, direction, FAR)
+        if not hit.result:
+            break
+        depth += hit.t
+        surface = paint(scene, hit.face, hit.u, hit.v, 0.0)
+        if surface[3] > 0.0:
+            face_out[at[0], at[1], at[2]] = hit.face
+            place_out[at[0], at[1], at[2]] = wp.vec3(hit.u, hit.v, depth)
+            break
+        depth += STEP

@@ -88,6 +88,12 @@ def gaussian_painter(gaussians: Gaussians, shot: Shot, anatomy: Anatomy) -> Pain
     return paint
 
 
+def moving_morphs(shot: Shot) -> bool:
+    """Whether morph targets change during a shot."""
+    morphs = shot.poses.morphs.values() if shot.poses else ()
+    return any(float(np.ptp(weights, axis=0).max(initial=0)) > 1e-3 for weights in morphs)
+
+
 def write_shot(frames: Iterable[Frame], shot: Shot, path: Path, fps: float) -> None:
     """Frames of a shot as a movie, or as a contact sheet with times, or angles if nothing moves."""
     if path.suffix.lower() != ".png":

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from scipy.spatial import KDTree
 from torch import Tensor
 
+from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.neutral import neutral_world
 from gambol.errors import GambolError
@@ -21,14 +22,14 @@ from gambol.render.cameras import Cameras, orbit, sphere_distance
 from gambol.render.fit import FitConfig, Photos, Progress, fit, psnr
 from gambol.render.gaussians import Gaussians
 from gambol.render.harmonics import ZEROTH
-from gambol.render.lighting import Light
+from gambol.render.lighting import Light, Vector
 from gambol.render.movie import contact_sheet, write_picture
 from gambol.render.rasterize import Rendering, rasterize_gaussians
 from gambol.render.raycast import Hits, MeshScene
 
 Array = np.ndarray
 
-VERSION = 1
+VERSION = 2
 """Of this algorithm; a new number makes earlier results in the cache invalid."""
 HELD_OUT = 24
 """Views that only measure."""
@@ -37,7 +38,10 @@ CLOSE_UPS, ZOOM = 4, 2.0
 """Every fourth picture to fit to is a close-up: twice as large, of some point of the surface. The rasteriser widens
 kernels by half a pixel, so those fitted at one size only fit that size. Fox, held-out views at 256 and at 512 pixels:
 no close-ups 40.4 and 28.9 dB, a quarter 36.0 and 33.9, half 33.3 and 36.3."""
-LIGHT = Light(up=(0.0, 1.0, 0.0), key=(0.35, 1.0, 0.6))
+KEY = (0.35, 1.0, 0.6)
+"""Towards the lamp, along the character's left, up and forward."""
+MOST_PIXELS = 60_000_000
+"""Of all pictures together; they take 100 bytes each."""
 FLATNESS = 0.25
 """Thickness of a new kernel in parts of its width."""
 
@@ -55,6 +59,9 @@ class SplatConfig:
     """Lit: with soft light from above, the same from all sides, so that shape shows. Unlit: plain surface colours."""
     start: Literal["surface", "vertices"] = "surface"
     """Where kernels begin: anywhere on the visible surface, evenly by area, or at vertices."""
+    up: Vector = (0.0, 1.0, 0.0)
+    forward: Vector = (0.0, 0.0, 1.0)
+    """How the character stands in the light; see `standing`."""
     seed: int = 0
     fit: FitConfig = field(default_factory=FitConfig)
 
@@ -64,10 +71,26 @@ class SplatConfig:
             ("kernels", self.kernels, 16, 1_000_000),
             ("views", self.views, 4, 2000),
             ("size", self.size, 16, 2048),
-            ("steps", self.fit.steps, 0, 100_000),
+            ("steps", self.fit.steps, 1, 100_000),
         ):
             if not least <= value <= most:
                 raise GambolError(f"{what} must be from {least} to {most:,}, got {value}")
+        if (self.views + HELD_OUT) * self.size**2 > MOST_PIXELS:
+            fewer = MOST_PIXELS // self.size**2 - HELD_OUT
+            way_out = f"use at most {fewer} views" if fewer >= 4 else "use a smaller size"
+            raise GambolError(f"{self.views} views of size {self.size} take too much memory; {way_out}")
+
+    def standing(self, anatomy: Anatomy) -> SplatConfig:
+        """The same for a character that stands as its anatomy says."""
+        return replace(self, up=_axis(anatomy.up), forward=_axis(anatomy.forward))
+
+    @property
+    def light(self) -> Light | None:
+        if self.look == "unlit":
+            return None
+        up, forward = np.array(self.up), np.array(self.forward)
+        x, y, z = KEY[0] * np.cross(up, forward) + KEY[1] * up + KEY[2] * forward
+        return Light(up=self.up, key=(float(x), float(y), float(z)))
 
 
 @dataclass(frozen=True)
@@ -83,6 +106,12 @@ class Splats:
     """The fit took."""
     cached: bool = False
     """Whether they were made earlier."""
+
+
+def _axis(values: Float[Array, 3]) -> Vector:
+    """Rounded, and without a negative zero, so that equal axes are the same in the cache."""
+    x, y, z = (np.round(values, 6) + 0.0).tolist()
+    return x, y, z
 
 
 def splat(character: Character, config: SplatConfig | None = None, on_progress: Progress | None = None) -> Splats:
@@ -114,7 +143,7 @@ def prepare(character: Character, config: SplatConfig) -> tuple[Photos, Photos, 
     aims = torch.as_tensor(used[torch.randint(len(used), (len(cameras),), generator=generator)], dtype=torch.float32)
     close = (torch.arange(len(cameras)) % CLOSE_UPS == 0) & (torch.arange(len(cameras)) < config.views)
     cameras = zoomed(cameras, aims, torch.where(close, ZOOM, 1.0))
-    seen = scene.shoot(cameras, LIGHT if config.look == "lit" else None)
+    seen = scene.shoot(cameras, config.light)
     photos = Photos(cameras, seen.image, seen.alpha)
     shown, hidden = photos[slice(0, config.views)], photos[slice(config.views, None)]
     patches = visible_patches(shown, scene.hits(shown.cameras), points, faces)
@@ -172,9 +201,9 @@ def visible_patches(
     photos: Photos, hits: Hits, points: Float[Array, "vertices 3"], faces: Int[Array, "faces 3"]
 ) -> Patches:
     """One for each pixel that the character fills."""
-    filled = (hits.face >= 0) & (photos.alpha > 0.999)
+    filled = (hits.face >= 0) & (photos.alpha > 0.3)
     if not filled.any():
-        raise GambolError("the character has no surface that can be seen")
+        raise GambolError("the character cannot be seen: its surfaces are all but transparent, or have no area")
     corners = points[faces[hits.face[filled].numpy()]]
     positions = np.einsum("pk,pkx->px", hits.barycentric[filled].numpy(), corners)
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -183,7 +212,8 @@ def visible_patches(
     slope = np.abs((rays * normals).sum(1)).clip(0.05)  # grazing pixels are large, but not without limit
     pixel = 1 / photos.cameras.focal.prod(1)[filled.nonzero()[:, 0]].numpy()
     areas = pixel * hits.depth[filled].numpy() ** 2 / slope
-    return Patches(positions, normals, photos.image[filled].numpy(), areas)
+    colors = photos.image[filled] / photos.alpha[filled][:, None]
+    return Patches(positions, normals, colors.numpy(), areas)
 
 
 def first_kernels(

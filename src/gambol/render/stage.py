@@ -71,13 +71,14 @@ class Stage:
         middle = (points.min(0) + points.max(0)) / 2
         origin = middle + (anatomy.ground - middle @ up) * up
         longest = max(float(np.ptp(points, axis=0).max()), anatomy.height)
+        height = max(anatomy.height, 0.05 * longest)  # of what lies flat
         fields = {
             "origin": _floats(origin),
             "up": _floats(up),
             "forward": _floats(anatomy.forward),
-            "tile": TILE * float(np.sqrt(anatomy.height * longest)),
+            "tile": TILE * float(np.sqrt(height * longest)),
             "haze": HAZE * longest,
-            "beta": beta / anatomy.height,
+            "beta": beta / height,
         }
         return Stage(**{**fields, **others})
 
@@ -171,8 +172,8 @@ class Stage:
         differentiable to; the picture's frame is not.
         """
         if not means.shape[1]:
-            return means.new_zeros(len(means), *places.shape[1:3])
-        size = min(LONGEST_SHADOW_MAP, *places.shape[1:3])
+            return means.new_zeros(len(means), *places.shape[-3:-1])
+        size = min(LONGEST_SHADOW_MAP, *places.shape[-3:-1])
         middle, half = self._shadow_frame(means.detach(), covariances.detach(), size)
         axes, far = self._axes(means), SHADOW_DISTANCE * half
         eye = torch.cat([middle, torch.full_like(middle[:, :1], -far)], -1) + axes @ means.new_tensor(self.origin)

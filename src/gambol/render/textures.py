@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -77,13 +78,18 @@ def decode(texture: Texture) -> UInt8[Array, "height width 4"]:
     """sRGB and alpha of an image file."""
     from PIL import Image
 
-    with Image.open(io.BytesIO(texture.data)) as image:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        opened = Image.open(io.BytesIO(texture.data))
+    with opened as image:
         if max(image.size) > LARGEST:
             image.draft("RGB", (LARGEST, LARGEST))  # JPEG can be decoded smaller at once
         if image.mode.startswith("I"):  # grey of 16 bits, which Pillow would clip
             grey = np.clip(np.asarray(image) // 257, 0, 255).astype(np.uint8)
             return np.stack([grey, grey, grey, np.full_like(grey, 255)], -1)
-        return np.asarray(image.convert("RGBA"))
+        rgba = image.convert("RGBA")
+        smaller = max(rgba.size) // LARGEST
+        return np.asarray(rgba.reduce(smaller) if smaller > 1 else rgba)
 
 
 def mip_levels(image: UInt8[Array, "height width 4"]) -> list[UInt8[Array, "smaller_height smaller_width 4"]]:

@@ -67,7 +67,7 @@ FIELDS = {
     "kept": "int*",  # [ring bands 4] where in `order` a band begins, how many it has there, first and last column
     "sums": "float*",  # [sums_ring capacity SUMS]
     "scratch": "float*",  # [workers scratch_size]
-    "progress": "int*",  # the next ticket; for each frame finished items of both stages; slots asked for
+    "progress": "int*",  # next ticket; by frame: items finished in stages 1 and 2, slots; by worker: kept ticket + 1
     # Results, and gradients of them; address 0: nobody asks or gives.
     "image": "float*",  # [frames height width 3]
     "alpha": "float*",  # [frames height width]
