@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import gambol  # noqa: F401  # before torch, whose idle threads would else take our cores
 import torch
 from gambol.render.cameras import Cameras, orbit
 from gambol.render.gaussians import pack
