@@ -82,17 +82,19 @@ class Render:
         loops = motion is not None and loop_travel(character, motion) is not None
         times, view = choose_frames(motion, self.view, path.suffix.lower(), self.fps, self.seconds, loops)
         anatomy = study(character, self.up, self.forward)
-        shot = direct(
-            character,
-            motion,
-            times,
-            up=anatomy.up,
-            forward=anatomy.forward,
-            view=view,
-            azimuth=self.azimuth,
-            elevation=self.elevation,
-            size=self.size,
-        )
+        with progress("placing the camera") as advance:
+            shot = direct(
+                character,
+                motion,
+                times,
+                up=anatomy.up,
+                forward=anatomy.forward,
+                view=view,
+                azimuth=self.azimuth,
+                elevation=self.elevation,
+                size=self.size,
+            )
+            advance(1, 1)
         scene = MeshScene(character)
         for warning in dict.fromkeys((*character.warnings, *scene.warnings)):
             print(f"warning: {warning}", file=sys.stderr)
