@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import gambol  # noqa: F401  # before torch, whose idle threads would else take our cores
 import torch
-from gambol.motion.fused_skinning import skin_gaussians, skin_gaussians_twin
+from gambol.render.gaussian_skinning import skin_gaussians, skin_gaussians_twin
 from gambol.render.gaussians import pack
 from torch import Tensor
 

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from gambol.motion.cuboids import fit_cuboids as fit_cuboids
     from gambol.motion.cuboids import ground_loss as ground_loss
     from gambol.motion.export import poses_from_world as poses_from_world
-    from gambol.motion.fused_skinning import skin_gaussians as skin_gaussians
     from gambol.motion.kinematics import Kinematics as Kinematics
     from gambol.motion.motion import Motion as Motion
     from gambol.motion.motion import Track as Track
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from gambol.render.actor import attach as attach
     from gambol.render.cameras import Cameras as Cameras
     from gambol.render.cameras import orbit as orbit
+    from gambol.render.gaussian_skinning import skin_gaussians as skin_gaussians
     from gambol.render.gaussians import Gaussians as Gaussians
     from gambol.render.rasterize import Rendering as Rendering
     from gambol.render.rasterize import rasterize as rasterize
@@ -86,7 +86,7 @@ _HOMES = {
     "gambol.formats.splats": ("read_splats", "write_splats"),
     "gambol.render.actor": ("Actor", "attach"),
     "gambol.render.stage": ("Stage",),
-    "gambol.motion.fused_skinning": ("skin_gaussians",),
+    "gambol.render.gaussian_skinning": ("skin_gaussians",),
     "gambol.errors": ("AssetError", "GambolError"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -16,8 +16,8 @@ from torch import Tensor
 from gambol.character.character import Character
 from gambol.character.rig import Rig
 from gambol.errors import GambolError
-from gambol.motion.fused_skinning import skin_gaussians
 from gambol.motion.skinning import Binding, anchors
+from gambol.render.gaussian_skinning import skin_gaussians
 from gambol.render.gaussians import Gaussians, pack, unpack
 
 Array = np.ndarray

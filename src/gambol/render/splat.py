@@ -41,7 +41,7 @@ no close-ups 40.4 and 28.9 dB, a quarter 36.0 and 33.9, half 33.3 and 36.3."""
 KEY = (0.35, 1.0, 0.6)
 """Towards the lamp, along the character's left, up and forward."""
 MOST_PIXELS = 60_000_000
-"""Of all pictures together; they take 100 bytes each."""
+"""Of all pictures together: 15 million, the default, take 1.1 GB."""
 FLATNESS = 0.25
 """Thickness of a new kernel in parts of its width."""
 

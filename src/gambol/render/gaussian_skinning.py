@@ -130,12 +130,12 @@ def _shares(frames: int, kernels: int) -> list[slice]:
 
 @cache
 def _launcher(name: str) -> Any:
-    """A function that launches a kernel of `fused_skinning_kernels` for groups, sizes and tensors (None: address 0)."""
-    from gambol.motion import fused_skinning_kernels
-    from gambol.motion.fused_skinning_kernels import wp
+    """Launches a kernel of `gaussian_skinning_kernels` for groups, sizes and tensors (None: address 0)."""
+    from gambol.render import gaussian_skinning_kernels
+    from gambol.render.gaussian_skinning_kernels import wp
 
-    wp.load_module(fused_skinning_kernels, device=DEVICE)
-    kernel = getattr(fused_skinning_kernels, name)
+    wp.load_module(gaussian_skinning_kernels, device=DEVICE)
+    kernel = getattr(gaussian_skinning_kernels, name)
 
     def launch(groups: int, sizes: tuple[int, ...], tensors: tuple[Tensor | None, ...]) -> None:
         addresses = [0 if tensor is None else tensor.data_ptr() for tensor in tensors]

@@ -2,8 +2,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from gambol.motion import fused_skinning
-from gambol.motion.fused_skinning import skin_gaussians, skin_gaussians_twin
+from gambol.render import gaussian_skinning
+from gambol.render.gaussian_skinning import skin_gaussians, skin_gaussians_twin
 from gambol.render.gaussians import pack, unpack
 
 
@@ -76,10 +76,10 @@ def test_threads_agree(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are shared out so that no thread meets another: results are the same bit by bit, sums nearly so."""
     inputs = [single(tensor) for tensor in scene(3, frames=9, kernels=1001, influences=4)]
     upstream = [torch.ones(9, 1001, 3), torch.ones(9, 1001, 6)]
-    monkeypatch.setattr(fused_skinning.parallel, "workers", lambda: 1)
+    monkeypatch.setattr(gaussian_skinning.parallel, "workers", lambda: 1)
     alone = results_and_gradients(skin_gaussians, inputs, upstream)
-    monkeypatch.setattr(fused_skinning, "ENOUGH", 1)
-    monkeypatch.setattr(fused_skinning.parallel, "workers", lambda: threads)
+    monkeypatch.setattr(gaussian_skinning, "ENOUGH", 1)
+    monkeypatch.setattr(gaussian_skinning.parallel, "workers", lambda: threads)
     shared = results_and_gradients(skin_gaussians, inputs, upstream)
     for index, (one, many) in enumerate(zip(alone, shared, strict=True)):
         tolerance = 1e-5 if index == 2 else 0.0  # gradients of matrices are summed by thread first
