@@ -1,0 +1,86 @@
+"""Lessons: batches of filmed takes, the same for the same seed and step."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gambol.priors.pocket.actions import ACTIONS
+from gambol.priors.pocket.network import WORDS
+from gambol.priors.pocket.takes import Take, film_takes, varied, with_arms_elsewhere
+
+FREQUENCY = {"walk": 5.0, "run": 5.0, "trot": 4.0, "stand": 3.0, "hop": 3.0, "jump": 3.0, "fly": 1.5}
+"""How often an action is taught, relative to those not named here (1)."""
+CONTRAST = 0.35
+"""Colours count from the background in this unit, so that figures are about as strong as noise."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A batch, scaled as the network sees it."""
+
+    videos: Float[Tensor, "batch frames size size 3"]
+    rests: Float[Tensor, "batch size size 3"]
+    words: Float[Tensor, "batch words"]
+    actions: tuple[str, ...]
+
+    def weights(self, most: float = 8.0) -> Float[Tensor, "batch frames size size 1"]:
+        """Of pixels in the loss: limbs, which are colourful, count most; where they are at rest too."""
+        seen = torch.cat([self.rests[:, None], self.videos], 1)
+        vivid = (seen.amax(-1) - seen.amin(-1)).mul(CONTRAST / 0.6).clamp(0, 1)
+        return 1 + most * torch.maximum(vivid[:, 1:], vivid[:, :1])[..., None]
+
+
+class Teacher:
+    """Chooses what is shown."""
+
+    def __init__(self, herd: Sequence[Take], clips: Sequence[Take], size: int, artists: float = 0.4):
+        """artists: share of artists' clips among what the herd can do too."""
+        self.size, self.artists = size, artists
+        self.herd, self.clips = (_by_action(takes) for takes in (herd, clips))
+        self.actions = sorted(self.herd.keys() | self.clips.keys(), key=list(ACTIONS).index)
+        shares = np.array([FREQUENCY.get(action, 1.0) for action in self.actions])
+        self.shares = shares / shares.sum()
+
+    def lesson(self, generator: np.random.Generator, batch: int) -> Lesson:
+        chosen = [self._choose(generator) for _ in range(batch)]
+        videos, rests = film_takes(chosen, generator, self.size)
+        return lesson_of(chosen, videos, rests)
+
+    def _choose(self, generator: np.random.Generator) -> Take:
+        action = self.actions[int(generator.choice(len(self.actions), p=self.shares))]
+        artist = self.clips.get(action) and (not self.herd.get(action) or generator.random() < self.artists)
+        takes = (self.clips if artist else self.herd)[action]
+        take = varied(takes[int(generator.integers(len(takes)))], generator)
+        return with_arms_elsewhere(take, generator) if generator.random() < 0.5 else take
+
+
+def lesson_of(takes: Sequence[Take], videos: Tensor, rests: Tensor) -> Lesson:
+    """Filmed takes as the network sees them."""
+    from gambol.priors.pocket.look import BACKGROUND
+
+    words = torch.stack([words_of(take.action, take.pace) for take in takes])
+    actions = tuple(take.action for take in takes)
+    return Lesson((videos - BACKGROUND) / CONTRAST, (rests - BACKGROUND) / CONTRAST, words, actions)
+
+
+def words_of(action: str | None, pace: float = 0.0) -> Float[Tensor, " words"]:
+    """The embedding of a prompt; zeros mean that nothing was said."""
+    words = torch.zeros(WORDS)
+    if action is not None:
+        words[list(ACTIONS).index(action)] = 1.0
+        words[-1] = pace
+    return words
+
+
+def _by_action(takes: Sequence[Take]) -> dict[str, list[Take]]:
+    found = defaultdict(list)
+    for take in takes:
+        found[take.action].append(take)
+    return dict(found)

@@ -1,0 +1,207 @@
+"""Training the pocket prior: resumable, the same for the same seed, with a gate that tells whether it learns to move."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from safetensors import safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from gambol.errors import GambolError
+from gambol.files import write_file
+from gambol.priors.pocket.lessons import Lesson, Teacher, lesson_of
+from gambol.priors.pocket.network import NetworkConfig, PocketNetwork
+from gambol.priors.pocket.takes import Take, film_takes
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """What the weights depend on, beside the takes."""
+
+    clips: int = 250_000
+    """Videos to learn from, each of them new."""
+    batch: int = 24
+    seed: int = 0
+    rate: float = 2e-3
+    """Of AdamW (vectors, ends of the network) [per step]."""
+    matrix_rate: float = 1e-2
+    """Of Muon (matrices of the blocks), scaled as AdamW's [per step]."""
+    average: float = 0.998
+    """Of the exponential average of the weights, which is what is used."""
+    warm: int = 200
+    """Steps in which the rates rise."""
+    cooling: float = 0.3
+    """Last part of the training, in which the rates fall to nothing."""
+    silent: float = 0.12
+    """Share of videos without words."""
+    blind: float = 0.04
+    """Share of videos without the picture at rest."""
+    network: NetworkConfig = NetworkConfig()
+
+    @property
+    def steps(self) -> int:
+        return -(-self.clips // self.batch)
+
+
+class Training:
+    """The state of a training: network, average, optimisers, step."""
+
+    def __init__(self, config: TrainConfig, teacher: Teacher, held_out: Sequence[Take]):
+        torch.manual_seed(config.seed)
+        self.config, self.teacher = config, teacher
+        self.network = PocketNetwork(config.network)
+        self.average = {name: value.detach().clone() for name, value in self.network.named_parameters()}
+        matrices = [p for name, p in self.network.named_parameters() if name.startswith("blocks") and "scales" not in name]
+        others = [p for p in self.network.parameters() if all(p is not matrix for matrix in matrices)]
+        self.optimizers = (
+            torch.optim.Muon(matrices, lr=config.matrix_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"),
+            torch.optim.AdamW(others, lr=config.rate, betas=(0.9, 0.99), weight_decay=0.0),
+        )
+        self.step = 0
+        generator = np.random.default_rng([config.seed, 77])
+        chosen = generator.choice(len(held_out), min(64, len(held_out)), replace=False)
+        takes = [held_out[i] for i in chosen]
+        self.held_out = lesson_of(takes, *film_takes(takes, generator, config.network.size, jitter=0.0))
+
+    def advance(self) -> float:
+        """One step; the loss."""
+        config = self.config
+        generator = np.random.default_rng([config.seed, 1, self.step])
+        lesson = self.teacher.lesson(generator, config.batch)
+        loss = self._loss(lesson, generator)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        for optimizer, rate in zip(self.optimizers, (config.matrix_rate, config.rate), strict=True):
+            optimizer.param_groups[0]["lr"] = rate * self._warmth()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        keep = min(config.average, (1 + self.step) / (10 + self.step))
+        with torch.no_grad():
+            for name, value in self.network.named_parameters():
+                self.average[name].lerp_(value, 1 - keep)
+        self.step += 1
+        return loss.item()
+
+    def _warmth(self) -> float:
+        left = (self.config.steps - self.step) / max(self.config.cooling * self.config.steps, 1)
+        return min(1.0, (self.step + 1) / self.config.warm, max(left, 0.01))
+
+    def _loss(self, lesson: Lesson, generator: np.random.Generator) -> Tensor:
+        """Flow matching of the clean estimate: (x - x_hat)^2 / level^2, limbs weighted up."""
+        batch = len(lesson.videos)
+        level = 1 / (1 + np.exp(-generator.normal(1.0, 1.2, batch)))
+        level = np.where(generator.random(batch) < 0.15, generator.uniform(0.97, 1.0, batch), level)
+        levels = torch.tensor(level, dtype=torch.float32)
+        words = lesson.words * torch.tensor(generator.random(batch) >= self.config.silent)[:, None]
+        rests = lesson.rests * torch.tensor(generator.random(batch) >= self.config.blind)[:, None, None, None]
+        noise = torch.from_numpy(generator.standard_normal(lesson.videos.shape, dtype=np.float32))
+        share = levels.view(-1, 1, 1, 1, 1)
+        clean = self.network((1 - share) * lesson.videos + share * noise, levels, words.float(), rests.float())
+        error = (clean - lesson.videos).square() * lesson.weights() / share.clamp(min=0.1).square()
+        return error.mean()
+
+    def averaged(self) -> PocketNetwork:
+        """The network with the average of its weights."""
+        network = PocketNetwork(self.config.network)
+        network.load_state_dict(self.average)
+        return network.eval()
+
+    def save(self, path: Path) -> None:
+        """All that is needed to go on."""
+        tensors = {f"network.{name}": value.detach() for name, value in self.network.named_parameters()}
+        tensors |= {f"average.{name}": value for name, value in self.average.items()}
+        for number, optimizer in enumerate(self.optimizers):
+            for index, state in optimizer.state_dict()["state"].items():
+                tensors |= {f"optimizer.{number}.{index}.{key}": torch.as_tensor(value) for key, value in state.items()}
+        facts = {"step": str(self.step), "config": json.dumps(asdict(self.config))}
+        write_file(path, save({name: value.contiguous() for name, value in tensors.items()}, facts))
+
+    def load(self, path: Path) -> None:
+        """Go on where `save` left off. More clips may be asked for than before; nothing else may differ."""
+        with safe_open(path, "pt") as file:
+            facts = file.metadata()
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        saved = {**json.loads(facts["config"]), "clips": self.config.clips}
+        if saved != json.loads(json.dumps(asdict(self.config))):
+            raise GambolError(f"'{path}' was trained with other settings; give the same ones, or another folder")
+        parts: dict[str, dict] = {"network": {}, "average": {}, "optimizer": {}}
+        for name, value in tensors.items():
+            part, rest = name.split(".", 1)
+            parts[part][rest] = value
+        self.network.load_state_dict(parts["network"])
+        self.average = parts["average"]
+        for number, optimizer in enumerate(self.optimizers):
+            state: dict[int, dict] = {}
+            for name, value in parts["optimizer"].items():
+                which, index, key = name.split(".", 2)
+                if which == str(number):
+                    state.setdefault(int(index), {})[key] = value
+            optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+        self.step = int(facts["step"])
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Mean squared errors, per limb-weighted pixel, of what the network makes of pure noise: words must help, and
+    with them it must beat the best video that does not move, the mean over time of the truth."""
+
+    with_words: float
+    without_words: float
+    motionless: float
+
+
+@torch.no_grad()
+def measure_gate(network: PocketNetwork, lesson: Lesson, seed: int = 0) -> Gate:
+    noise = torch.randn(lesson.videos.shape, generator=torch.Generator().manual_seed(seed))
+    weights = lesson.weights()
+    level = torch.ones(len(noise))
+
+    def error(video: Float[Tensor, "batch frames size size 3"]) -> float:
+        return float(((video - lesson.videos).square() * weights).sum() / weights.sum() / 3)
+
+    told = network(noise, level, lesson.words, lesson.rests)
+    untold = network(noise, level, torch.zeros_like(lesson.words), lesson.rests)
+    return Gate(error(told), error(untold), error(lesson.videos.mean(1, keepdim=True).expand_as(lesson.videos)))
+
+
+def train(
+    training: Training,
+    folder: Path,
+    *,
+    gate_every: int = 200,
+    save_every: float = 300.0,
+    on_progress: Callable[[int, int], None] | None = None,
+    on_gate: Callable[[int, Gate], None] | None = None,
+) -> None:
+    """Train to the end. `folder` receives state.safetensors (to resume), log.jsonl (the gate) and is safe to read at any
+    time; Ctrl-C loses nothing. gate_every: steps; save_every: [s]."""
+    state, log = folder / "state.safetensors", folder / "log.jsonl"
+    saved, losses, began = time.monotonic(), [], time.monotonic()
+    first = training.step
+    try:
+        while training.step < training.config.steps:
+            losses.append(training.advance())
+            if on_progress:
+                on_progress(training.step * training.config.batch, training.config.steps * training.config.batch)
+            if training.step % gate_every == 0 or training.step == training.config.steps:
+                gate = measure_gate(training.averaged(), training.held_out)
+                rate = (training.step - first) * training.config.batch / (time.monotonic() - began)
+                row = {"step": training.step, "clips": training.step * training.config.batch, "loss": float(np.mean(losses))}
+                with log.open("a") as file:
+                    file.write(json.dumps({**row, **asdict(gate), "clips_per_second": round(rate, 2)}) + "\n")
+                losses = []
+                if on_gate:
+                    on_gate(training.step, gate)
+            if time.monotonic() - saved > save_every:
+                training.save(state)
+                saved = time.monotonic()
+    finally:
+        training.save(state)

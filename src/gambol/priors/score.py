@@ -1,0 +1,186 @@
+"""Score distillation: which way a prior would change a video's latents, as short pure functions.
+
+All of them are one gradient, w (z - z_hat), where z_hat is the clean estimate of alpha z + sigma eps. They differ in
+where the noise eps comes from: drawn afresh (`sds`), by running the sampler backwards (`sdi`), or by asking the prior
+once what it takes for noise (`rfds_rev`). How high the level and how strong the guidance are at which time is a `Plan`.
+
+    plan = PLANS["chord"]
+    level = plan.level(progress, generator)
+    denoise = partial(prior.denoise, prompt=prompt, guidance=plan.guidance(progress), negative=negative)
+    gradient = sds(latents, draw_noise(latents, generator), level, prior.schedule, denoise)
+    surrogate(latents, gradient).backward()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gambol.priors.sample import change_level
+from gambol.priors.schedule import Flow, Latents, Level, Schedule
+
+Denoise = Callable[[Tensor, Level], Tensor]
+"""(noisy latents, level) -> clean estimate, with prompt and guidance inside: a `partial` of `VideoPrior.denoise`."""
+
+Weight = Callable[[Tensor], Tensor]
+"""Levels, one for each video, to factors: a function such as `schedule.sigma`."""
+
+
+@torch.no_grad()
+def sds(
+    latents: Latents, noise: Latents, level: Level, schedule: Schedule, denoise: Denoise, weight: Weight | None = None
+) -> Latents:
+    """w (z - z_hat), z_hat = denoise(alpha z + sigma eps): AKD's score distillation, with its weight w = 1.
+
+    Whatever the network predicts, z - z_hat = sigma (v_hat - v) = sigma / alpha (eps_hat - eps), and for flows
+    sigma (v_hat - (eps - z)). DreamFusion's sigma^2 (eps_hat - eps) is therefore w = alpha sigma, and CHORD's
+    v_hat - (eps - z) is w = 1 / level.
+    """
+    clean = latents.detach()
+    estimate = denoise(schedule.add_noise(clean, noise, level), level).to(clean)
+    return _weights(clean, level, weight) * (clean - estimate)
+
+
+@torch.no_grad()
+def flow_sds(
+    latents: Latents, noise: Latents, level: Level, velocity: Denoise, weight: Weight | None = None
+) -> Latents:
+    """w t (v_hat - (eps - z)), v_hat = velocity((1 - t) z + t eps): what `sds` is for a network that predicts the
+    velocity of a rectified flow, straight from that."""
+    clean = latents.detach()
+    _, share = Flow().factors(clean, level)
+    predicted = velocity(Flow().add_noise(clean, noise, level), level).to(clean)
+    return _weights(clean, level, weight) * share * (predicted - (noise - clean))
+
+
+def sdi(
+    latents: Latents,
+    level: Level,
+    schedule: Schedule,
+    denoise: Denoise,
+    invert: Denoise,
+    steps: int = 10,
+    weight: Weight | None = None,
+) -> Latents:
+    """`sds` with the noise from which the sampler would have come to these latents: nothing is random, and details do
+    not average out (Lukoianov et al. 2024, Score Distillation via Reparametrized DDIM).
+
+    `invert` is the same prior with the guidance for the way up; the authors' code takes -6.5 there as guidance is
+    counted here (theirs, -7.5, counts from the prompt). Asks for `steps` estimates more than `sds`.
+    """
+    return sds(latents, inverted_noise(latents, level, schedule, invert, steps), level, schedule, denoise, weight)
+
+
+@torch.no_grad()
+def inverted_noise(latents: Latents, level: Level, schedule: Schedule, denoise: Denoise, steps: int = 10) -> Latents:
+    """eps = (z_level - alpha z) / sigma, where z_level is reached from z by DDIM steps upwards, at even levels.
+
+    The walk begins at level / (steps + 1) with z and no noise: at low levels the noise that is expected vanishes with
+    sigma, so that is right to first order, like the steps.
+    """
+    if steps < 1:
+        raise ValueError(f"inversion takes at least 1 step, got {steps}")
+    clean = latents.detach()
+    levels = [level * ((index + 1) / (steps + 1)) for index in range(steps + 1)]
+    noisy = schedule.add_noise(clean, torch.zeros_like(clean), levels[0])
+    for here, above in pairwise(levels):
+        noisy = change_level(schedule, noisy, denoise(noisy, here).to(clean), here, above)
+    return schedule.noise_in(noisy, clean, levels[-1])
+
+
+def rfds_rev(
+    latents: Latents,
+    noise: Latents,
+    level: Level,
+    schedule: Schedule,
+    denoise: Denoise,
+    match: Denoise,
+    weight: Weight | None = None,
+) -> Latents:
+    """`sds` with drawn noise that was first changed to match the latents (Yang et al. 2024, Text-to-image rectified
+    flow as plug-and-play priors). `match` is the same prior without guidance. Asks for one estimate more than `sds`."""
+    return sds(latents, matched_noise(latents, noise, level, schedule, match), level, schedule, denoise, weight)
+
+
+@torch.no_grad()
+def matched_noise(latents: Latents, noise: Latents, level: Level, schedule: Schedule, denoise: Denoise) -> Latents:
+    """eps' = (z_level - alpha z_hat) / sigma: the noise that the prior sees in alpha z + sigma eps.
+
+    For flows, that is the authors' step eps + (1 - t) (v_hat + z - eps); in this form it serves every schedule.
+    """
+    noisy = schedule.add_noise(latents.detach(), noise, level)
+    return schedule.noise_in(noisy, denoise(noisy, level).to(noisy), level)
+
+
+def amplify_motion(gradient: Latents, factor: float, time_axis: int) -> Latents:
+    """s' = mean_t(s) + factor (s - mean_t(s)): stronger (above 1) where the frames are to become different, the same
+    where all frames are to change alike. The axis of time differs between priors' latents; 0 is the batch."""
+    mean = gradient.mean(time_axis, keepdim=True)
+    return mean + factor * (gradient - mean)
+
+
+def surrogate(latents: Latents, gradient: Latents) -> Float[Tensor, ""]:
+    """A loss whose derivative by the latents is exactly the gradient, and whose value is sum(gradient^2) / 2, as if
+    z_hat were a fixed target. Divide by `latents.numel()` for a loss that does not grow with the video."""
+    gradient = gradient.detach()
+    nothing = (latents - latents.detach()) * gradient
+    return nothing.sum() + gradient.float().square().sum() / 2
+
+
+def _weights(like: Latents, level: Level, weight: Weight | None) -> Tensor | float:
+    """One factor for each video, in the shape, type and place to multiply latents with."""
+    if weight is None:
+        return 1.0
+    levels = torch.as_tensor(level, dtype=torch.float64, device=like.device).expand(len(like))
+    return weight(levels).to(like).view(-1, *[1] * (like.ndim - 1))
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """A number that changes evenly with progress and then stays."""
+
+    start: float
+    end: float
+    until: float = 1.0
+    """Progress at which the end is reached."""
+
+    def __call__(self, progress: float) -> float:
+        if not 0 <= progress <= 1:
+            raise ValueError(f"progress goes from 0 to 1, got {progress}")
+        share = min(progress / self.until, 1.0)
+        return (1 - share) * self.start + share * self.end
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Noise level and guidance over the course of a distillation, as functions of progress from 0 to 1."""
+
+    highest: Ramp
+    """The level, or the upper end of the range it is drawn from."""
+    guidance: Ramp
+    lowest: Ramp | None = None
+    """Lower end of that range; without one, the level is not random."""
+
+    def level(self, progress: float, generator: torch.Generator | None = None) -> float:
+        """The noise level, drawn evenly from the range if there is one."""
+        highest = self.highest(progress)
+        if self.lowest is None:
+            return highest
+        lowest = self.lowest(progress)
+        device = generator.device if generator else "cpu"
+        drawn = torch.rand((), generator=generator, device=device, dtype=torch.float64).item()
+        return lowest + drawn * (highest - lowest)
+
+
+PLANS = {
+    "paper": Plan(Ramp(0.98, 0.5, until=0.5), guidance=Ramp(100, 100), lowest=Ramp(0.02, 0.02)),
+    "chord": Plan(Ramp(0.98, 0.02), guidance=Ramp(25, 12)),
+    "sdi": Plan(Ramp(0.98, 0.25), guidance=Ramp(7.5, 7.5)),
+}
+"""As published: AKD; CHORD, which goes from high levels to low ones because only high ones cause motion (its ends are
+those of AKD's range here, not its own); Score Distillation via Inversion."""
