@@ -158,9 +158,9 @@ def test_rfds_rev_is_calmer_than_sds(prior):
     denoise = plain(prior)
     noises = random_latents(200, seed=6)
     many = latents.expand_as(noises)
-    drawn = sds(many, noises, 0.6, prior.schedule, denoise)
-    matched = rfds_rev(many, noises, 0.6, prior.schedule, denoise, denoise)
-    assert matched.std(0).mean() < 0.9 * drawn.std(0).mean()
+    drawn = sds(many, noises, 0.3, prior.schedule, denoise)
+    matched = rfds_rev(many, noises, 0.3, prior.schedule, denoise, denoise)
+    assert matched.std(0).mean() < 0.8 * drawn.std(0).mean()
 
 
 @each_level
@@ -195,11 +195,11 @@ def test_inverted_noise_lies_on_the_exact_path(prior, level):
     latents, _ = pair(seed=8)
     exact = prior.carried(latents, level, prior.embed("walks"))
     errors = []
-    for steps in (10, 40, 160):
+    for steps in (10, 80, 320):
         noise = inverted_noise(latents, level, prior.schedule, plain(prior), steps)
         errors.append((prior.schedule.add_noise(latents, noise, level) - exact).norm() / exact.norm())
-    assert errors[1] < 0.6 * errors[0] and errors[2] < 0.5 * errors[1]
-    assert errors[2] < 0.04
+    assert errors[0] < 0.2
+    assert errors[2] < 0.5 * errors[1] < 0.05
 
 
 def test_inverted_noise_leads_back_to_the_latents(prior):
@@ -209,11 +209,11 @@ def test_inverted_noise_leads_back_to_the_latents(prior):
     for guidance in (1.0, 3.0):
         denoise = plain(prior, guidance=guidance, negative="stands")
         differences = []
-        for steps in (50, 400):
+        for steps in (10, 40, 160):
             noise = inverted_noise(latents, 1.0, prior.schedule, denoise, steps)
             back = sample(prior, prompt, noise=noise, steps=steps, guidance=guidance, negative=negative)
-            differences.append((back - latents).norm() / latents.norm())
-        assert differences[1] < 0.1 and differences[1] < differences[0] / 2
+            differences.append(((back - latents).norm() / latents.norm()).item())
+        assert differences[2] < 0.05 and differences[2] < differences[1] / 2 < differences[0] / 4
 
 
 def test_inversion_is_not_random_and_asks_once_a_step(prior):
@@ -241,7 +241,7 @@ def test_sdi_is_sds_with_inverted_noise(prior, level):
 
 def descended(gradient, steps: int = 300, rate: float = 0.5) -> torch.Tensor:
     """Latents after plain gradient descent from far away, with progress from 0 to 1."""
-    latents = 5 + random_latents(2, seed=12)
+    latents = 5 + random_latents(32, seed=12)
     for step in range(steps):
         latents = latents - rate * gradient(latents, step / (steps - 1))
     return latents
@@ -250,19 +250,20 @@ def descended(gradient, steps: int = 300, rate: float = 0.5) -> torch.Tensor:
 @pytest.mark.parametrize("name", PLANS)
 def test_sds_leads_to_the_mean(prior, name):
     """By each plan; the guided mean lies at m' + g (m - m'). Rates fall so that the drawn noise averages out."""
-    plan = Plan(PLANS[name].highest, Ramp(2, 1.5), PLANS[name].lowest)
+    plan = Plan(PLANS[name].highest, Ramp(1.5, 1.5), PLANS[name].lowest)
     generator = torch.Generator().manual_seed(0)
     prompt, negative = prior.embed("walks"), prior.embed("stands")
 
     def gradient(latents, progress):
         denoise = plain(prior, guidance=plan.guidance(progress), negative="stands")
         noise = draw_noise(latents, generator)
-        level = plan.level(min(progress, 0.7), generator)
+        level = plan.level(progress, generator)
         return (1 - 0.95 * progress) * sds(latents, noise, level, prior.schedule, denoise)
 
     expected = mean_of(negative) + 1.5 * (mean_of(prompt) - mean_of(negative))
-    latents = descended(gradient, steps=500)
-    torch.testing.assert_close(latents, expected.expand_as(latents), rtol=0, atol=0.25)
+    latents = descended(gradient)
+    torch.testing.assert_close(latents.mean(0), expected, rtol=0, atol=0.06)
+    torch.testing.assert_close(latents, expected.expand_as(latents), rtol=0, atol=0.6)
 
 
 @pytest.mark.parametrize("guidance", [1.0, 3.0])
@@ -278,18 +279,19 @@ def test_rfds_rev_leads_to_the_mean(prior, guidance):
     empty, prompt = prior.embed(""), prior.embed("walks")
     expected = mean_of(empty) + guidance * (mean_of(prompt) - mean_of(empty))
     latents = descended(gradient)
-    torch.testing.assert_close(latents, expected.expand_as(latents), rtol=0, atol=0.15)
+    torch.testing.assert_close(latents.mean(0), expected, rtol=0, atol=0.05)
+    torch.testing.assert_close(latents, expected.expand_as(latents), rtol=0, atol=0.3)
 
 
 @pytest.mark.parametrize("inversion", [7.5, 1.0, -6.5])
 def test_sdi_leads_to_the_mean_and_beyond_if_inverted_otherwise(prior, inversion):
     """Without any randomness. If the way up has another mean m_up than the way down, m, the end is
     m + k (m - m_up), k = alpha s / sqrt(alpha^2 s^2 + sigma^2) along each axis: guidance up that is weaker or negative
-    adds to the guidance down. Exactly so for exact inversion, here for one of 100 steps."""
+    adds to the guidance down. Exactly so for exact inversion, here for one of 40 steps."""
     level = 0.9
     denoise, invert = plain(prior, guidance=7.5), plain(prior, guidance=inversion)
     latents = descended(
-        lambda latents, progress: sdi(latents, level, prior.schedule, denoise, invert, steps=100), steps=80
+        lambda latents, progress: sdi(latents, level, prior.schedule, denoise, invert, steps=40), steps=15, rate=0.9
     )
     empty, prompt = mean_of(prior.embed("")), mean_of(prior.embed("walks"))
     down, up = empty + 7.5 * (prompt - empty), empty + inversion * (prompt - empty)

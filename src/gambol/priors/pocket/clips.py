@@ -1,9 +1,4 @@
-"""Cycles from artists' clips: find the round, begin it where ours begin, take sixteen poses.
-
-Where a cycle begins: gaits with the touchdown of the left hind foot, jumps with the landing, flight with the wings at their
-highest, swimming and crawling with what swings most (a tail) farthest to the left, or highest; standing and eating where
-they are nearest to the neutral pose; dances and turns as the clip does.
-"""
+"""Cycles from artists' clips: find the round, begin it where ours begin (`beginnings`), take sixteen poses."""
 
 from __future__ import annotations
 
@@ -20,15 +15,13 @@ from gambol.character.character import Character
 from gambol.errors import GambolError
 from gambol.motion.motion import Motion
 from gambol.priors.pocket.actions import ACTIONS
+from gambol.priors.pocket.beginnings import GAITS, LEAPS, STROKES, TURNS, begin_of, left_hind, telling_points
 from gambol.priors.pocket.cycle import FRAMES, Cycle
-from gambol.priors.pocket.footage import Footage, difference, footage_of, points_of, rounds_in, spread
+from gambol.priors.pocket.footage import Footage, difference, footage_of, points_of, rounds_in, spread, turned
 from gambol.priors.pocket.stances import find_stances, soles_of
 
 Array = np.ndarray
 
-GAITS = ("walk", "trot", "run", "hop")
-LEAPS = ("jump",)
-STROKES = ("fly", "swim", "crawl")
 AFLOAT = ("fly", "swim", "die")
 """What need not touch the ground."""
 DENSE = 480
@@ -37,8 +30,6 @@ LEAST_LIFT = 0.005
 """Share of the body's height by which some foot must rise in a gait: a rat's walk lifts 0.009."""
 LEAST_WAY = 0.10
 """Share of the body's height that the ground must pass in a stride; a strut on the spot is no walk."""
-LEAST_FLIGHT = 0.08
-"""Part of a leap without any foot on the ground."""
 LONGEST = 8.0
 """What goes on for longer without repeating is cut into parts that close by themselves [s]: sixteen frames cannot show
 a dance of 24 s."""
@@ -55,28 +46,21 @@ def cycles_of(character: Character, anatomy: Anatomy, motion: Motion, action: st
         raise ValueError(f"no action '{action}'. Available: {', '.join(ACTIONS)}")
     if not ACTIONS[action].loops:
         return [_deed(character, anatomy, motion, action)]
-    on_feet = action in GAITS + LEAPS
-    if on_feet and not (anatomy.stands and anatomy.legs):
+    stepping = action in (*GAITS, *LEAPS, *TURNS)
+    if stepping and not (anatomy.stands and anatomy.legs):
         raise GambolError(f"'{character.name}' has no legs to {action} on")
-    footage = footage_of(character, anatomy, motion, may_travel=on_feet or action in STROKES)
-    if on_feet or action in STROKES:
-        points = points_of(anatomy, footage.poses(footage.even(DENSE)))[:, _telling(anatomy, action)]
-        period = footage.duration / rounds_in(footage, points)
-        return _rounds(footage, action, period)
+    may_travel = action in GAITS + LEAPS + STROKES
+    footage = footage_of(character, anatomy, motion, may_travel, may_turn=action in TURNS)
+    if action in TURNS and footage.turn * TURNS[action] <= 0:
+        raise GambolError(f"the body does not {action} in the clip '{motion.name}'")
+    if stepping or action in STROKES:
+        points = points_of(anatomy, footage.poses(footage.even(DENSE)))[:, telling_points(anatomy, action)]
+        return _rounds(footage, action, footage.duration / rounds_in(footage, points))
     if not footage.loops:
         raise GambolError(f"the clip '{motion.name}' does not loop: its end does not lead back to its start")
     if footage.duration > LONGEST:
         return _parts(footage, action)
     return _rounds(footage, action, footage.duration)
-
-
-def _telling(anatomy: Anatomy, action: str) -> list[int]:
-    """Points (`points_of`) that show the rounds of an action: feet, wings, or all."""
-    wanted = "wing" if action == "fly" else "leg"
-    joints = [joint for limb in anatomy.limbs if limb.kind == wanted for joint in limb.joints]
-    if not joints or action in ("swim", "crawl"):
-        joints = list(range(len(anatomy.body)))
-    return [*joints, *(len(anatomy.body) + joint for joint in joints)]
 
 
 def _rounds(footage: Footage, action: str, period: float) -> list[Cycle]:
@@ -98,7 +82,7 @@ def _rounds(footage: Footage, action: str, period: float) -> list[Cycle]:
     return cycles
 
 
-def _cut(footage: Footage, action: str, begin: float, period: float, travel: Float[Array, "3"]) -> Cycle:
+def _cut(footage: Footage, action: str, begin: float, period: float, travel: Float[Array, 3]) -> Cycle:
     """Sixteen poses. Where a round does not quite end at the place where it began, that is made up for evenly."""
     times = begin + period * np.arange(FRAMES + 1) / FRAMES
     poses = footage.poses(times)
@@ -106,6 +90,8 @@ def _cut(footage: Footage, action: str, begin: float, period: float, travel: Flo
     along = np.arange(FRAMES) / FRAMES
     poses = poses[:-1]
     poses[..., :3, 3] += along[:, None, None] * (travel - shift)
+    if footage.turn:
+        poses = turned(poses, footage.anatomy, along * footage.turn * period / footage.duration)
     return Cycle(action, _grounded(footage.anatomy, action, poses), travel, period)
 
 
@@ -139,36 +125,183 @@ def _way(anatomy: Anatomy, action: str, poses: Float[Array, "frames joints 4 4"]
         return float(back) if back > LEAST_WAY * anatomy.height else 0.0
     if max(leg.lift for leg in stances.legs) < LEAST_LIFT * anatomy.height:
         raise GambolError(f"no foot leaves the ground, which is no way to {action}")
-    if back < LEAST_WAY * anatomy.height or abs(aside) > 0.5 * back:
-        raise GambolError(f"feet on the ground do not move backwards, as they do in a {action} on the spot")
+    if back < LEAST_WAY * anatomy.height or abs(aside) > 0.5 * back or stances.agreement < 0:
+        raise GambolError(f"feet on the ground do not move straight backwards, as they do in a {action} on the spot")
     return float(back)
 
 
-def begin_of(action: str, anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"]) -> float:
-    """When a cycle begins, from 0 to 1, in a round of poses on the spot; the frame after the last is the first."""
-    if action in LEAPS:
-        start, flight = find_stances(anatomy, poses, by_height=True).flight()
-        if flight < LEAST_FLIGHT:
-            raise GambolError(f"some foot is always on the ground, which is no {action}")
-        return (start + flight) % 1.0
-    if action in GAITS:
-        hind = max(leg.rank for leg in anatomy.legs)
-        first = next(i for i, leg in enumerate(anatomy.legs) if leg.rank == hind and leg.side == "left")
-        return find_stances(anatomy, poses).legs[first].touchdown
-    points = points_of(anatomy, poses)
-    if action in STROKES:
-        return _swing(anatomy, points[:, _telling(anatomy, action)])
-    if action in ("stand", "eat"):
-        neutral = np.concatenate([anatomy.body.heads, anatomy.body.tips])
-        return int(((points - neutral) ** 2).sum((1, 2)).argmin()) / len(poses)
-    return 0.0
+def _parts(footage: Footage, action: str) -> list[Cycle]:
+    """Parts of long footage that close by themselves, the best first, without overlap."""
+    step = 0.1
+    times = np.arange(0.0, footage.duration, step)
+    points = points_of(footage.anatomy, footage.poses(times)).reshape(len(times), -1)
+    squares = (points**2).sum(1)
+    apart = np.sqrt(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0.0) / (points.shape[1] / 3))
+    # Neighbours in time must fit too, else a movement would turn back at the seam.
+    gaps = np.max([apart, np.roll(apart, (1, 1), (0, 1)), np.roll(apart, (-1, -1), (0, 1))], axis=0)
+    later = np.arange(len(times)) - np.arange(len(times))[:, None]
+    gaps[(later < SHORTEST_PART / step) | (later > LONGEST_PART / step)] = np.inf
+    free, cycles = np.ones(len(times), bool), []
+    limit = 0.25 * spread(points.reshape(len(times), -1, 3))
+    for flat in np.argsort(gaps, axis=None):
+        start, end = np.unravel_index(flat, gaps.shape)
+        if gaps[start, end] > limit:
+            break
+        if free[start:end].all():
+            free[start:end] = False
+            cycles.append(_cut(footage, action, times[start], times[end] - times[start], np.zeros(3)))
+    if not cycles:
+        raise GambolError(
+            f"the clip '{footage.motion.name}' lasts {footage.duration:.0f} s and holds no part that repeats"
+        )
+    return cycles
 
 
-def _swing(anatomy: Anatomy, points: Float[Array, "frames points 3"]) -> float:
-    """When the point that moves most is farthest along its way: upwards, or to the left if it swings sideways."""
-    inside = points - points.mean(1, keepdims=True)
-    moved = inside - inside.mean(0)
-    most = moved[:, (moved**2).sum((0, 2)).argmax()]
-    axis = np.linalg.svd(most, full_matrices=False)[2][0]
-    upward, leftward = axis @ anatomy.up, axis @ anatomy.left
-    return int((most @ axis * np.sign(upward if abs(upward) > abs(leftward) else leftward)).argmax()) / len(points)
+def _deed(character: Character, anatomy: Anatomy, motion: Motion, action: str) -> Cycle:
+    """What does not loop: from the first movement to the last, both included."""
+    footage = replace(footage_of(character, anatomy, motion, may_travel=False), motion=motion, loops=False)
+    footage = replace(footage, duration=motion.duration)
+    times = footage.even(DENSE)
+    points = points_of(anatomy, footage.poses(times))
+    tolerance = 0.02 * spread(points)
+    from_first, from_last = (np.sqrt(((points - points[i]) ** 2).sum(-1).mean(1)) for i in (0, -1))
+    start = max(int((from_first > tolerance).argmax()) - 1, 0)
+    end = min(len(times) - int((from_last > tolerance)[::-1].argmax()), len(times) - 1)
+    chosen = np.linspace(times[start], times[end], FRAMES)
+    poses = _grounded(anatomy, action, footage.poses(chosen))
+    return Cycle(action, poses, np.zeros(3), float(times[end] - times[start]) * FRAMES / (FRAMES - 1))
+
+
+def mirrored(cycle: Cycle, anatomy: Anatomy) -> Cycle | None:
+    """Left and right exchanged; begins where it should, so half a cycle later if it is a walk.
+
+    None if a joint has no partner, if the neutral pose is too lopsided to be mirrored, and for turns, which have no
+    round on the spot.
+    """
+    poses = None if cycle.action in TURNS else _mirrored_poses(on_the_spot(cycle), anatomy)
+    if poses is None:
+        return None
+    if cycle.action in GAITS + STROKES:
+        spline = CubicSpline(np.arange(FRAMES + 1) / FRAMES, np.append(poses, poses[:1], axis=0), bc_type="periodic")
+        dense = spline(np.arange(DENSE) / DENSE)
+        late = _lateness(anatomy, cycle, dense) if cycle.action in GAITS else begin_of(cycle.action, anatomy, dense)
+        poses = spline((late + np.arange(FRAMES) / FRAMES) % 1.0)
+    travel = _reflection(anatomy) @ cycle.travel
+    along = np.arange(FRAMES) / FRAMES if ACTIONS[cycle.action].loops else np.zeros(FRAMES)
+    poses[..., :3, 3] += along[:, None, None] * travel
+    return replace(cycle, T_world_joint=poses, travel=travel)
+
+
+def _lateness(anatomy: Anatomy, cycle: Cycle, dense: Float[Array, "frames joints 4 4"]) -> float:
+    """By which part of a cycle the left hind leg of one movement follows that of another, seen from the hip.
+
+    Sixteen frames are too few to see a touchdown in, but enough to compare whole steps.
+    """
+    chain = list(anatomy.legs[left_hind(anatomy)].chain)
+    wanted, found = (
+        points_of(anatomy, poses)[:, [*chain, len(anatomy.body) + chain[-1]]] for poses in (on_the_spot(cycle), dense)
+    )
+    wanted, found = (points[:, 1:] - points[:, :1] for points in (wanted, found))
+    step = len(found) // FRAMES
+    errors = [difference(np.roll(found, -late, 0)[::step], wanted) for late in range(len(found))]
+    return int(np.argmin(errors)) / len(found)
+
+
+LOPSIDED = 0.05
+"""Mean distance of joints from the mirror image of their partners, in body sizes, above which nothing is mirrored."""
+
+
+def _reflection(anatomy: Anatomy) -> Float[Array, "3 3"]:
+    return np.eye(3) - 2 * np.outer(anatomy.left, anatomy.left)
+
+
+def _mirrored_poses(poses: Float[Array, "frames joints 4 4"], anatomy: Anatomy) -> Array | None:
+    """Turns away from the neutral pose are mirrored, and the bones hung together again from the root outwards."""
+    body, partners, mirror = anatomy.body, anatomy.partners, _reflection(anatomy)
+    rooted = body.parents >= 0
+    if (partners < 0).any() or (body.parents[partners[rooted]] != partners[body.parents[rooted]]).any():
+        return None
+    images = body.heads @ mirror
+    offset = (body.heads[partners] - images).mean(0)
+    if np.linalg.norm(body.heads[partners] - images - offset, axis=1).mean() > LOPSIDED * body.size:
+        return None
+    neutral = body.T_world_node[body.nodes][:, :3, :3]
+    turns = poses[..., :3, :3] @ np.linalg.inv(neutral)
+    found = np.zeros_like(poses)
+    found[..., 3, 3] = 1.0
+    found[:, partners, :3, :3] = mirror @ turns @ mirror @ neutral[partners]
+    for joint, parent in enumerate(body.parents):
+        image = partners[joint]
+        if parent < 0:
+            found[:, image, :3, 3] = body.heads[image] + (poses[:, joint, :3, 3] - body.heads[joint]) @ mirror
+            continue
+        carried = np.einsum("fij,j->fi", turns[:, parent], body.heads[joint] - body.heads[parent])
+        stretched = poses[:, joint, :3, 3] - poses[:, parent, :3, 3] - carried
+        bone = body.heads[image] - body.heads[partners[parent]]
+        carried = np.einsum("fij,j->fi", mirror @ turns[:, parent] @ mirror, bone)
+        found[:, image, :3, 3] = found[:, partners[parent], :3, 3] + carried + stretched @ mirror
+    return found
+
+
+@dataclass(frozen=True)
+class Performance:
+    """A cycle with who performs it."""
+
+    path: Path
+    clip: str
+    character: Character
+    anatomy: Anatomy
+    cycle: Cycle
+
+
+SUFFIXES = (".glb", ".gltf", ".vrm")
+
+
+def gather(
+    folder: str | Path, on_progress: Callable[[int, int], None] | None = None
+) -> tuple[list[Performance], list[str]]:
+    """The cycles of all clips in all characters of a folder and below whose names mean an action.
+
+    Also what was left out, a sentence each. No file, however broken, stops the others.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise GambolError(f"{folder} is not a folder: give one with .glb, .gltf or .vrm files")
+    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+    found: list[Performance] = []
+    skipped: list[str] = []
+    for number, path in enumerate(paths):
+        name = path.relative_to(folder).as_posix()
+        try:
+            _perform(path, name, found, skipped)
+        except Exception as error:
+            skipped.append(f"{name}: {error}")
+        if on_progress:
+            on_progress(number + 1, len(paths))
+    return found, skipped
+
+
+def _perform(path: Path, name: str, found: list[Performance], skipped: list[str]) -> None:
+    """Add a file's cycles, and what has none."""
+    from gambol.formats import load
+    from gambol.priors.pocket.words import action_of_clip
+
+    character = load(path)
+    if not character.clips:
+        raise GambolError("has no clips")
+    if not character.skeleton.is_joint.any():
+        raise GambolError("has no joints")
+    anatomy = study(character)
+    for clip, motion in character.clips.items():
+        action = action_of_clip(clip)
+        if action is None:
+            skipped.append(f"{name}, {clip}: the name means no action")
+            continue
+        if action in GAITS and not anatomy.limbs:
+            action = "crawl"  # what a snake's walk is
+        try:
+            cycles = cycles_of(character, anatomy, motion, action)
+        except GambolError as error:
+            skipped.append(f"{name}, {clip}: {error}")
+            continue
+        found.extend(Performance(path, clip, character, anatomy, cycle) for cycle in cycles)

@@ -77,15 +77,15 @@ def _third_person(verb: str) -> str:
 def _stems(verb: str, before: str = "i") -> list[str]:
     """What -ing and -ed are hung on to: several where spellings differ ('swiveling', 'swivelling')."""
     if before == "i" and verb.endswith("ie"):
-        return [verb[:-2] + "y"]
+        return [verb[:-2] + "y", verb]
     if verb.endswith("e") and (before == "e" or not verb.endswith(("ee", "oe", "ye"))):
         return [verb[:-1]]
     if before == "e" and verb.endswith("y") and verb[-2] not in VOWELS:
         return [verb[:-1] + "i"]
     if verb.endswith("c"):
         return [verb + "k"]
-    single_vowel = len(verb) > 2 and verb[-2] in VOWELS and (verb[-3] not in VOWELS or verb[-3:-1] == "ui" == verb[1:3])
-    if verb[-1] in VOWELS + "wxyh" or not single_vowel:
+    sounds = verb.replace("qu", "qw")
+    if verb[-1] in VOWELS + "wxyh" or sounds[-2] not in VOWELS or sounds[-3:-2] in VOWELS:
         return [verb]
-    syllables = sum(now in VOWELS and last not in VOWELS for last, now in zip(" " + verb, verb, strict=False))
+    syllables = sum(now in VOWELS and last not in VOWELS for last, now in zip(" " + sounds, sounds, strict=False))
     return [verb + verb[-1]] if syllables == 1 else [verb, verb + verb[-1]]

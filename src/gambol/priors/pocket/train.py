@@ -18,6 +18,7 @@ from torch import Tensor
 from gambol.errors import GambolError
 from gambol.files import write_file
 from gambol.priors.pocket.lessons import Lesson, Teacher, lesson_of
+from gambol.priors.pocket.muon import Muon
 from gambol.priors.pocket.network import NetworkConfig, PocketNetwork
 from gambol.priors.pocket.takes import Take, film_takes
 
@@ -28,11 +29,11 @@ class TrainConfig:
 
     clips: int = 250_000
     """Videos to learn from, each of them new."""
-    batch: int = 24
+    batch: int = 32
     seed: int = 0
     rate: float = 2e-3
     """Of AdamW (vectors, ends of the network) [per step]."""
-    matrix_rate: float = 1e-2
+    matrix_rate: float = 3e-3
     """Of Muon (matrices of the blocks), scaled as AdamW's [per step]."""
     average: float = 0.998
     """Of the exponential average of the weights, which is what is used."""
@@ -62,7 +63,7 @@ class Training:
         matrices = [p for name, p in self.network.named_parameters() if name.startswith("blocks") and "scales" not in name]
         others = [p for p in self.network.parameters() if all(p is not matrix for matrix in matrices)]
         self.optimizers = (
-            torch.optim.Muon(matrices, lr=config.matrix_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"),
+            Muon(matrices, lr=config.matrix_rate),
             torch.optim.AdamW(others, lr=config.rate, betas=(0.9, 0.99), weight_decay=0.0),
         )
         self.step = 0

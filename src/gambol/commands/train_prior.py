@@ -1,0 +1,79 @@
+"""`gambol train-prior`: teach the pocket prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+
+@dataclass
+class TrainPrior:
+    """Train the pocket prior, the small video model that gambol ships, on figures of random creatures and of your clips.
+
+    Everything is kept in one folder: what was filmed, the state, log.jsonl with the gate, sample sheets, and at the end
+    weights.safetensors. Stop it with Ctrl-C whenever you like; the same command goes on where it stopped. The same seed
+    gives the same weights on the same machine. A quarter of a million videos take hours on two cores.
+    gambol train-prior my-prior --clips animals/ --videos 250000
+    """
+
+    folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")]
+    """Where to keep it."""
+    clips: Path | None = None
+    """A folder of animated characters (.glb, .gltf, .vrm) to learn from as well; a clip's name says what it shows."""
+    without: tuple[str, ...] = ()
+    """Files in there to leave out, by name without ending, to test on later."""
+    videos: int = 250_000
+    """How many to learn from; none comes twice. More than before goes on with a finished training."""
+    creatures: int = 900
+    """Random creatures in the herd; about a second each, once."""
+    batch: int = 32
+    """Videos in a step."""
+    seed: int = 0
+    """Of everything that is random."""
+    sheet_every: int = 1000
+    """Steps between sample sheets."""
+
+    def run(self) -> None:
+        from gambol.errors import GambolError
+        from gambol.priors.pocket.lessons import Teacher
+        from gambol.priors.pocket.school import film_clips, finish, gather_takes, held_out_takes, show_samples
+        from gambol.priors.pocket.train import TrainConfig, Training, train
+        from gambol.progress import progress
+
+        for name, value in (("videos", self.videos), ("creatures", self.creatures), ("batch", self.batch)):
+            if value < 1:
+                raise GambolError(f"--{name} must be at least 1, got {value}")
+        if self.seed < 0:
+            raise GambolError(f"--seed must be a whole number from 0, got {self.seed}")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with progress("gathering the herd") as advance:
+            herd = gather_takes(self.folder, self.creatures, self.seed, advance)
+        with progress("creatures to test on") as advance:
+            held_out = held_out_takes(self.folder, self.seed, advance)
+        clips, skipped = [], []
+        if self.clips:
+            with progress("reading clips") as advance:
+                clips, skipped = film_clips(self.clips, self.without, advance)
+        print(f"{len(herd):,} movements of {self.creatures:,} creatures, {len(clips):,} from clips ({len(skipped)} skipped)")
+        if skipped:
+            (self.folder / "skipped.txt").write_text("\n".join(skipped) + "\n")
+        config = TrainConfig(clips=self.videos, batch=self.batch, seed=self.seed)
+        training = Training(config, Teacher(herd, clips, config.network.size), held_out)
+        if (self.folder / "state.safetensors").exists():
+            training.load(self.folder / "state.safetensors")
+            print(f"going on after {training.step * self.batch:,} videos")
+
+        def on_gate(step, gate) -> None:
+            print(
+                f"{step * self.batch:>9,} videos: from noise {gate.with_words:.3f} with words, {gate.without_words:.3f} "
+                f"without; best motionless video {gate.motionless:.3f}"
+            )
+            if step % self.sheet_every == 0 or step == config.steps:
+                show_samples(training, self.folder / f"samples-{step:06d}.png")
+
+        with progress("training") as advance:
+            train(training, self.folder, on_progress=advance, on_gate=on_gate)
+        print(f"wrote {finish(training, self.folder)}")

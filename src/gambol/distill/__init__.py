@@ -1,0 +1,1 @@
+"""From what a prior knows to a motion of a character."""

@@ -1,0 +1,131 @@
+"""What legs do in a cycle, in a few numbers: how far knees bend, how high feet rise, which foot follows which.
+
+All of them look at sixteen poses on the spot (without the way of the whole body), the frame after the last being the
+first again, so that a fitted motion and the truth are measured alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from gambol.character.anatomy import Anatomy
+from gambol.character.limbs import Limb
+from gambol.motion.inverse_kinematics import folding_chain
+from gambol.priors.pocket.look import draw_figure
+from gambol.priors.pocket.stances import soles_of
+
+Array = np.ndarray
+
+LEAST_FLEXION = 4.0
+"""Legs whose knee bends by less in the truth are not compared: a ratio of two nothings says nothing [degrees]."""
+LEAST_LIFT = 0.02
+"""The same for feet [leg lengths]; at 60 pixels this is about half of one."""
+LEAST_SWING = 0.04
+"""Amplitude of the first harmonic below which a foot's phase is noise [leg lengths]."""
+
+
+@dataclass(frozen=True)
+class Gait:
+    """The measures of one motion, one value for each leg in the order of `Anatomy.legs`."""
+
+    flexion: Float[Array, " legs"]
+    """Knee: largest minus smallest bend over the cycle [degrees]."""
+    lift: Float[Array, " legs"]
+    """Foot: highest above its stance [leg lengths]."""
+    swing: Float[Array, " legs"]
+    """Leg: fore and aft about the hip, both ways together [degrees]."""
+    phases: Float[Array, " legs"]
+    """When the foot is foremost, by its first harmonic, after the left hind foot is [cycles, -0.5 to 0.5]; not a
+    number for a foot that hardly moves, or if the left hind one does not."""
+
+
+def measure_gait(anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"]) -> Gait:
+    """Of poses on the spot (`T_world_joint` [file units])."""
+    legs, unit = anatomy.legs, draw_figure(anatomy).leg
+    flexion = np.array([np.ptp(knee_bend(anatomy, leg, poses)) for leg in legs])
+    lift = np.array([foot_lift(anatomy, leg, poses) for leg in legs]) / unit
+    swing = np.array([np.ptp(leg_swing(anatomy, leg, poses)) for leg in legs])
+    return Gait(flexion, lift, swing, foot_phases(anatomy, poses, LEAST_SWING * unit))
+
+
+def knee_of(anatomy: Anatomy, leg: Limb) -> int | None:
+    """Which joint of the chain, counted from the hip, is the knee: the one that shortens the leg most by bending, with
+    length on both of its sides. None for a leg of one bone."""
+    points = _chain_at_rest(anatomy, leg)
+    if len(points) < 3:
+        return None
+    chain = folding_chain(points, anatomy.left)
+    lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    lever = np.minimum(np.cumsum(lengths)[:-1], np.cumsum(lengths[::-1])[::-1][1:])
+    return 1 + int((np.abs(chain.fold[1:]) * lever).argmax())
+
+
+def knee_bend(anatomy: Anatomy, leg: Limb, poses: Float[Array, "frames joints 4 4"]) -> Float[Array, " frames"]:
+    """Angle between the bones before and after the knee; 0 is straight [degrees]."""
+    knee = knee_of(anatomy, leg)
+    if knee is None:
+        return np.zeros(len(poses))
+    points = _chain(anatomy, leg, poses)
+    before, after = points[:, knee] - points[:, knee - 1], points[:, knee + 1] - points[:, knee]
+    across = np.linalg.norm(np.cross(before, after), axis=1)
+    return np.degrees(np.arctan2(across, (before * after).sum(1)))
+
+
+def foot_lift(anatomy: Anatomy, leg: Limb, poses: Float[Array, "frames joints 4 4"]) -> float:
+    """How high the middle of the sole comes above its stance, the mean of the lowest third of the frames
+    [file units]."""
+    heights = np.sort(soles_of(anatomy, leg, poses).mean(1) @ anatomy.up)
+    stance = heights[: max(len(heights) // 3, 1)].mean()
+    return float(heights[-1] - stance)
+
+
+def leg_swing(anatomy: Anatomy, leg: Limb, poses: Float[Array, "frames joints 4 4"]) -> Float[Array, " frames"]:
+    """Angle of the line from hip to foot against the vertical, seen from the side; forward is positive [degrees]."""
+    line = soles_of(anatomy, leg, poses).mean(1) - poses[:, leg.chain[0], :3, 3]
+    return np.degrees(np.arctan2(line @ anatomy.forward, -line @ anatomy.up))
+
+
+def foot_phases(
+    anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"], least: float = 0.0
+) -> Float[Array, " legs"]:
+    """See `Gait.phases`. least: amplitude of the first harmonic below which a foot has no phase [file units]."""
+    feet = np.stack([soles_of(anatomy, leg, poses).mean(1) for leg in anatomy.legs])
+    waves = np.exp(2j * np.pi * np.arange(len(poses)) / len(poses))
+    harmonics = 2 / len(poses) * (feet @ anatomy.forward) @ waves
+    hind = max(leg.rank for leg in anatomy.legs)
+    first = next(i for i, leg in enumerate(anatomy.legs) if leg.rank == hind and leg.side == "left")
+    phases = np.angle(harmonics / harmonics[first] if harmonics[first] else harmonics) / (2 * np.pi)
+    moves = np.abs(harmonics) > least
+    return np.where(moves & moves[first], phases, np.nan)
+
+
+def phase_errors(found: Float[Array, " legs"], truth: Float[Array, " legs"]) -> Float[Array, " legs"]:
+    """How far phases are from the truth, at most half a cycle; not a number where the truth has none, half a cycle
+    where only what was found has none."""
+    apart = np.abs((found - truth + 0.5) % 1.0 - 0.5)
+    return np.where(np.isnan(truth), np.nan, np.where(np.isnan(found), 0.5, apart))
+
+
+def ratios(
+    found: Float[Array, " legs"], truth: Float[Array, " legs"], least: float
+) -> Float[Array, " compared"]:
+    """Found over true, for the legs whose truth is at least so large."""
+    compared = truth >= least
+    return found[compared] / truth[compared]
+
+
+def _chain(anatomy: Anatomy, leg: Limb, poses: Float[Array, "frames joints 4 4"]) -> Float[Array, "frames points 3"]:
+    """Heads of the leg's joints, and last the end of its last bone."""
+    last = leg.chain[-1]
+    body = anatomy.body
+    local = np.linalg.solve(body.T_world_node[body.nodes[last]], np.append(body.tips[last], 1.0))
+    tip = (poses[:, last] @ local)[:, :3]
+    return np.concatenate([poses[:, list(leg.chain)][..., :3, 3], tip[:, None]], axis=1)
+
+
+def _chain_at_rest(anatomy: Anatomy, leg: Limb) -> Float[Array, "points 3"]:
+    body = anatomy.body
+    return np.concatenate([body.heads[list(leg.chain)], body.tips[leg.chain[-1]][None]])

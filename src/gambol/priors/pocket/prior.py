@@ -1,0 +1,111 @@
+"""The pocket prior: a video diffusion model of a few megabytes that knows how figures move, and runs anywhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from gambol.errors import AssetError
+from gambol.files import write_file
+from gambol.priors.pocket.cycle import FRAMES
+from gambol.priors.pocket.lessons import CONTRAST, words_of
+from gambol.priors.pocket.look import BACKGROUND
+from gambol.priors.pocket.network import NetworkConfig, PocketNetwork
+from gambol.priors.pocket.words import require
+from gambol.priors.prior import Format, Prompt, VideoPrior
+from gambol.priors.schedule import Flow
+
+SHIPPED = "weights.safetensors"
+
+
+class PocketPrior(VideoPrior):
+    """Knows the actions of `actions.KNOWN` and nothing else, in the look of `gambol.priors.pocket.look`."""
+
+    name = "pocket"
+    look = "parts"
+    wants_reference = True
+
+    def __init__(self, network: PocketNetwork):
+        self.network = network.eval().requires_grad_(False)
+        size = network.config.size
+        self.format = Format(frames=(FRAMES,), sizes=((size, size),), fps=0)
+        self.schedule = Flow()
+
+    @staticmethod
+    def load(path: Path | None = None) -> PocketPrior:
+        """From a file that `save_network` wrote, by default the one that comes with gambol."""
+        source = files("gambol.priors.pocket") / SHIPPED if path is None else path
+        return PocketPrior(load_network(Path(str(source))))
+
+    def embed(self, text: str) -> Prompt:
+        """The action and the pace a sentence speaks of. The empty sentence says nothing; one without any action that
+        the prior knows is refused."""
+        if not text.strip():
+            return Prompt(text, words_of(None))
+        intent = require(text)
+        return Prompt(text, words_of(intent.action, intent.pace))
+
+    def encode(self, video: Float[Tensor, "batch frames height width 3"]) -> Float[Tensor, "batch frames height width 3"]:
+        self.format.check(*video.shape[1:4])
+        return (video - BACKGROUND) / CONTRAST
+
+    def decode(self, latents: Float[Tensor, "batch frames height width 3"]) -> Float[Tensor, "batch frames height width 3"]:
+        return latents.detach() * CONTRAST + BACKGROUND
+
+    @torch.no_grad()
+    def estimates(
+        self,
+        noisy: Float[Tensor, "batch frames height width 3"],
+        level: float | Float[Tensor, " batch"],
+        prompts: Sequence[Prompt],
+        reference: Float[Tensor, "batch height width 3"] | None = None,
+    ) -> tuple[Float[Tensor, "batch frames height width 3"], ...]:
+        count, batch = len(prompts), len(noisy)
+        levels = torch.as_tensor(level, dtype=torch.float32, device=noisy.device).expand(batch).repeat(count)
+        words = torch.stack([prompt.embedding for prompt in prompts]).to(noisy).repeat_interleave(batch, 0)
+        rest = torch.zeros_like(noisy[:, 0]) if reference is None else (reference.to(noisy) - BACKGROUND) / CONTRAST
+        many = noisy.repeat(count, *[1] * (noisy.ndim - 1))
+        clean = self.network(many, levels, words, rest.repeat(count, 1, 1, 1))
+        return clean.unflatten(0, (count, batch)).unbind(0)
+
+    @cached_property
+    def parameters(self) -> int:
+        return sum(parameter.numel() for parameter in self.network.parameters())
+
+
+def save_network(network: PocketNetwork, path: Path, facts: dict | None = None) -> None:
+    """Weights in half precision, with the shape of the network and what is known about it."""
+    tensors = {name: value.detach().half().contiguous() for name, value in network.state_dict().items()}
+    about = {"network": json.dumps(asdict(network.config)), "facts": json.dumps(facts or {})}
+    write_file(path, save(tensors, about))
+
+
+def load_network(path: Path) -> PocketNetwork:
+    """What `save_network` wrote."""
+    try:
+        with safe_open(path, "pt") as file:
+            config = NetworkConfig(**json.loads(file.metadata()["network"]))
+            tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
+        network = PocketNetwork(config)
+        network.load_state_dict(tensors)
+    except FileNotFoundError:
+        raise AssetError(f"there is no file '{path}'") from None
+    except (OSError, SafetensorError, TypeError, KeyError, ValueError, RuntimeError) as error:
+        raise AssetError(f"'{path}' is no pocket prior: {error}") from error
+    return network
+
+
+def facts_of(path: Path) -> dict:
+    """What was noted when the weights were saved: clips, gate, data, licence."""
+    with safe_open(path, "pt") as file:
+        return json.loads(file.metadata()["facts"])

@@ -1,0 +1,76 @@
+"""The pocket prior's network and its optimiser."""
+
+import pytest
+import torch
+
+from gambol.priors.pocket.lessons import words_of
+from gambol.priors.pocket.muon import Muon, orthogonal
+from gambol.priors.pocket.network import NetworkConfig, PocketNetwork
+
+SMALL = NetworkConfig(size=20, patch=5, width=32, depth=2, heads=2, bottleneck=16)
+
+
+def test_it_fits_into_a_pocket():
+    count = sum(parameter.numel() for parameter in PocketNetwork().parameters())
+    assert count < 6e6 and 2 * count < 10e6, "parameters, and bytes in half precision"
+
+
+def test_cutting_and_pasting_are_inverse():
+    network = PocketNetwork(SMALL)
+    video = torch.randn(2, 16, 20, 20, 3)
+    tokens = network._cut(video)
+    assert tokens.shape == (2, 4, 16, 4 * 5 * 5 * 3)
+    assert torch.equal(network._paste(tokens), video)
+    first = video[1, 4:8, 5:10, 10:15]  # slot 1, row 1, column 2
+    assert torch.equal(tokens[1, 1, 1 * 4 + 2], first.flatten())
+    assert torch.equal(network._cut_picture(video[:, 0])[1, 6], video[1, 0, 5:10, 10:15].flatten())
+
+
+def test_everything_it_is_told_matters():
+    torch.manual_seed(0)
+    network = PocketNetwork(SMALL)
+    with torch.no_grad():
+        network.condition[-1].weight.normal_(0, 0.1)
+    video, rest = torch.randn(1, 16, 20, 20, 3), torch.randn(1, 20, 20, 3)
+    said = words_of("walk")[None]
+    base = network(video, torch.tensor([0.5]), said, rest)
+    others = {
+        "video": network(video + 1, torch.tensor([0.5]), said, rest),
+        "level": network(video, torch.tensor([0.9]), said, rest),
+        "action": network(video, torch.tensor([0.5]), words_of("run")[None], rest),
+        "nothing said": network(video, torch.tensor([0.5]), words_of(None)[None], rest),
+        "pace": network(video, torch.tensor([0.5]), words_of("walk", 1.0)[None], rest),
+        "rest": network(video, torch.tensor([0.5]), said, rest.roll(3, 1)) - rest.roll(3, 1)[:, None] + rest[:, None],
+    }
+    for what, other in others.items():
+        assert (other - base).abs().max() > 1e-3, what
+
+
+def test_an_untrained_network_answers_about_the_picture_at_rest():
+    torch.manual_seed(0)
+    network = PocketNetwork(SMALL)
+    rest = torch.randn(1, 20, 20, 3)
+    clean = network(torch.randn(1, 16, 20, 20, 3), torch.ones(1), words_of("walk")[None], rest)
+    assert (clean - rest[:, None]).square().mean() < 0.05 * rest.square().mean()
+
+
+@pytest.mark.parametrize("shape", [(3, 8, 20), (2, 20, 8), (1, 8, 8)])
+def test_orthogonal_makes_singular_values_equal(shape):
+    made = orthogonal(torch.randn(shape, generator=torch.Generator().manual_seed(0)))
+    values = torch.linalg.svdvals(made)
+    assert made.shape == shape
+    assert values.min() > 0.5 and values.max() < 1.4, "as near to 1 as five steps bring them"
+
+
+def test_muon_solves_a_linear_problem():
+    generator = torch.Generator().manual_seed(0)
+    inputs, truth = torch.randn(256, 8, generator=generator), torch.randn(4, 8, generator=generator)
+    layer = torch.nn.Linear(8, 4, bias=False)
+    optimizer = Muon(layer.parameters(), lr=0.05, weight_decay=0.0)
+    for step in range(300):
+        loss = (layer(inputs) - inputs @ truth.T).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.param_groups[0]["lr"] = 0.05 * (1 - step / 300)
+        optimizer.step()
+    assert loss < 1e-3

@@ -1,0 +1,102 @@
+"""Training the pocket prior, small."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from gambol.character.anatomy import study
+from gambol.creatures.zoo import create
+from gambol.errors import GambolError
+from gambol.priors.pocket.herd import gait_cycle
+from gambol.priors.pocket.lessons import Teacher
+from gambol.priors.pocket.look import draw_figure
+from gambol.priors.pocket.network import NetworkConfig
+from gambol.priors.pocket.takes import take_of
+from gambol.priors.pocket.train import TrainConfig, Training, measure_gate, train
+
+SMALL = NetworkConfig(size=20, patch=5, width=64, depth=2, heads=2, bottleneck=32)
+
+
+@pytest.fixture(scope="module")
+def takes():
+    anatomy = study(create("human"))
+    figure = draw_figure(anatomy)
+    return [take_of(figure, anatomy, gait_cycle(anatomy, gait)) for gait in ("walk", "run", "idle", "jump")]
+
+
+def training(takes, **settings):
+    config = TrainConfig(**{"clips": 16 * 40, "batch": 16, "warm": 5, "average": 0.9, "network": SMALL, **settings})
+    return Training(config, Teacher(takes, [], 20), takes)
+
+
+def test_it_learns_to_move_when_told_how(takes):
+    lesson = training(takes, clips=16 * 150, seed=1)
+    before = measure_gate(lesson.averaged(), lesson.held_out)
+    for _ in range(150):
+        lesson.advance()
+    after = measure_gate(lesson.averaged(), lesson.held_out)
+    assert after.with_words < 0.6 * before.with_words
+    assert after.with_words < 0.9 * after.without_words, "words must help"
+    assert after.motionless == pytest.approx(before.motionless)
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_others(takes):
+    trained = [training(takes, seed=seed) for seed in (0, 0, 1)]
+    for one in trained:
+        for _ in range(3):
+            one.advance()
+    same, again, other = (one.network.leave.weight for one in trained)
+    assert torch.equal(same, again) and not torch.equal(same, other)
+
+
+def test_a_stopped_training_goes_on_as_if_it_had_not_been(takes, tmp_path):
+    whole = training(takes)
+    for _ in range(6):
+        whole.advance()
+    first = training(takes)
+    for _ in range(3):
+        first.advance()
+    first.save(tmp_path / "state.safetensors")
+    second = training(takes)
+    second.load(tmp_path / "state.safetensors")
+    for _ in range(3):
+        second.advance()
+    assert second.step == 6
+    for name, value in whole.network.named_parameters():
+        assert torch.equal(value, dict(second.network.named_parameters())[name]), name
+        assert torch.equal(whole.average[name], second.average[name]), name
+
+
+def test_other_settings_cannot_go_on(takes, tmp_path):
+    training(takes).save(tmp_path / "state.safetensors")
+    with pytest.raises(GambolError, match="other settings"):
+        training(takes, rate=1e-5).load(tmp_path / "state.safetensors")
+    training(takes, clips=10_000).load(tmp_path / "state.safetensors")  # only longer
+
+
+def test_the_gate_is_logged_and_ctrl_c_loses_nothing(takes, tmp_path):
+    def interrupt(done, total):
+        if done >= 16 * 5:
+            raise KeyboardInterrupt
+
+    lesson = training(takes)
+    with pytest.raises(KeyboardInterrupt):
+        train(lesson, tmp_path, gate_every=2, on_progress=interrupt)
+    rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == [2, 4]
+    assert all(np.isfinite([row[key] for key in ("loss", "with_words", "without_words", "motionless")]).all() for row in rows)
+    resumed = training(takes)
+    resumed.load(tmp_path / "state.safetensors")
+    assert resumed.step == 5
+
+
+def test_the_teacher_shows_everything_it_has(takes):
+    teacher = Teacher(takes[:2], takes[2:], 20)
+    seen = teacher.lesson(np.random.default_rng(0), 64)
+    assert set(seen.actions) == {"walk", "run", "stand", "jump"}
+    assert seen.videos.shape == (64, 16, 20, 20, 3)
+    assert 0.05 < seen.videos.square().mean() < 2, "about as strong as noise"
+    weights = seen.weights()
+    assert weights.min() == 1 and 5 < weights.max() <= 9
