@@ -66,11 +66,11 @@ def test_muon_solves_a_linear_problem():
     generator = torch.Generator().manual_seed(0)
     inputs, truth = torch.randn(256, 8, generator=generator), torch.randn(4, 8, generator=generator)
     layer = torch.nn.Linear(8, 4, bias=False)
-    optimizer = Muon(layer.parameters(), lr=0.05, weight_decay=0.0)
+    optimizer = Muon(layer.parameters(), lr=0.2, weight_decay=0.0)
     for step in range(300):
         loss = (layer(inputs) - inputs @ truth.T).square().mean()
         optimizer.zero_grad()
         loss.backward()
-        optimizer.param_groups[0]["lr"] = 0.05 * (1 - step / 300)
+        optimizer.param_groups[0]["lr"] = 0.2 * (1 - step / 300)
         optimizer.step()
     assert loss < 1e-3

@@ -434,6 +434,13 @@ def test_the_loss_has_exactly_the_gradient(dtype):
     assert loss.item() == pytest.approx(gradient.double().square().sum().item() / 2, rel=1e-5)
 
 
+def test_the_loss_leaves_the_gradients_own_past_alone():
+    latents = random_latents(1, seed=23).requires_grad_()
+    source = torch.ones((), dtype=torch.float64, requires_grad=True)
+    surrogate(latents, source * random_latents(1, seed=24)).backward()
+    assert source.grad is None
+
+
 def test_the_loss_reaches_what_made_the_latents(prior):
     """Chain rule through the encoder to the pixels and beyond: dL/dx = J^T (z - z_hat)."""
     angle = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)

@@ -1,7 +1,7 @@
 """Where a cycle begins, so that all movements of a kind are in step.
 
-Gaits and turns begin with the touchdown of the left hind foot (a biped's left foot), jumps with the landing, flight with
-the wings at their highest, swimming and crawling with what swings most (a tail) farthest to the left, or highest;
+Gaits and turns begin with the touchdown of the left hind foot (a biped's left foot), jumps with the landing, flight
+with the wings at their highest, swimming and crawling with what swings most (a tail) farthest to the left, or highest;
 standing and eating where they are nearest to the neutral pose; dances wherever the clip does.
 """
 

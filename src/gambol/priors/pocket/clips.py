@@ -18,7 +18,7 @@ from gambol.priors.pocket.actions import ACTIONS
 from gambol.priors.pocket.beginnings import GAITS, LEAPS, STROKES, TURNS, begin_of, left_hind, telling_points
 from gambol.priors.pocket.cycle import FRAMES, Cycle
 from gambol.priors.pocket.footage import Footage, difference, footage_of, points_of, rounds_in, spread, turned
-from gambol.priors.pocket.stances import find_stances, soles_of
+from gambol.priors.pocket.stances import Stances, find_stances, soles_of
 
 Array = np.ndarray
 
@@ -35,6 +35,8 @@ LONGEST = 8.0
 a dance of 24 s."""
 SHORTEST_PART, LONGEST_PART = 1.5, 6.0
 """Of such parts [s]."""
+MOST_SEARCHED = 120.0
+"""Only the beginning of long footage is searched for them [s], as all its moments are compared with each other."""
 
 
 def cycles_of(character: Character, anatomy: Anatomy, motion: Motion, action: str) -> list[Cycle]:
@@ -121,19 +123,28 @@ def _way(anatomy: Anatomy, action: str, poses: Float[Array, "frames joints 4 4"]
     """How far a round on the spot would lead, from the ground that passes below the feet [file units]."""
     stances = find_stances(anatomy, poses, by_height=action in LEAPS)
     back, aside = stances.passing
-    if action in LEAPS:
-        return float(back) if back > LEAST_WAY * anatomy.height else 0.0
+    if action in LEAPS:  # feet that only slip do not lead anywhere
+        return float(back) if back > LEAST_WAY * anatomy.height and stances.agreement > 0.5 else 0.0
     if max(leg.lift for leg in stances.legs) < LEAST_LIFT * anatomy.height:
         raise GambolError(f"no foot leaves the ground, which is no way to {action}")
     if back < LEAST_WAY * anatomy.height or abs(aside) > 0.5 * back or stances.agreement < 0:
         raise GambolError(f"feet on the ground do not move straight backwards, as they do in a {action} on the spot")
+    if action == "trot" and len(anatomy.legs) == 4 and abs(_fore_after_hind(stances) - 0.5) > 0.25:
+        raise GambolError("legs of one side move together, which is a pace rather than a trot")
     return float(back)
+
+
+def _fore_after_hind(stances: Stances) -> float:
+    """When a quadruped's forefeet land after the hind feet of their side, in cycles; the mean over both sides."""
+    fore_left, fore_right, hind_left, hind_right = (leg.touchdown for leg in stances.legs)
+    turns = np.exp(2j * np.pi * np.array([fore_left - hind_left, fore_right - hind_right]))
+    return float(np.angle(turns.mean()) / (2 * np.pi) % 1.0)
 
 
 def _parts(footage: Footage, action: str) -> list[Cycle]:
     """Parts of long footage that close by themselves, the best first, without overlap."""
     step = 0.1
-    times = np.arange(0.0, footage.duration, step)
+    times = np.arange(0.0, min(footage.duration, MOST_SEARCHED), step)
     points = points_of(footage.anatomy, footage.poses(times)).reshape(len(times), -1)
     squares = (points**2).sum(1)
     apart = np.sqrt(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0.0) / (points.shape[1] / 3))
@@ -144,16 +155,15 @@ def _parts(footage: Footage, action: str) -> list[Cycle]:
     free, cycles = np.ones(len(times), bool), []
     limit = 0.25 * spread(points.reshape(len(times), -1, 3))
     for flat in np.argsort(gaps, axis=None):
-        start, end = np.unravel_index(flat, gaps.shape)
+        start, end = divmod(int(flat), len(times))
         if gaps[start, end] > limit:
             break
         if free[start:end].all():
             free[start:end] = False
-            cycles.append(_cut(footage, action, times[start], times[end] - times[start], np.zeros(3)))
+            cycles.append(_cut(footage, action, start * step, (end - start) * step, np.zeros(3)))
     if not cycles:
-        raise GambolError(
-            f"the clip '{footage.motion.name}' lasts {footage.duration:.0f} s and holds no part that repeats"
-        )
+        name, duration = footage.motion.name, footage.duration
+        raise GambolError(f"the clip '{name}' lasts {duration:.0f} s and holds no part that leads back to its start")
     return cycles
 
 
@@ -197,10 +207,9 @@ def _lateness(anatomy: Anatomy, cycle: Cycle, dense: Float[Array, "frames joints
 
     Sixteen frames are too few to see a touchdown in, but enough to compare whole steps.
     """
-    chain = list(anatomy.legs[left_hind(anatomy)].chain)
-    wanted, found = (
-        points_of(anatomy, poses)[:, [*chain, len(anatomy.body) + chain[-1]]] for poses in (on_the_spot(cycle), dense)
-    )
+    chain = anatomy.legs[left_hind(anatomy)].chain
+    chosen = [*chain, len(anatomy.body) + chain[-1]]
+    wanted, found = (points_of(anatomy, poses)[:, chosen] for poses in (on_the_spot(cycle), dense))
     wanted, found = (points[:, 1:] - points[:, :1] for points in (wanted, found))
     step = len(found) // FRAMES
     errors = [difference(np.roll(found, -late, 0)[::step], wanted) for late in range(len(found))]

@@ -36,7 +36,15 @@ GROUPS = {
     "SMALL": "little small short tiny quick light",
     "LEAPS": "leaps hops jumps bounds bounces leap hop jump",
     "HOPPER": "kangaroo rabbit bunny frog hare toad grasshopper",
-    "CREEPER": "snake worm caterpillar snail slug",
+    "CREEPER": "snake serpent worm caterpillar snail slug insect baby infant beetle python cobra viper anaconda centipede "
+    "millipede larva maggot earthworm adder rattlesnake boa bug lizard gecko",
+    "FLIER": "bird eagle hawk owl falcon dragon bat butterfly bee wasp dragonfly pigeon crow raven sparrow swan goose "
+    "gull seagull parrot pterodactyl pterosaur vulture condor moth swallow swift dove stork heron fairy angel griffin "
+    "phoenix pegasus wyvern gryphon albatross robin hummingbird kestrel kite ladybird ladybug mosquito",
+    "SWIMMER": "fish shark whale dolphin manta eel trout salmon goldfish turtle seal otter orca minnow tuna stingray "
+    "octopus squid jellyfish mermaid puffer anglerfish piranha tadpole carp porpoise barracuda swordfish",
+    "RUNNER": "dog hound horse deer wolf wolves fox foxes lion tiger cheetah leopard puppy cat gazelle stag panther "
+    "greyhound labrador pony zebra antelope retriever collie",
     "SIDE": "left right",
     "DEGREES": "30 45 60 90 120 180 270 360",
     "GLIDE": "glide move float drift dart cruise zip race shoot speed slip streak slice cut weave sail power plough "
@@ -105,7 +113,7 @@ IDIOMS = {
     step* on it; floor* it; shoot* off|past|by|across|down|along|away|forward; take* off like;
     fly* down|along|up _ street|road|stairs|steps|path|hill|hallway|corridor; fly* out of the door;
     fly* across _ pitch|track|playground; as fast as _ legs|FOOT|paws;
-    hare*|tear*|barrel*|career*|careen*|speed*|belt*|bomb*|blaze*|rip* ALONG; make* haste; beat* feet;
+    hare*|tear*|barrel*|career*|careen*|speed*|belt*|bomb*|blaze*|rip* ALONG; thunder*|streak*|rocket*|zip* ALONG; make* haste; beat* feet;
     kick* up dust; leave* _ trail of dust; eat* up the ground|miles; put* on a burst of speed; put* on a spurt
     """,
     ("hop", 0): """

@@ -23,8 +23,8 @@ LANDED = 0.05
 """Share of the lift above its first low point in stance below which a foot has come down."""
 LAST_BIT = 0.02
 """Longest time, in cycles, that a foot is given for that last part of its way down. With both, our own gaits, whose
-feet come down without speed, are timed 0.015 cycles early (at most 0.034), and left and right of 33 artists' walks and runs
-that should be half a cycle apart are 0.030 off that. LANDED 0.2 gives 0.031 (0.062) and 0.022."""
+feet come down without speed, are timed 0.015 cycles early (at most 0.034), and left and right of 33 artists' walks and
+runs that should be half a cycle apart are 0.030 off that. LANDED 0.2 gives 0.031 (0.062) and 0.022."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def take_of(figure: Figure, anatomy: Anatomy, cycle: Cycle) -> Take:
     middle = figure.rest.reshape(-1, 3).mean(0)
     origin = middle + (anatomy.ground - middle @ anatomy.up) * anatomy.up
     axes = np.stack([anatomy.left, anatomy.up, anatomy.forward], axis=1) / figure.leg
-    canonical = [((found - origin) @ axes).astype(np.float32) for found in (points, figure.rest)]
+    canonical = [np.ascontiguousarray((found - origin) @ axes, np.float32) for found in (points, figure.rest)]
     colors, widths = figure.colors.astype(np.float32), figure.widths.astype(np.float32)
     return Take(cycle.action, cycle.pace, canonical[0], canonical[1], colors, widths, figure.parts)
 
@@ -158,7 +158,7 @@ def save_takes(takes: Sequence[Take], path: Path) -> None:
     arrays = {}
     for number, take in enumerate(takes):
         for name in ("points", "rest", "colors", "widths"):
-            arrays[f"{number}.{name}"] = getattr(take, name)
+            arrays[f"{number}.{name}"] = np.ascontiguousarray(getattr(take, name))  # safetensors would save its memory
     facts = [{"action": take.action, "pace": take.pace, "parts": take.parts} for take in takes]
     write_file(path, save(arrays, {"takes": json.dumps(facts)}))
 
