@@ -46,6 +46,7 @@ bench: setup
 	$(BIN)/python benchmarks/skinning.py
 	$(BIN)/python benchmarks/rasterizer.py
 	$(BIN)/python benchmarks/fit.py
+	$(BIN)/python benchmarks/prior.py
 	$(BIN)/python benchmarks/heat.py
 
 # Needs an interpreter with Blender as a module: see docs/ground-truth.md.

@@ -152,6 +152,17 @@ def test_on_average_sds_and_rfds_rev_pull_towards_the_mean(prior, level):
     torch.testing.assert_close(mean, offset * kept**2 @ axes.T)
 
 
+@each_level
+def test_rfds_rev_is_sds_with_matched_noise(prior, level):
+    latents, noise = pair(seed=5)
+    denoise, match = plain(prior, guidance=7.5), plain(prior)
+    matched = matched_noise(latents, noise, level, prior.schedule, match)
+    torch.testing.assert_close(
+        rfds_rev(latents, noise, level, prior.schedule, denoise, match),
+        sds(latents, matched, level, prior.schedule, denoise),
+    )
+
+
 def test_rfds_rev_is_calmer_than_sds(prior):
     """The spread over noises shrinks too: matched noise says less that is new."""
     latents, _ = pair(seed=5, batch=1)
@@ -367,13 +378,25 @@ def test_gradients_have_the_type_and_shape_of_the_latents(prior, dtype):
         assert not gradient.requires_grad
 
 
-def test_estimates_of_another_type_do_not_matter():
-    """A network in half precision under latents in full."""
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_estimates_of_another_type_do_not_matter(dtype):
+    """A network in half precision, say, under latents in full."""
     prior = GaussianPrior(Flow())
     latents, noise = (tensor.float() for tensor in pair(seed=14))
-    half = sds(latents, noise, 0.5, Flow(), lambda noisy, level: plain(prior)(noisy, level).bfloat16())
-    assert half.dtype == torch.float32
-    torch.testing.assert_close(half, sds(latents, noise, 0.5, Flow(), plain(prior)), rtol=0, atol=0.02)
+
+    def other(noisy, level):
+        assert noisy.dtype == torch.float32
+        return plain(prior)(noisy, level).to(dtype)
+
+    gradient = sds(latents, noise, 0.5, Flow(), other)
+    assert gradient.dtype == torch.float32
+    torch.testing.assert_close(gradient, sds(latents, noise, 0.5, Flow(), plain(prior)), rtol=0, atol=0.02)
+    for score in (
+        flow_sds(latents, noise, 0.5, other),
+        sdi(latents, 0.5, Flow(), other, other),
+        rfds_rev(latents, noise, 0.5, Flow(), other, other),
+    ):
+        assert score.dtype == torch.float32
 
 
 def test_gradients_may_live_elsewhere():

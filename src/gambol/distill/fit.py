@@ -42,16 +42,18 @@ class FitConfig:
     """Looked at in a step, by turns."""
     rate: float = 0.03
     """Of Adam: about how far an angle moves in a step [rad]."""
-    harmonics: int = 4
+    harmonics: int = 6
     """Of angles over a cycle that loops."""
     scales: int = 4
     """Sizes at which pictures are compared, each half the one before."""
     coarse: float = 2.0
     centroid: float = 0.5
     """Weight of the places of limbs against that of pixels."""
-    rest: float = 2e-4
+    rest: float = 1e-5
     """Weight of the pull to the pose at rest [per rad^2]."""
-    smooth: float = 1e-4
+    smooth: float = 1e-5
+    fold: bool = True
+    axes: tuple = (1.0, 0.6, 0.4)
     limits: float = 1.0
     ground: float = 10.0
 
@@ -104,10 +106,13 @@ def fit_motion(
     kinematics = Kinematics(rig)
     moving = torch.as_tensor(moving_joints(anatomy, figure))
     joints = Curves(frames, 3 * len(moving), config.harmonics, loops)
+    folds = Folds.find(anatomy, rig)
+    folding = Curves(frames, len(folds), config.harmonics, loops)
+    axis_scale = torch.tensor(config.axes)
     root = Curves(frames, 6, config.harmonics, loops)
     drift = torch.nn.Parameter(torch.zeros(1))
     unit = torch.tensor([figure.leg] * 3 + [1.0] * 3)
-    optimizer = torch.optim.Adam([*joints.parameters(), *root.parameters(), drift], lr=config.rate, betas=(0.9, 0.98))
+    optimizer = torch.optim.Adam([*joints.parameters(), *folding.parameters(), *root.parameters(), drift], lr=config.rate, betas=(0.9, 0.98))
     knees = Knees.find(anatomy)
     soles = Soles.find(anatomy)
     colors = torch.tensor(figure.colors, dtype=torch.float32)
@@ -120,16 +125,17 @@ def fit_motion(
     time_left = torch.arange(frames) / frames
 
     def pose():
-        angles = torch.zeros(frames, len(anatomy.body), 3).index_add(1, moving, joints().unflatten(1, (-1, 3)))
+        own = torch.zeros(frames, len(anatomy.body), 3).index_add(1, moving, joints().unflatten(1, (-1, 3)) * axis_scale)
+        angles = own + torch.einsum("fl,lja->fja", folding(), folds) if config.fold else own
         body = root() * unit
         turn = body[:, 3:] + functional.pad((drift * time_left)[:, None], (0, 2))
-        return angles, body[:, :3], turn
+        return angles, body[:, :3], turn, own
 
     for step in range(config.steps):
         share = step / config.steps
         optimizer.param_groups[0]["lr"] = config.rate * min(1.0, (step + 1) / 5) * (0.05 + 0.95 * (1 + np.cos(np.pi * share)) / 2)
         views = order[step]
-        angles, shift, turn = pose()
+        angles, shift, turn, own = pose()
         T_world_joint = kinematics(angles, shift, turn)
         points = figure.points(T_world_joint)
         many = points.repeat(len(views), 1, 1, 1)
@@ -141,7 +147,7 @@ def fit_motion(
         if config.centroid:
             picked = index * frames + torch.arange(frames).repeat(len(views))
             loss = loss + config.centroid * places_loss(places_of(pictures.flatten(0, 1), parts), (places[0][picked], places[1][picked]))
-        loss = loss + config.rest * angles.square().sum() / frames
+        loss = loss + config.rest * (own / axis_scale).square().sum() / frames
         loss = loss + config.limits * knees.loss(T_world_joint)
         loss = loss + config.ground * soles.loss(T_world_joint, anatomy, figure.leg)
         speeds = torch.roll(angles, -1, 0) - angles if loops else torch.diff(angles, dim=0)
@@ -152,7 +158,7 @@ def fit_motion(
         losses.append(loss.item())
         on_progress(step + 1, config.steps)
     with torch.no_grad():
-        angles, shift, turn = pose()
+        angles, shift, turn, own = pose()
         T = kinematics.__call__(angles, shift, turn)
     T_world_joint = np.zeros((frames, len(anatomy.body), 4, 4))
     T_world_joint[..., :3, :], T_world_joint[..., 3, 3] = T.numpy(), 1.0
@@ -215,6 +221,20 @@ def places_loss(ours, theirs):
     trust = torch.minimum(ours[0].detach(), theirs[0])
     trust = trust / (trust + 3.0)
     return (trust[..., None] * (ours[1] - theirs[1]).square()).mean()
+
+
+class Folds:
+    @staticmethod
+    def find(anatomy, rig):
+        from gambol.priors.pocket.measures import legs_of
+        body = anatomy.body
+        rows = torch.zeros(len(anatomy.legs), len(body), 3)
+        for number, leg in enumerate(legs_of(anatomy)):
+            for joint, share in zip(leg.links, leg.chain.fold, strict=True):
+                T = body.T_world_node[body.nodes[joint]][:3, :3] / rig.scale[joint]
+                axis = np.linalg.solve(T @ rig.axes[joint], leg.chain.normal)
+                rows[number, joint] = torch.tensor(share * axis / np.linalg.norm(axis), dtype=torch.float32)
+        return rows
 
 
 class Knees:

@@ -43,10 +43,9 @@ def sample(
     levels = [1 - index / steps for index in range(steps + 1)]
     for done, (level, next_level) in enumerate(pairwise(levels), start=1):
         clean = prior.denoise(noisy, level, prompt, guidance, negative, reference).to(noisy)
-        if done < steps:  # the lowest level of a table is not quite clean: the last estimate is the sample
-            noisy = change_level(prior.schedule, noisy, clean, level, next_level)
+        noisy = change_level(prior.schedule, noisy, clean, level, next_level)
         on_progress(done, steps)
-    return clean
+    return clean  # and not what is at level 0: the lowest level of a table still has noise
 
 
 def change_level(

@@ -30,6 +30,8 @@ LEAST_LIFT = 0.005
 """Share of the body's height by which some foot must rise in a gait: a rat's walk lifts 0.009."""
 LEAST_WAY = 0.10
 """Share of the body's height that the ground must pass in a stride; a strut on the spot is no walk."""
+SAME = 0.10
+"""Share of the movement by which rounds must differ to be kept: six beats of a wasp's wings differ by 0.03 or so."""
 LONGEST = 8.0
 """What goes on for longer without repeating is cut into parts that close by themselves [s]: sixteen frames cannot show
 a dance of 24 s."""
@@ -56,8 +58,11 @@ def cycles_of(character: Character, anatomy: Anatomy, motion: Motion, action: st
     if action in TURNS and footage.turn * TURNS[action] <= 0:
         raise GambolError(f"the body does not {action} in the clip '{motion.name}'")
     if stepping or action in STROKES:
-        points = points_of(anatomy, footage.poses(footage.even(DENSE)))[:, telling_points(anatomy, action)]
-        return _rounds(footage, action, footage.duration / rounds_in(footage, points))
+        points = points_of(anatomy, footage.poses(footage.even(DENSE)))
+        if action in STROKES:  # wings may beat several times while the body rises and falls once
+            points = points - points.mean(1, keepdims=True)
+        rounds = rounds_in(footage, points[:, telling_points(anatomy, action)])
+        return _rounds(footage, action, footage.duration / rounds)
     if not footage.loops:
         raise GambolError(f"the clip '{motion.name}' does not loop: its end does not lead back to its start")
     if footage.duration > LONGEST:
@@ -99,7 +104,7 @@ def _cut(footage: Footage, action: str, begin: float, period: float, travel: Flo
 
 def _differ(anatomy: Anatomy, a: Cycle, b: Cycle) -> bool:
     one, other = (points_of(anatomy, on_the_spot(cycle)) for cycle in (a, b))
-    return difference(one, other) > 0.02 * spread(one)
+    return difference(one, other) > SAME * spread(one)
 
 
 def on_the_spot(cycle: Cycle) -> Float[Array, "frames joints 4 4"]:
@@ -194,8 +199,7 @@ def mirrored(cycle: Cycle, anatomy: Anatomy) -> Cycle | None:
     if cycle.action in GAITS + STROKES:
         spline = CubicSpline(np.arange(FRAMES + 1) / FRAMES, np.append(poses, poses[:1], axis=0), bc_type="periodic")
         dense = spline(np.arange(DENSE) / DENSE)
-        late = _lateness(anatomy, cycle, dense) if cycle.action in GAITS else begin_of(cycle.action, anatomy, dense)
-        poses = spline((late + np.arange(FRAMES) / FRAMES) % 1.0)
+        poses = spline((_lateness(anatomy, cycle, dense) + np.arange(FRAMES) / FRAMES) % 1.0)
     travel = _reflection(anatomy) @ cycle.travel
     along = np.arange(FRAMES) / FRAMES if ACTIONS[cycle.action].loops else np.zeros(FRAMES)
     poses[..., :3, 3] += along[:, None, None] * travel
@@ -203,14 +207,16 @@ def mirrored(cycle: Cycle, anatomy: Anatomy) -> Cycle | None:
 
 
 def _lateness(anatomy: Anatomy, cycle: Cycle, dense: Float[Array, "frames joints 4 4"]) -> float:
-    """By which part of a cycle the left hind leg of one movement follows that of another, seen from the hip.
+    """By which part of a cycle a movement follows that of a cycle: its left hind leg, seen from the hip, or its stroke.
 
     Sixteen frames are too few to see a touchdown in, but enough to compare whole steps.
     """
-    chain = anatomy.legs[left_hind(anatomy)].chain
-    chosen = [*chain, len(anatomy.body) + chain[-1]]
-    wanted, found = (points_of(anatomy, poses)[:, chosen] for poses in (on_the_spot(cycle), dense))
-    wanted, found = (points[:, 1:] - points[:, :1] for points in (wanted, found))
+    chosen, origin = telling_points(anatomy, cycle.action), list(range(len(anatomy.body)))
+    if cycle.action in GAITS:
+        chain = anatomy.legs[left_hind(anatomy)].chain
+        chosen, origin = [*chain[1:], len(anatomy.body) + chain[-1]], [chain[0]]
+    both = (points_of(anatomy, poses) for poses in (on_the_spot(cycle), dense))
+    wanted, found = (points[:, chosen] - points[:, origin].mean(1, keepdims=True) for points in both)
     step = len(found) // FRAMES
     errors = [difference(np.roll(found, -late, 0)[::step], wanted) for late in range(len(found))]
     return int(np.argmin(errors)) / len(found)

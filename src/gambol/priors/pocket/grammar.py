@@ -32,29 +32,30 @@ TOGETHER = frozenset("while whilst when as".split())
 NEGATORS = frozenset("not never neither nor without unable unwilling afraid incapable".split())
 HARDLY = frozenset("hardly barely scarcely".split())
 ADVERBS = frozenset(
-    """just now still already always also really quite so too again even often sometimes soon almost ever right here there
-    home indoors outdoors outside away back out off up down along around about forward forwards backward backwards ahead
-    together alone busy perhaps maybe somewhat rather very far fast hard high low straight away only once twice first
-    then finally instead happily afterwards later next please please, upright aside apart across over by anymore
-    nowhere everywhere somewhere ashore overhead upwards downwards uphill downhill upstairs downstairs sideways""".split()
+    """just now still already always also really quite so too again even often sometimes soon almost ever here there home
+    indoors outdoors together alone busy perhaps maybe somewhat rather very only once twice finally instead afterwards
+    later please upright aside apart anymore nowhere everywhere somewhere ashore overhead upwards downwards uphill
+    downhill upstairs downstairs sideways away back forward forwards backward backwards ahead far fast hard high low
+    straight nearby long""".split()
 )
+PARTICLES = frozenset("up off out down along around about over by across on in through round".split())
+"""They belong to the verb before them: 'sets off running'."""
 NOT_ADVERBS = frozenset("fly belly early family ugly jelly lily rely apply supply reply lonely lovely elderly friendly ally "
                         "butterfly dragonfly firefly curly woolly silly wooly bully holly assembly hilly jolly monopoly".split())  # fmt: skip
 ADJECTIVES = frozenset(
-    """big small large little tiny huge giant gigantic enormous tall short long high low deep wide narrow thin thick fat
-    slim heavy light old young new ancient modern fast slow quick swift rapid brisk hot cold warm cool wet dry hard soft
-    loud quiet strong weak brave proud happy sad angry tired sleepy lazy hungry thirsty grumpy cute beautiful pretty
-    handsome ugly nice good bad great wild tame fierce gentle calm rough smooth rocky stormy foamy gentle crashing rolling
-    red orange yellow green blue purple pink brown black white grey gray golden silver dark bright pale colourful colorful
-    furry fluffy hairy woolly scaly feathered striped spotted stripy armoured armored robotic mechanical metal wooden
-    stone friendly evil mean clumsy graceful elegant noble majestic magic magical mighty powerful muscular skinny baby
-    adult fellow lone lonely single other same different own whole entire full empty fresh early late final last first
-    second next nervous scared frightened excited playful curious drunk sick injured wounded blind lame undead dead alive
-    best better worst favourite favorite daily morning evening nightly funny crazy silly weird strange odd noisy silent
-    rapid leisurely lazy hurried speedy sudden steady easy light quiet cautious careful nice lovely left right legged
-    eyed tailed haired plump chubby stubby bony tough rusty shiny old-fashioned medieval skilful skillful sturdy stout
-    wee massive colossal immense vast little humongous cheerful joyful merry dashing ocean sea sound tidal""".split()
+    """ancient angry armored armoured bad beautiful big black blue bony brave bright brisk brown calm careful cautious
+    cheerful chubby clumsy colorful colossal colourful cool crazy curious cute dark deep different dry easy elegant
+    empty enormous entire evil excited fat favorite favourite feathered fierce fluffy foamy fresh friendly
+    frightened full funny furry gentle giant gigantic golden good graceful gray great green grey grumpy hairy
+    handsome happy hard heavy hot huge humongous hungry hurried immense joyful large lazy leisurely little lone
+    lonely long loud lovely magic magical majestic massive mean mechanical medieval merry mighty modern muscular
+    narrow nervous new nice noble noisy odd old orange pale pink playful plump powerful pretty proud purple quick
+    quiet rapid red robotic rocky rough rusty sad scaly scared shiny short sick silent silly silver skilful skillful
+    skinny sleepy slim slow small smooth soft speedy spotted steady stormy stout strange striped stripy strong
+    stubby sturdy sudden swift tall tame thick thin thirsty tiny tired tough ugly vast warm weak wee weird wet white
+    whole wide wild wooden woolly yellow young""".split()
 )
+"""Common ones that are not nouns as well."""
 ADJECTIVE_ENDINGS = ("ous", "ful", "less", "able", "ible", "ish", "legged", "eyed", "headed", "tailed", "haired", "like")
 PLURALS = frozenset("people men women children mice geese sheep fish deer wolves folk cattle police oxen".split())
 LEFT = frozenset("left leftward leftwards counterclockwise anticlockwise port".split())
@@ -74,6 +75,7 @@ def cut(text: str) -> list[str]:
     """The words of a text in small letters, hyphens kept, contractions spelt out; punctuation as '.' or ','."""
     text = re.sub("[\u2018\u2019\u02bc`\u00b4]", "'", text.lower()).replace("_", " ")
     text = re.sub(r"\s[-\u2013\u2014]+\s|[\u2013\u2014]|\.\.\.|\u2026|[;:()\[\]\"\u201c\u201d/|]", " , ", text)
+    text = re.sub(r"\b(?:counter|anti)[-\s]clockwise", "counterclockwise", text)
     for spoken, plain in CONTRACTIONS:
         text = re.sub(spoken, plain, text)
     words = re.findall(r"'s(?!\w)|\d+|[^\W\d_]+(?:-[^\W\d_]+)*|[.,!?&\n]", text)

@@ -223,7 +223,7 @@ IDIOMS = {
     take* down _ FOE
     """,
     ("kick", 0): """
-    drop|high|karate|roundhouse|spin|side|free|flying|penalty|scissor|bicycle|front|back|mule kick*; kung fu kick*;
+    drop|high|karate|roundhouse|spin|side|free|flying|penalty|scissor|bicycle|front|back kick*; kung fu kick*;
     lash*|strike* out with _ FOOT; lash*|strike* out with _ hind|back|rear FOOT;
     strike*|hit*|attack* with _ FOOT|kick; hit*|strike* _ with _ FOOT; swing* _ FOOT; put*|stick* the boot in;
     thrash* _ legs; throw* out _ leg|hoof; let* fly with _ FOOT|hind; let* fly with _ hind|back FOOT;
@@ -286,7 +286,7 @@ WEAK_IDIOMS = {
     head* for|towards|toward|down|up|into|north|south|east|west|back; set* out|off; stroke* across
     """,
     "run": "on the rampage; make* for",
-    "turn left": "clockwise; counterclockwise; anticlockwise; counter clockwise; anti clockwise",
+    "turn left": "clockwise; counterclockwise; anticlockwise",
     "fly": "airborne; up in the AIR",
     "crawl": "on all fours; on _ hands and knees; on _ belly|stomach|tummy",
 }
@@ -310,7 +310,7 @@ OTHER_IDIOMS = """
     take*|have* a _ seat|nap|shower|bath|photo|picture|selfie|look|drink|sip|call|bow|chat|dream; take* turns;
     take* a turn for; skip* school|class|work|lunch|breakfast|dinner; skip* _ stone|stones; bounce* _ ball;
     lie*|sit* still|motionless|down|idle; lie* in wait; lie* at rest; pass* _ test|exam;
-    punch* _ ticket|numbers|code|clock|hole; eat* _ heart out; eat* _ words; drop* off _ letter|package|kids|parcel;
+    punch* _ ticket|numbers|code|clock|hole; eat* _ heart out; eat* _ words; sleep*|doze* standing; drop* off _ letter|package|kids|parcel;
     wait* tables; freeze* _ food; stop* _ clock|car|bus|train|traffic|ball; look* like; wave* _ wand; set* _ table;
     break* _ vase|window|leg|arm; make* _ cake|tea|coffee|dinner|lunch|breakfast|supper|bed;
     do* _ homework|laundry|dishes|yoga|exercises|handstand|cartwheel|backflip|somersault|flip|pushups|situps;

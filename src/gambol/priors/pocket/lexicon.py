@@ -245,3 +245,39 @@ PACES = {
 PACE_ADJECTIVES = """fast quick rapid swift brisk hurried speedy hasty frantic urgent gentle relaxed careful cautious weary casual
     easy slow lazy sluggish leisurely unhurried lively lightning"""
 """They say something about a deed only beside it: 'runs fast', 'a brisk walk', but not 'a quick fox'."""
+
+CLIP_WORDS = {"death": "die", "dead": "die", "survey": "stand", "flight": "fly", "headbut": "attack", "ballet": "dance"}
+"""What artists call actions in the names of clips, besides the verbs."""
+CLIP_NEUTRAL = """fast slow slowly normal neutral loop cycle anim animation action take rm root motion in place inplace melee unarmed
+    dualwield full long short front forward forwards fwd horizontal vertical diagonal head low high headlow headhigh
+    formal casual basic default simple new old final main standard layer base quick brisk happy angry proud sad tired
+    mixamo com up-down relaxed heavy light strong weak one two hand handed hands tail claw claws mouth breathing"""
+"""Words in the name of a clip that leave its action as it is."""
+CLIP_SPOILERS = """pose tpose apose rest stop step fall hit charge glide dive spin rotate revolve block dodge duck land start
+    begin end react receive recieve damage hurt strafe the to carry gun rifle pistol bow crouch prone injured drunk zombie
+    back backward backwards bwd side sideways air ladder stair stairs wall swing greet relax spring inch wheel flutter"""
+"""Words in the name of a clip after which it is not simply the action."""
+REAL_WORDS = """attach back bait bang banter barter base bask bass baste bat bawl beheld bet better bible bin bind bode bond
+    bone boo book boom boost bore bottle branch breach brow brown buckle bulk bunch bunk bush butter cancer canker
+    cape case caster cater center chafe champ chap char charm chart chasm chaste cheep chile chili chimp chip clamp
+    clasp class cloak clot cloud cop cradle creak creed creek crepe crew crock crook crumble crutch daily darling
+    darn date decrease detour devout diet din dish divine dolly down drone drowse duelled duelling dull dunce dye
+    egg empire expiry fast fatter feat feel feint fell fend feud filter fit flat flatter fleece fleet flex flier
+    flirt fluster fog foray forge frieze fright full gallon gallows gamble gild glade glaze gong gouge grace grade
+    grape grate grave gray great green groovy grove guide gull hale halo halve hark harry haste hat hawk hay hint
+    hip hobby hock hoe hoop hovel huddle hurray hurt hustle infest invest itch jibe job keen kink lace lade lambda
+    lame lass last lathe lazy leaded leaf leak lease leash limber lime liner linker lisp liter longer lop low lug
+    lull lump lush mail marsh mash match meaner meringue mesh mind mint moss mulch mush nimble nose operate overheat
+    overlap overrate pack paddy page pale pare parish parole patron patter paunch pave paw peace peddle petrol
+    piddle pilot pinch pledge plotter plus pod poise poke pole poodle pool pore porter post poster posy pot prank
+    prince prod prong prow pudding puddle pun purse rabble rack rage rail rake rapid rare rash rate raze ream rebel
+    reef reek regain relate relay rent repel reset resolve respite retain revel revolt rice rim robe room rope rot
+    ruin rumble ruse sallow salvage sand sash scab scar scarcer scare scarier scarves scorch scotch scout scrap
+    scribble scroll scuff sear shallow share sharper shin ship shuttle sibling side sin sire site skew skimp skin
+    skull skunk slab slay slick slim slosh slot sluice slum slur smear smith smock snare snip snipe snoop soak soap
+    sour span spark spat spay spew spice spite splice splint spoon sprig spur spy squire squirt stable stage stale
+    stall stamp state stave steak steep stew stint strand strangle stray strove struggle strum stub stubble suite
+    swab swap swathe swear swine syringe tack tang tangle tar tester thresh thumb titter top tot trample trap trash
+    treat trend troupe trout trust tune turf tweak virtual wad waft wail waist waive waked wall wallow ward waste
+    wed weed wheedle wheeze while whine whir whirr white winded wobbly wrest"""
+"""Words that are, in one of their forms, a letter away from a verb of ours, and yet no slips of the pen."""

@@ -13,7 +13,8 @@ from jaxtyping import Float
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.limbs import Limb
-from gambol.motion.inverse_kinematics import folding_chain
+from gambol.creatures.gaits.footfalls import IDLE
+from gambol.creatures.gaits.legs import Leg, find_legs
 from gambol.priors.pocket.look import draw_figure
 from gambol.priors.pocket.stances import soles_of
 
@@ -45,30 +46,37 @@ class Gait:
 def measure_gait(anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"]) -> Gait:
     """Of poses on the spot (`T_world_joint` [file units])."""
     legs, unit = anatomy.legs, draw_figure(anatomy).leg
-    flexion = np.array([np.ptp(knee_bend(anatomy, leg, poses)) for leg in legs])
+    flexion = np.array([np.ptp(knee_bend(anatomy, leg, poses)) for leg in legs_of(anatomy)])
     lift = np.array([foot_lift(anatomy, leg, poses) for leg in legs]) / unit
     swing = np.array([np.ptp(leg_swing(anatomy, leg, poses)) for leg in legs])
     return Gait(flexion, lift, swing, foot_phases(anatomy, poses, LEAST_SWING * unit))
 
 
-def knee_of(anatomy: Anatomy, leg: Limb) -> int | None:
-    """Which joint of the chain, counted from the hip, is the knee: the one that shortens the leg most by bending, with
-    length on both of its sides. None for a leg of one bone."""
-    points = _chain_at_rest(anatomy, leg)
-    if len(points) < 3:
+def legs_of(anatomy: Anatomy) -> list[Leg]:
+    """The legs as gaits see them: where the foot begins, and how the joints above it fold; as `Anatomy.legs`."""
+    hips = [anatomy.body.heads[leg.chain[0]] @ anatomy.up for leg in anatomy.legs[-2:]]
+    return find_legs(anatomy, IDLE, float(np.mean(hips)) - anatomy.ground)
+
+
+def knee_of(leg: Leg) -> int | None:
+    """Which joint of a leg's links is the knee: the one that shortens the leg most by bending, with length on both of
+    its sides. None for a leg of one bone."""
+    lengths = np.linalg.norm(np.diff(leg.chain.points, axis=0), axis=1)
+    if len(lengths) < 2:
         return None
-    chain = folding_chain(points, anatomy.left)
-    lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
     lever = np.minimum(np.cumsum(lengths)[:-1], np.cumsum(lengths[::-1])[::-1][1:])
-    return 1 + int((np.abs(chain.fold[1:]) * lever).argmax())
+    return 1 + int((np.abs(leg.chain.fold[1:]) * lever).argmax())
 
 
-def knee_bend(anatomy: Anatomy, leg: Limb, poses: Float[Array, "frames joints 4 4"]) -> Float[Array, " frames"]:
+def knee_bend(anatomy: Anatomy, leg: Leg, poses: Float[Array, "frames joints 4 4"]) -> Float[Array, " frames"]:
     """Angle between the bones before and after the knee; 0 is straight [degrees]."""
-    knee = knee_of(anatomy, leg)
+    knee = knee_of(leg)
     if knee is None:
         return np.zeros(len(poses))
-    points = _chain(anatomy, leg, poses)
+    last = leg.links[-1]
+    T_last_world = np.linalg.inv(anatomy.body.T_world_node[anatomy.body.nodes[last]])
+    end = (poses[:, last] @ T_last_world @ np.append(leg.end, 1.0))[:, None, :3]
+    points = np.concatenate([poses[:, list(leg.links)][..., :3, 3], end], axis=1)
     before, after = points[:, knee] - points[:, knee - 1], points[:, knee + 1] - points[:, knee]
     across = np.linalg.norm(np.cross(before, after), axis=1)
     return np.degrees(np.arctan2(across, (before * after).sum(1)))
@@ -115,17 +123,3 @@ def ratios(
     """Found over true, for the legs whose truth is at least so large."""
     compared = truth >= least
     return found[compared] / truth[compared]
-
-
-def _chain(anatomy: Anatomy, leg: Limb, poses: Float[Array, "frames joints 4 4"]) -> Float[Array, "frames points 3"]:
-    """Heads of the leg's joints, and last the end of its last bone."""
-    last = leg.chain[-1]
-    body = anatomy.body
-    local = np.linalg.solve(body.T_world_node[body.nodes[last]], np.append(body.tips[last], 1.0))
-    tip = (poses[:, last] @ local)[:, :3]
-    return np.concatenate([poses[:, list(leg.chain)][..., :3, 3], tip[:, None]], axis=1)
-
-
-def _chain_at_rest(anatomy: Anatomy, leg: Limb) -> Float[Array, "points 3"]:
-    body = anatomy.body
-    return np.concatenate([body.heads[list(leg.chain)], body.tips[leg.chain[-1]][None]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal
 
@@ -46,8 +46,10 @@ class Idiom:
 
     steps: tuple[frozenset[str], ...]
     sense: Sense
-    has_verb: bool
-    """Whether its first word is a verb; else it is a phrase of manner, such as 'at full tilt', or a name."""
+    head: int | None
+    """Which step is its verb; None for a phrase of manner, such as 'at full tilt', or a name."""
+    head_forms: dict[str, frozenset[Form]] = field(default_factory=dict)
+    """What each spelling of the verb may be."""
 
     def end(self, words: Sequence[str], start: int, step: int = 0) -> int:
         """Where it ends if it begins at a word, else -1."""
@@ -127,6 +129,13 @@ def idioms() -> dict[str, list[Idiom]]:
 
 
 @cache
+def idiom_words() -> frozenset[str]:
+    """Every word that some idiom uses."""
+    tables = (idioms(), pace_idioms())
+    return frozenset().union(*(step for table in tables for known in table.values() for idiom in known for step in idiom.steps))
+
+
+@cache
 def pace_idioms() -> dict[str, list[Idiom]]:
     """What is said about pace, by each spelling of the first word."""
     found: dict[str, list[Idiom]] = {}
@@ -139,7 +148,8 @@ def _add(found: dict[str, list[Idiom]], text: str, kind: Kind, action: str = "",
     for pattern in filter(None, (" ".join(line.split()) for line in text.split(";"))):
         steps = pattern.split()
         sense = Sense(pattern.replace("*", ""), kind, action, pace)
-        idiom = Idiom(tuple(map(_spellings, steps)), sense, "*" in steps[0])
+        head = next((index for index, step in enumerate(steps) if "*" in step), None)
+        idiom = Idiom(tuple(map(_spellings, steps)), sense, head, {} if head is None else _head_forms(steps[head]))
         for first in idiom.steps[0]:
             found.setdefault(first, []).append(idiom)
 
@@ -152,3 +162,13 @@ def _spellings(step: str) -> frozenset[str]:
         for word in group(name.removesuffix("*")):
             found.update(forms(word) if name.endswith("*") else [word] if word != "_" else [])
     return frozenset(found)
+
+
+@cache
+def _head_forms(step: str) -> dict[str, frozenset[Form]]:
+    found: dict[str, set[Form]] = {}
+    for name in step.split("|"):
+        for verb in group(name.removesuffix("*")) if name.endswith("*") else ():
+            for spelling, kinds in forms(verb).items():
+                found.setdefault(spelling, set()).update(kinds)
+    return {spelling: frozenset(kinds) for spelling, kinds in found.items()}

@@ -1,0 +1,137 @@
+"""What CogVideoX and Wan share: a text encoder, a causal video autoencoder, and a network that works on latents."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gambol.errors import GambolError
+from gambol.priors.big.components import Checkpoint, Components
+from gambol.priors.big.config import BigPriorConfig
+from gambol.priors.prior import Prompt, VideoPrior
+from gambol.priors.schedule import Prediction
+
+
+class LatentPrior(VideoPrior):
+    """A latent video diffusion model. Latents are in the network's own layout, scaled as it was trained, and have at
+    least single precision whatever the network's is."""
+
+    look = "own"
+    prediction: Prediction
+    text_length: int
+    """Tokens of a sentence that the network sees."""
+
+    def __init__(self, checkpoint: Checkpoint, config: BigPriorConfig):
+        self.name, self.config = checkpoint.name, config
+        self.components = Components(checkpoint, config, self._prepare)
+        self.device = self.components.device
+        self._prompts: dict[str, Prompt] = {}
+
+    def _prepare(self, name: str, part: Any) -> None:
+        """Set a freshly loaded component up."""
+        if name == "vae" and self.config.tiling:
+            part.enable_tiling()
+
+    @torch.no_grad()
+    def embed(self, text: str) -> Prompt:
+        if text not in self._prompts:
+            self._prompts[text] = Prompt(text, self._embed(text).to(self.device, self.config.torch_dtype))
+        return self._prompts[text]
+
+    def free_text_encoder(self) -> None:
+        self.embed("")  # guidance needs it
+        self.components.free("text_encoder", "tokenizer")
+
+    def encode(self, video: Float[Tensor, "batch frames height width 3"]) -> Float[Tensor, "batch *latent"]:
+        self.check(*video.shape[1:4])
+        return self._encode(video)
+
+    def check(self, frames: int, height: int, width: int) -> None:
+        """Refuse a video that the model cannot take."""
+        self.format.check(frames, height, width)
+
+    def _encode(self, video: Float[Tensor, "batch frames height width 3"]) -> Float[Tensor, "batch *latent"]:
+        """One video at a time: the activations of one are large enough. The mean of the latents' distribution, so that
+        the same video always has the same latents."""
+        pixels = (2 * video - 1).permute(0, 4, 1, 2, 3).to(self.device, self.config.torch_vae_dtype)
+        moments = torch.cat([self._moments(one) for one in pixels.split(1)])
+        means = moments.chunk(2, dim=1)[0].to(torch.promote_types(video.dtype, torch.float32))
+        return self._to_latents(means).to(video.device)
+
+    @torch.no_grad()
+    def decode(self, latents: Float[Tensor, "batch *latent"]) -> Float[Tensor, "batch frames height width 3"]:
+        vae = self.components.use("vae")
+        means = self._from_latents(latents.to(self.device)).to(self.config.torch_vae_dtype)
+        videos = torch.cat([vae.decode(one).sample for one in means.split(1)])
+        return (videos.permute(0, 2, 3, 4, 1).to(latents) + 1) / 2
+
+    @torch.no_grad()
+    def estimates(
+        self,
+        noisy: Float[Tensor, "batch *latent"],
+        level: float | Float[Tensor, " batch"],
+        prompts: Sequence[Prompt],
+        reference: Float[Tensor, "batch height width 3"] | None = None,
+    ) -> tuple[Float[Tensor, "batch *latent"], ...]:
+        if reference is not None:
+            raise ValueError(f"{self.name} takes no reference picture")
+        return self._estimates(noisy, level, prompts)
+
+    def _estimates(
+        self, noisy: Tensor, level: float | Tensor, prompts: Sequence[Prompt], known: int = 0
+    ) -> tuple[Tensor, ...]:
+        """Clean estimates; the first `known` frames of the noisy latents are clean already."""
+        batch = len(noisy)
+        levels = torch.as_tensor(level, dtype=torch.float64, device=self.device).expand(batch)
+        latents = noisy.to(self.device, self.config.torch_dtype)
+        texts = [prompt.embedding.to(latents)[None].expand(batch, -1, -1) for prompt in prompts]
+        if self.config.guidance == "together":
+            count = len(prompts)
+            repeated = latents.repeat(count, *[1] * (latents.ndim - 1))
+            predicted = self._predict(repeated, levels.repeat(count), torch.cat(texts), known).split(batch)
+        else:
+            predicted = tuple(self._predict(latents, levels, text, known) for text in texts)
+        return tuple(self.schedule.clean(noisy, one.to(noisy), level, self.prediction) for one in predicted)
+
+    def _tokens(self, text: str) -> Any:
+        """A sentence as the text encoder reads it, padded; one that is too long is refused, not cut."""
+        tokenizer = self.components.use("tokenizer")
+        count = len(tokenizer(text).input_ids)
+        if count > self.text_length:
+            raise GambolError(
+                f"the sentence '{text[:40]}...' has {count} tokens; {self.name} reads at most {self.text_length}"
+            )
+        return tokenizer(text, padding="max_length", max_length=self.text_length, return_tensors="pt")
+
+    @abstractmethod
+    def _embed(self, text: str) -> Float[Tensor, "tokens width"]:
+        """The text encoder's view of a sentence."""
+
+    @abstractmethod
+    def _moments(self, pixels: Float[Tensor, "1 3 frames height width"]) -> Float[Tensor, "1 moments *latent"]:
+        """Means and log-variances of the latents of a video from -1 to 1, one above the other."""
+
+    @abstractmethod
+    def _to_latents(self, means: Float[Tensor, "batch channels frames height width"]) -> Float[Tensor, "batch *latent"]:
+        """From the autoencoder's scale and layout to the network's."""
+
+    @abstractmethod
+    def _from_latents(
+        self, latents: Float[Tensor, "batch *latent"]
+    ) -> Float[Tensor, "batch channels frames height width"]:
+        """From the network's scale and layout to the autoencoder's."""
+
+    @abstractmethod
+    def _predict(
+        self,
+        latents: Float[Tensor, "batch *latent"],
+        levels: Float[Tensor, " batch"],
+        texts: Float[Tensor, "batch tokens width"],
+        known: int,
+    ) -> Float[Tensor, "batch *latent"]:
+        """What the network says to noisy latents."""
