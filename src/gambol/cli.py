@@ -13,6 +13,7 @@ import tyro
 from gambol.commands.create import Create
 from gambol.commands.flex import Flex
 from gambol.commands.info import Info
+from gambol.commands.priors import Priors
 from gambol.commands.render import Render
 from gambol.commands.skin import Skin
 from gambol.commands.splat import Splat
@@ -26,6 +27,7 @@ EPILOGUE = """examples:
   gambol skin statue.obj --skeleton fox.glb -o moving.glb     hang a mesh on the skeleton of another file
   gambol render fox.glb --clip trot -o fox.mp4                a movie of a clip; .gif, or .png for a contact sheet
   gambol splat fox.glb -o fox.ply                             the character as Gaussians, for viewers of 3DGS
+  gambol priors                               the video models that can drive a character, and what they need
 """
 
 Command = (
@@ -35,6 +37,7 @@ Command = (
     | Annotated[Create, tyro.conf.subcommand("create")]
     | Annotated[Render, tyro.conf.subcommand("render")]
     | Annotated[Splat, tyro.conf.subcommand("splat")]
+    | Annotated[Priors, tyro.conf.subcommand("priors")]
 )
 
 

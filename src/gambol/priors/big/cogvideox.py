@@ -17,7 +17,7 @@ from gambol.priors.big.components import Checkpoint
 from gambol.priors.big.config import BigPriorConfig
 from gambol.priors.big.latent import LatentPrior
 from gambol.priors.prior import Format
-from gambol.priors.schedule import Steps
+from gambol.priors.schedule import Latents, Steps
 
 PIPELINE = "CogVideoXPipeline"
 CLASSES = {
@@ -57,18 +57,19 @@ class CogVideoXPrior(LatentPrior):
         self.text_length = transformer["max_text_seq_length"]
         self._settings, self._scale = transformer, vae["scaling_factor"]
         self._shrink = 2 ** (len(vae["block_out_channels"]) - 1)
-        self._padding = self._find_padding(transformer, vae)
+        self._squeeze = vae["temporal_compression_ratio"]
+        self._padding = self._find_padding()
         scheduler = self.components.use("scheduler")
         if scheduler.config.prediction_type != "v_prediction":
             raise GambolError(f"{self.name} predicts {scheduler.config.prediction_type}; gambol expects v_prediction")
         self.schedule: Steps = Steps(scheduler.alphas_cumprod)
         self._rotary = lru_cache(maxsize=4)(self._find_rotary)
 
-    def _find_padding(self, transformer: Mapping[str, Any], vae: Mapping[str, Any]) -> int:
+    def _find_padding(self) -> int:
         """Version 1.5 takes latent frames by twos, but 16k+1 frames have 4k+1 latent ones: it was trained with the first
         one doubled."""
-        together, squeeze = transformer.get("patch_size_t") or 1, vae["temporal_compression_ratio"]
-        if squeeze % together:
+        together = self._settings.get("patch_size_t") or 1
+        if self._squeeze % together:
             raise GambolError(f"{self.name} takes {together} latent frames at a time, a form unknown to gambol")
         return together - 1
 
@@ -92,6 +93,10 @@ class CogVideoXPrior(LatentPrior):
                     f"a video for {self.name} is at most {most[1]} x {most[0]} pixels (width x height), "
                     f"not {width} x {height}"
                 )
+
+    def latent_shape(self, frames: int, height: int, width: int) -> tuple[int, ...]:
+        count = (frames - 1) // self._squeeze + 1 + self._padding
+        return count, self._settings["in_channels"], height // self._shrink, width // self._shrink
 
     def _embed(self, text: str) -> Float[Tensor, "tokens width"]:
         tokens = self._tokens(text)
@@ -122,22 +127,22 @@ class CogVideoXPrior(LatentPrior):
         cuts = [first, *[most] * ((count - first) // most)]
         return torch.cat(run_chunks(step, pixels.split(cuts, dim=2), self.config.checkpoint), dim=2)
 
-    def _to_latents(self, means: Float[Tensor, "batch channels frames height width"]) -> Float[Tensor, "batch *latent"]:
+    def _to_latents(self, means: Float[Tensor, "batch channels frames height width"]) -> Latents:
         latents = self._scale * means.transpose(1, 2)
         return torch.cat([*[latents[:, :1]] * self._padding, latents], dim=1)
 
     def _from_latents(
-        self, latents: Float[Tensor, "batch *latent"]
+        self, latents: Latents
     ) -> Float[Tensor, "batch channels frames height width"]:
         return latents[:, self._padding :].transpose(1, 2) / self._scale
 
     def _predict(
         self,
-        latents: Float[Tensor, "batch *latent"],
+        latents: Latents,
         levels: Float[Tensor, " batch"],
         texts: Float[Tensor, "batch tokens width"],
         known: int,
-    ) -> Float[Tensor, "batch *latent"]:
+    ) -> Latents:
         network = self.components.use("transformer")
         frames, height, width = latents.shape[1], *latents.shape[3:]
         rotary = self._rotary(frames, height, width) if self._settings["use_rotary_positional_embeddings"] else None

@@ -1,9 +1,9 @@
 """What a big model costs, counted without its weights: the code that runs it runs on tensors that have a shape and no
 content, at full size, while every operation's arithmetic and every buffer's bytes are added up.
 
-    python -m gambol.priors.big.costs          the figures of `gambol.priors.catalogue`
+    python -m gambol.priors.big.costs          the figures of `gambol.priors.big.figures`
 
-The bytes are those of tensors: what a CUDA context and the allocator's slack take, about 1 GiB, comes on top.
+The bytes are those of tensors: what the driver and the gaps between tensors take comes on top.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -20,37 +20,19 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
-from torch.utils.flop_counter import flop_registry, sdpa_flop_count
+from torch.utils.flop_counter import flop_registry, sdpa_backward_flop_count, sdpa_flop_count
 
 from gambol.priors.big import cogvideox, wan
 from gambol.priors.big.components import Checkpoint
 from gambol.priors.big.config import BigPriorConfig
 from gambol.priors.big.configurations import BIG_MODELS, BigModel
+from gambol.priors.big.figures import Costs
 from gambol.priors.big.latent import LatentPrior
 from gambol.priors.prior import Prompt
 
-CPU_ATTENTION = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-"""torch counts the attention of GPUs only. Without this, half of CogVideoX-5B's arithmetic goes unseen."""
-
-
-@dataclass(frozen=True)
-class Costs:
-    """Of a model at the size and length it was trained on, one video at a time, in bfloat16."""
-
-    network: int
-    """Parameters of its network, of each if there are two."""
-    vae: int
-    """Parameters of its video autoencoder."""
-    text_encoder: int
-    """Parameters of its text encoder."""
-    call: int
-    """Most memory that a guided call (two prompts, together) holds beside the weights [bytes]."""
-    call_flop: int
-    """Arithmetic of that call; a multiplication and an addition are two."""
-    encode: int
-    """Most memory that encoding, with gradients to the pixels, holds beside the weights [bytes]."""
-    encode_flop: int
-    """Arithmetic of that, there and back."""
+ATTENTION = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+ATTENTION_BACKWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+"""torch's own counter knows the attention of GPUs only: half of CogVideoX-5B's arithmetic goes unseen by it."""
 
 
 class Meter(TorchDispatchMode):
@@ -67,13 +49,8 @@ class Meter(TorchDispatchMode):
             self._sizes[tensor.untyped_storage()._cdata] = 0
 
     def __torch_dispatch__(self, function, types, arguments=(), options=None):
-        options = options or {}
-        result = function(*arguments, **options)
-        operation = function._overloadpacket
-        if operation is CPU_ATTENTION:
-            self.flop += sdpa_flop_count(*(tensor.shape for tensor in arguments[:3]))
-        elif operation in flop_registry:
-            self.flop += flop_registry[operation](*arguments, **options, out_val=result)
+        result = function(*arguments, **(options or {}))
+        self.flop += _flop(function._overloadpacket, arguments, options or {}, result)
         for tensor in tree_iter(result):
             if isinstance(tensor, Tensor):
                 self._note(tensor)
@@ -92,6 +69,15 @@ class Meter(TorchDispatchMode):
         self.bytes -= self._sizes.pop(key)
 
 
+def _flop(operation: Any, arguments: tuple, options: dict, result: Any) -> int:
+    """Arithmetic of one operation; those that are not products of matrices do not count."""
+    if operation is ATTENTION:
+        return sdpa_flop_count(*(tensor.shape for tensor in arguments[:3]))
+    if operation is ATTENTION_BACKWARD:
+        return sdpa_backward_flop_count(*(tensor.shape for tensor in arguments[:4]))
+    return flop_registry[operation](*arguments, **options, out_val=result) if operation in flop_registry else 0
+
+
 def count_costs(model: BigModel, encode: bool = True) -> Costs:
     """All figures of a model; without `encode`, which takes longest, those of encoding are 0."""
     with empty_prior(model) as prior:
@@ -99,10 +85,8 @@ def count_costs(model: BigModel, encode: bool = True) -> Costs:
         network, vae = prior.components.use("transformer"), prior.components.use("vae")
         text_encoder = prior.components.use("text_encoder")
         video = torch.empty(1, frames, height, width, 3)
-        with torch.no_grad():
-            latents = prior.encode(video)
-        width = model.text_encoder["d_model"]
-        prompts = [Prompt(text, torch.empty(prior.text_length, width, dtype=torch.bfloat16)) for text in ("a", "b")]
+        latents = torch.empty(1, *prior.latent_shape(frames, height, width))
+        prompts = [Prompt("", torch.empty(prior.text_length, model.text_encoder["d_model"])) for _ in range(2)]
         call = measure(lambda: prior.denoise(latents, 0.5, prompts[0], 6.0, prompts[1]), network)
         there_and_back = measure(lambda: _encode_and_back(prior, video), vae) if encode else None
         return Costs(
@@ -114,6 +98,18 @@ def count_costs(model: BigModel, encode: bool = True) -> Costs:
             encode=there_and_back.peak if there_and_back else 0,
             encode_flop=there_and_back.flop if there_and_back else 0,
         )
+
+
+def count_pocket_costs() -> Costs:
+    """The same of the pocket prior, which runs in single precision and has neither autoencoder nor text encoder."""
+    from gambol.priors.pocket.network import PocketNetwork
+    from gambol.priors.pocket.prior import PocketPrior
+
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        prior = PocketPrior(PocketNetwork())
+        latents = torch.empty(1, prior.format.frames[0], *prior.format.sizes[0], 3)
+        call = measure(lambda: prior.denoise(latents, 0.5, prior.embed(""), 6.0), prior.network)
+        return Costs(_parameters(prior.network), 0, 0, call.peak, call.flop, 0, 0)
 
 
 def measure(work: Callable[[], Any], module: torch.nn.Module) -> Meter:

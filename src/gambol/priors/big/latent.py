@@ -14,7 +14,7 @@ from gambol.errors import GambolError
 from gambol.priors.big.components import Checkpoint, Components
 from gambol.priors.big.config import BigPriorConfig
 from gambol.priors.prior import Prompt, VideoPrior
-from gambol.priors.schedule import Prediction
+from gambol.priors.schedule import Latents, Level, Prediction
 
 
 class LatentPrior(VideoPrior):
@@ -47,7 +47,7 @@ class LatentPrior(VideoPrior):
         self.embed("")  # guidance needs it
         self.components.free("text_encoder", "tokenizer")
 
-    def encode(self, video: Float[Tensor, "batch frames height width 3"]) -> Float[Tensor, "batch *latent"]:
+    def encode(self, video: Float[Tensor, "batch frames height width 3"]) -> Latents:
         self.check(*video.shape[1:4])
         return self._encode(video)
 
@@ -55,7 +55,7 @@ class LatentPrior(VideoPrior):
         """Refuse a video that the model cannot take."""
         self.format.check(frames, height, width)
 
-    def _encode(self, video: Float[Tensor, "batch frames height width 3"]) -> Float[Tensor, "batch *latent"]:
+    def _encode(self, video: Float[Tensor, "batch frames height width 3"]) -> Latents:
         """One video at a time: the activations of one are large enough. The mean of the latents' distribution, so that
         the same video always has the same latents."""
         pixels = (2 * video - 1).permute(0, 4, 1, 2, 3).to(self.device, self.config.torch_vae_dtype)
@@ -64,7 +64,7 @@ class LatentPrior(VideoPrior):
         return self._to_latents(means).to(video.device)
 
     @torch.no_grad()
-    def decode(self, latents: Float[Tensor, "batch *latent"]) -> Float[Tensor, "batch frames height width 3"]:
+    def decode(self, latents: Latents) -> Float[Tensor, "batch frames height width 3"]:
         vae = self.components.use("vae")
         means = self._from_latents(latents.to(self.device)).to(self.config.torch_vae_dtype)
         videos = torch.cat([vae.decode(one).sample for one in means.split(1)])
@@ -73,17 +73,17 @@ class LatentPrior(VideoPrior):
     @torch.no_grad()
     def estimates(
         self,
-        noisy: Float[Tensor, "batch *latent"],
-        level: float | Float[Tensor, " batch"],
+        noisy: Latents,
+        level: Level,
         prompts: Sequence[Prompt],
         reference: Float[Tensor, "batch height width 3"] | None = None,
-    ) -> tuple[Float[Tensor, "batch *latent"], ...]:
+    ) -> tuple[Latents, ...]:
         if reference is not None:
             raise ValueError(f"{self.name} takes no reference picture")
         return self._estimates(noisy, level, prompts)
 
     def _estimates(
-        self, noisy: Tensor, level: float | Tensor, prompts: Sequence[Prompt], known: int = 0
+        self, noisy: Tensor, level: Level, prompts: Sequence[Prompt], known: int = 0
     ) -> tuple[Tensor, ...]:
         """Clean estimates; the first `known` frames of the noisy latents are clean already."""
         batch = len(noisy)
@@ -109,6 +109,10 @@ class LatentPrior(VideoPrior):
         return tokenizer(text, padding="max_length", max_length=self.text_length, return_tensors="pt")
 
     @abstractmethod
+    def latent_shape(self, frames: int, height: int, width: int) -> tuple[int, ...]:
+        """Of one video's latents: what `encode` gives, and what to draw noise for."""
+
+    @abstractmethod
     def _embed(self, text: str) -> Float[Tensor, "tokens width"]:
         """The text encoder's view of a sentence."""
 
@@ -117,21 +121,21 @@ class LatentPrior(VideoPrior):
         """Means and log-variances of the latents of a video from -1 to 1, one above the other."""
 
     @abstractmethod
-    def _to_latents(self, means: Float[Tensor, "batch channels frames height width"]) -> Float[Tensor, "batch *latent"]:
+    def _to_latents(self, means: Float[Tensor, "batch channels frames height width"]) -> Latents:
         """From the autoencoder's scale and layout to the network's."""
 
     @abstractmethod
     def _from_latents(
-        self, latents: Float[Tensor, "batch *latent"]
+        self, latents: Latents
     ) -> Float[Tensor, "batch channels frames height width"]:
         """From the network's scale and layout to the autoencoder's."""
 
     @abstractmethod
     def _predict(
         self,
-        latents: Float[Tensor, "batch *latent"],
+        latents: Latents,
         levels: Float[Tensor, " batch"],
         texts: Float[Tensor, "batch tokens width"],
         known: int,
-    ) -> Float[Tensor, "batch *latent"]:
+    ) -> Latents:
         """What the network says to noisy latents."""

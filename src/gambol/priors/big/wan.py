@@ -16,7 +16,7 @@ from gambol.priors.big.components import Checkpoint
 from gambol.priors.big.config import BigPriorConfig
 from gambol.priors.big.latent import LatentPrior
 from gambol.priors.prior import Format, Prompt
-from gambol.priors.schedule import Flow
+from gambol.priors.schedule import Flow, Latents, Level
 
 PIPELINE = "WanPipeline"
 CLASSES = {
@@ -27,6 +27,8 @@ CLASSES = {
     "tokenizer": ("transformers", "AutoTokenizer"),
 }
 TEXT_LENGTH = 512
+SQUEEZE = 4
+"""Frames in a latent one."""
 STEPS = 1000
 """What the network calls pure noise: it is told a level times this."""
 
@@ -42,7 +44,7 @@ def wan_format(transformer: Mapping[str, Any], vae: Mapping[str, Any]) -> Format
 
 
 def _format(frames: int, sizes: tuple[tuple[int, int], ...], fps: float, multiple: int) -> Format:
-    return Format((frames, *range(5, frames, 4)), sizes, fps, multiple)
+    return Format((frames, *range(1 + SQUEEZE, frames, SQUEEZE)), sizes, fps, multiple)
 
 
 class WanPrior(LatentPrior):
@@ -63,9 +65,12 @@ class WanPrior(LatentPrior):
         if self._boundary is not None and "transformer_2" not in checkpoint.settings:
             raise GambolError(f"{self.name} names a boundary between two experts but has no transformer_2")
         self.takes_reference = bool(checkpoint.index.get("expand_timesteps"))
-        self._patch = transformer["patch_size"]
+        self._patch, self._shrink = transformer["patch_size"], vae["scale_factor_spatial"]
         self._mean = torch.tensor(vae["latents_mean"], dtype=torch.float64).view(1, -1, 1, 1, 1)
         self._deviation = torch.tensor(vae["latents_std"], dtype=torch.float64).view(1, -1, 1, 1, 1)
+
+    def latent_shape(self, frames: int, height: int, width: int) -> tuple[int, ...]:
+        return self._mean.numel(), (frames - 1) // SQUEEZE + 1, height // self._shrink, width // self._shrink
 
     def _embed(self, text: str) -> Float[Tensor, "tokens width"]:
         from diffusers.pipelines.wan.pipeline_wan import prompt_clean
@@ -92,32 +97,32 @@ class WanPrior(LatentPrior):
         return run_tiles(self._encode_chunks, pixels, tiles, vae.blend_v, vae.blend_h)
 
     def _encode_chunks(self, pixels: Tensor) -> Tensor:
-        """The first frame, then by four."""
+        """The first frame alone, then by four."""
 
         def step(chunk: Tensor, state: Any) -> tuple[Tensor, Any]:
             vae = self.components.use("vae")  # each time: it may have been moved away before the backward pass
             state = [None] * _convolutions(vae.encoder) if state is None else list(state)
             return vae.quant_conv(vae.encoder(chunk, feat_cache=state, feat_idx=[0])), state
 
-        cuts = [1, *[4] * ((pixels.shape[2] - 1) // 4)]
+        cuts = [1, *[SQUEEZE] * ((pixels.shape[2] - 1) // SQUEEZE)]
         return torch.cat(run_chunks(step, pixels.split(cuts, dim=2), self.config.checkpoint), dim=2)
 
-    def _to_latents(self, means: Float[Tensor, "batch channels frames height width"]) -> Float[Tensor, "batch *latent"]:
+    def _to_latents(self, means: Float[Tensor, "batch channels frames height width"]) -> Latents:
         return (means - self._mean.to(means)) / self._deviation.to(means)
 
     def _from_latents(
-        self, latents: Float[Tensor, "batch *latent"]
+        self, latents: Latents
     ) -> Float[Tensor, "batch channels frames height width"]:
         return latents * self._deviation.to(latents) + self._mean.to(latents)
 
     @torch.no_grad()
     def estimates(
         self,
-        noisy: Float[Tensor, "batch *latent"],
-        level: float | Float[Tensor, " batch"],
+        noisy: Latents,
+        level: Level,
         prompts: Sequence[Prompt],
         reference: Float[Tensor, "batch height width 3"] | None = None,
-    ) -> tuple[Float[Tensor, "batch *latent"], ...]:
+    ) -> tuple[Latents, ...]:
         if reference is None or not self.takes_reference:
             return super().estimates(noisy, level, prompts, reference)
         first = self._encode(reference[:, None]).to(noisy)
@@ -127,11 +132,11 @@ class WanPrior(LatentPrior):
 
     def _predict(
         self,
-        latents: Float[Tensor, "batch *latent"],
+        latents: Latents,
         levels: Float[Tensor, " batch"],
         texts: Float[Tensor, "batch tokens width"],
         known: int,
-    ) -> Float[Tensor, "batch *latent"]:
+    ) -> Latents:
         if self._boundary is None:
             return self._ask("transformer", latents, levels, texts, known)
         predicted = torch.empty_like(latents)

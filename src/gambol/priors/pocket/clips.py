@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from gambol.priors.pocket.actions import ACTIONS
 from gambol.priors.pocket.beginnings import GAITS, LEAPS, STROKES, TURNS, begin_of, left_hind, telling_points
 from gambol.priors.pocket.cycle import FRAMES, Cycle
 from gambol.priors.pocket.footage import Footage, difference, footage_of, points_of, rounds_in, spread, turned
+from gambol.priors.pocket.mirror import mirrored_poses, reflection
 from gambol.priors.pocket.stances import Stances, find_stances, soles_of
 
 Array = np.ndarray
@@ -94,6 +96,8 @@ def _cut(footage: Footage, action: str, begin: float, period: float, travel: Flo
     times = begin + period * np.arange(FRAMES + 1) / FRAMES
     poses = footage.poses(times)
     shift = (poses[-1] - poses[0])[:, :3, 3].mean(0)
+    if footage.drift.any():  # a stride need not be as long as the mean of all
+        travel = travel + shift - shift @ footage.anatomy.up * footage.anatomy.up
     along = np.arange(FRAMES) / FRAMES
     poses = poses[:-1]
     poses[..., :3, 3] += along[:, None, None] * (travel - shift)
@@ -174,8 +178,7 @@ def _parts(footage: Footage, action: str) -> list[Cycle]:
 
 def _deed(character: Character, anatomy: Anatomy, motion: Motion, action: str) -> Cycle:
     """What does not loop: from the first movement to the last, both included."""
-    footage = replace(footage_of(character, anatomy, motion, may_travel=False), motion=motion, loops=False)
-    footage = replace(footage, duration=motion.duration)
+    footage = replace(footage_of(character, anatomy, motion), motion=motion, loops=False, duration=motion.duration)
     times = footage.even(DENSE)
     points = points_of(anatomy, footage.poses(times))
     tolerance = 0.02 * spread(points)
@@ -193,14 +196,14 @@ def mirrored(cycle: Cycle, anatomy: Anatomy) -> Cycle | None:
     None if a joint has no partner, if the neutral pose is too lopsided to be mirrored, and for turns, which have no
     round on the spot.
     """
-    poses = None if cycle.action in TURNS else _mirrored_poses(on_the_spot(cycle), anatomy)
+    poses = None if cycle.action in TURNS else mirrored_poses(on_the_spot(cycle), anatomy)
     if poses is None:
         return None
     if cycle.action in GAITS + STROKES:
         spline = CubicSpline(np.arange(FRAMES + 1) / FRAMES, np.append(poses, poses[:1], axis=0), bc_type="periodic")
         dense = spline(np.arange(DENSE) / DENSE)
         poses = spline((_lateness(anatomy, cycle, dense) + np.arange(FRAMES) / FRAMES) % 1.0)
-    travel = _reflection(anatomy) @ cycle.travel
+    travel = reflection(anatomy) @ cycle.travel
     along = np.arange(FRAMES) / FRAMES if ACTIONS[cycle.action].loops else np.zeros(FRAMES)
     poses[..., :3, 3] += along[:, None, None] * travel
     return replace(cycle, T_world_joint=poses, travel=travel)
@@ -220,42 +223,6 @@ def _lateness(anatomy: Anatomy, cycle: Cycle, dense: Float[Array, "frames joints
     step = len(found) // FRAMES
     errors = [difference(np.roll(found, -late, 0)[::step], wanted) for late in range(len(found))]
     return int(np.argmin(errors)) / len(found)
-
-
-LOPSIDED = 0.05
-"""Mean distance of joints from the mirror image of their partners, in body sizes, above which nothing is mirrored."""
-
-
-def _reflection(anatomy: Anatomy) -> Float[Array, "3 3"]:
-    return np.eye(3) - 2 * np.outer(anatomy.left, anatomy.left)
-
-
-def _mirrored_poses(poses: Float[Array, "frames joints 4 4"], anatomy: Anatomy) -> Array | None:
-    """Turns away from the neutral pose are mirrored, and the bones hung together again from the root outwards."""
-    body, partners, mirror = anatomy.body, anatomy.partners, _reflection(anatomy)
-    rooted = body.parents >= 0
-    if (partners < 0).any() or (body.parents[partners[rooted]] != partners[body.parents[rooted]]).any():
-        return None
-    images = body.heads @ mirror
-    offset = (body.heads[partners] - images).mean(0)
-    if np.linalg.norm(body.heads[partners] - images - offset, axis=1).mean() > LOPSIDED * body.size:
-        return None
-    neutral = body.T_world_node[body.nodes][:, :3, :3]
-    turns = poses[..., :3, :3] @ np.linalg.inv(neutral)
-    found = np.zeros_like(poses)
-    found[..., 3, 3] = 1.0
-    found[:, partners, :3, :3] = mirror @ turns @ mirror @ neutral[partners]
-    for joint, parent in enumerate(body.parents):
-        image = partners[joint]
-        if parent < 0:
-            found[:, image, :3, 3] = body.heads[image] + (poses[:, joint, :3, 3] - body.heads[joint]) @ mirror
-            continue
-        carried = np.einsum("fij,j->fi", turns[:, parent], body.heads[joint] - body.heads[parent])
-        stretched = poses[:, joint, :3, 3] - poses[:, parent, :3, 3] - carried
-        bone = body.heads[image] - body.heads[partners[parent]]
-        carried = np.einsum("fij,j->fi", mirror @ turns[:, parent] @ mirror, bone)
-        found[:, image, :3, 3] = found[:, partners[parent], :3, 3] + carried + stretched @ mirror
-    return found
 
 
 @dataclass(frozen=True)
@@ -319,4 +286,11 @@ def _perform(path: Path, name: str, found: list[Performance], skipped: list[str]
         except GambolError as error:
             skipped.append(f"{name}, {clip}: {error}")
             continue
+        cycles = [replace(cycle, pace=_pace_of_clip(clip)) for cycle in cycles]
         found.extend(Performance(path, clip, character, anatomy, cycle) for cycle in cycles)
+
+
+def _pace_of_clip(name: str) -> float:
+    """As in 'Swimming_Fast' or 'WalkSlow'."""
+    words = re.findall("[A-Z]?[a-z]+|[A-Z]+", name)
+    return float(any(w.lower() in ("fast", "quick") for w in words) - any(w.lower() == "slow" for w in words))

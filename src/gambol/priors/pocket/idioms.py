@@ -60,7 +60,7 @@ IDIOMS = {
     stand* up straight; stand* up tall; be* stood; keep* _ STILL; keep* watch|guard|vigil; keep* _ post;
     hold* _ still; hold* _ pose|position|ground; do* nothing; do* absolutely nothing; mark* time; bide* _ time;
     catch* _ breath; get* _ breath back; hang* around|about|out; kill* time; take* five; take* it easy;
-    stop* moving; cease* moving; cease* to move; be* STILL to the spot; be* glued|nailed|rooted to the spot;
+    stop* moving; cease* moving; cease* to move; be* STILL to the spot; be* glued|nailed|rooted to the spot; frozen|rooted in place|time|fear;
     rooted to the spot; be* motionless|stationary|immobile|unmoving|frozen|inactive|idle;
     still as a|_ statue|stone|rock|post; be* like a statue; imitate* a statue; pretend* to be a statue;
     cool* _ heels; twiddle* _ thumbs; strike* _ pose; lean* against; on standby; on guard; on sentry duty;
@@ -77,13 +77,12 @@ IDIOMS = {
     head* home|out|off; on the prowl; on patrol; set* off on foot; set* out on foot; foot* it; hoof* it;
     step by step; one step at a time; do*|make* the rounds; do* _ rounds; go* walkies|walkabout; on walkabout;
     storm* off|out|away|in|through|past; bowl* along; move* on _ legs|feet; cover* _ ground|miles|distance;
-    trip* along; plough*|plow* through _ snow|mud|grass; file* past|in|out|by; sally* forth; up and about
+    trip* along; squelch*|slosh*|splash*|splosh* through|along|across; plough*|plow* through _ snow|mud|grass; file* past|in|out|by; sally* forth; up and about
     """,
     ("walk", -1): """
     creep* up on; creep* up; drag* _ FOOT; on tiptoe|tiptoes; on tip toe|toes; tip toe*; tippy toe*;
     on the tips of _ toes; tread* carefully|softly|lightly|warily; stalk* _ prey;
-    steal* past|away|up|out|off|along|through|into|down; crab* along; move* stealthily; ease* along|forward|past;
-    inch* forward|forwards|along|towards|toward|closer
+    steal* past|away|up|out|off|along|through|into|down; crab* along; move* stealthily; ease* along|forward|past
     """,
     ("walk", 1): """
     power walk*; speed walk*; race walk*; walk* with purpose; step* lively; frog march*; goose step*; quick march*
@@ -100,7 +99,7 @@ IDIOMS = {
     beat* a _ retreat; cut* and run*; do* a runner; head* for the hills; hit* the ground running; get* away;
     pick* up _ heels; in hot pursuit; do* _ laps around; take* part in a race; clear* off; in full cry; play* tag;
     bound* across|through the meadow|field|plain|plains|grass|savanna|savannah|prairie|lawn;
-    turn* and run*|flee*|bolt*; break* away; at a run|gallop
+    turn* and run*|flee*|bolt*; break* away|loose; at a run|gallop
     """,
     ("run", -1): """
     at _ canter; at an easy|gentle gallop; at a lope; at a slow run
@@ -155,7 +154,7 @@ IDIOMS = {
     flapping|beating wings; wings flapping|beating; wing* _ way;
     ride*|catch* the wind|thermals|thermal|breeze|updraft|updrafts; ride* on the wind;
     rise*|climb*|ascend*|shoot*|lift*|launch* into|toward|towards _ AIR; rise*|shoot*|lift* up into _ AIR;
-    launch* SELF into the sky; circle* overhead|above; hang* in the air; GLIDE* THROUGH _ AIR; flap* _ way;
+    launch* SELF into the sky; circle* overhead|above; hang* in the air; GLIDE* _ THROUGH _ AIR; flap* _ way;
     loop* the loop; buzz* ALONG; leave* the nest; migrate* south; get* off the ground;
     with _ wings outstretched|spread
     """,
@@ -165,7 +164,7 @@ IDIOMS = {
     do* _ front|back|dog|doggy|breast|side crawl|stroke|paddle; do*|swim* _ lengths|length; do* _ laps in|of _ pool;
     front|back crawl*; breast|back|butterfly stroke*; take* _ plunge; splash* about|around; scuba|skin|free dive*;
     float* on _ back; flap*|beat*|flick*|move*|swish* _ FINS; take* to the water; fight* the current;
-    against the current; GLIDE* THROUGH _ WATER; make* _ way through|under|across _ WATER;
+    against the current; GLIDE* _ THROUGH _ WATER; make* _ way through|under|across _ WATER;
     propel*|pull* SELF through the water; move*|glide* underwater; go* snorkelling|snorkeling|diving|bathing
     """,
     ("crawl", 0): """

@@ -34,8 +34,8 @@ LEXICON = {
         sleepwalk shamble jaywalk spacewalk wend peregrinate troop parade pace""",
         slow="""stroll amble saunter meander mosey plod trudge shuffle sneak creep tiptoe slink skulk pussyfoot
         dodder limp hobble lumber traipse slog slouch straggle plodge schlep trundle inch edge sidle bimble pootle
-        toddle maunder falter mooch stump potter putter clump clomp hirple galumph stumble""",
-        fast="stride march strut swagger stomp powerwalk speedwalk bustle goosestep racewalk",
+        toddle maunder falter tippytoe mooch stump potter putter clump clomp hirple galumph stumble""",
+        fast="stride march strut swagger stomp powerwalk speedwalk bustle goosestep racewalk flounce",
         nouns="""walk walkabout hike trek tramp wander ramble roam prowl step steps patrol constitutional
         promenade walkies parade pace waddle stagger""",
         slow_nouns="stroll amble saunter meander plod trudge shuffle limp hobble crawl tiptoe mosey",
@@ -65,7 +65,7 @@ LEXICON = {
         nouns="jump leap spring vault jumps leaps bound bounds hurdle",
     ),
     "turn left": Words(
-        verbs="turn rotate pivot spin swivel twirl whirl revolve wheel gyrate veer swerve reorient slew",
+        verbs="turn rotate pivot spin swivel twirl whirl revolve wheel gyrate veer swerve swirl spiral yaw reorient slew",
         nouns="turn spin twirl pivot rotation whirl revolution uturn",
     ),
     "fly": Words(
@@ -91,11 +91,11 @@ LEXICON = {
     "eat": Words(
         verbs="""eat graze munch chew nibble gobble devour dine snack feast chomp crunch browse feed gulp swallow
         scoff consume ingest gnaw nosh sup lunch breakfast brunch picnic forage ruminate gorge masticate guzzle
-        slurp binge overeat banquet engorge gormandise gormandize chaw ingurgitate victual rootle""",
+        slurp binge overeat banquet engorge gormandise gormandize chaw ingurgitate victual rootle peck suckle""",
         nouns="meal snack lunch dinner breakfast supper feast bite bites nibble munch brunch picnic graze",
     ),
     "attack": Words(
-        verbs="""attack bite butt headbutt strike hit slash stab claw maul gore sting pounce lunge assault assail
+        verbs="""attack counterattack retaliate bite butt headbutt strike hit slash stab claw maul gore sting pounce lunge assault assail
         swipe thrust ram savage fight battle duel brawl clobber smash chop hack slice spear tackle whack thwack
         batter ambush mug swat slap lash smite bash skewer impale thrash clash wallop combat harpoon behead cudgel
         club scuffle skirmish tussle trounce smack spar pommel bludgeon bayonet cleave wrestle raid besiege
@@ -108,7 +108,7 @@ LEXICON = {
         nouns="kick kicks dropkick roundhouse penalty punt",
     ),
     "punch": Words(
-        verbs="punch jab uppercut box shadowbox pummel thump clout counterpunch",
+        verbs="punch jab uppercut box shadowbox pummel thump clout biff counterpunch",
         nouns="punch punches jab jabs uppercut uppercuts haymaker hook hooks clout thump",
     ),
     "wave": Words(
@@ -139,7 +139,7 @@ POSTURE = "stand wait stay remain pause be stood"
 """What one does while doing something else: 'stands there waving'."""
 
 LIGHT = """be have do go take make give break burst launch set throw land deliver perform execute come get embark ease settle
-    slow drop switch change shift head swing aim unleash travel cut slide put lead slip bring"""
+    slow drop switch change shift head swing aim unleash travel cut slide put lead slip bring pick"""
 """Verbs that need a noun to say what is done: 'takes a stroll'."""
 
 CATENATIVES = """start begin keep continue try attempt love like enjoy hate prefer want wish hope need decide plan learn
@@ -181,7 +181,7 @@ THINGS = """shoe shoes boot boots stick sticks pool pools room rooms bag bags bo
     flags grass wheat light sun embers heart match distance tour party school class club road sign costume jacks wall"""
 """Running shoes do not run, nor does a swimming pool swim."""
 NAMES = """jumping spider, jumping spiders, jumping mouse, flying fox, flying foxes, flying fish, flying squirrel, flying
-    squirrels, flying lemur, flying dragon, walking leaf, walking fish, fighting fish, hopping mouse,
+    squirrels, flying lemur, flying dragon, walking leaf, walking dead, walking fish, fighting fish, hopping mouse,
     spinning top, praying mantis, wandering albatross, wandering spider, stalking horse, racing pigeon, racing driver,
     rocking horse, wading bird, wading birds, diving beetle, diving duck"""
 """Creatures that are called after what they do."""
@@ -191,6 +191,9 @@ CARRIERS = "pace gait speed step steps stride strides motion movement style fash
 """'at a walking pace', 'with bouncing steps'."""
 PICTURES = "animation clip video movie film picture image gif cycle loop scene shot sequence footage render drawing"
 """'an animation of a galloping horse'."""
+THING_NOUNS = """race stop break hook fall battle meal snack lunch dinner breakfast supper feast picnic brunch bite pose wait stand hurdle
+    penalty spring step parade patrol pace greeting wave escape chase dip dive lengths raid blow"""
+"""Nouns that say what is done only with a verb: 'takes a break', but not 'a coffee break'."""
 BETTER_NOUNS = """flies waves boxes stands steps springs bolts darts races punches turns swallows bucks paces clubs spears mugs
     pads edges stumps clumps potters hooks butts rams signals rests stops poses falls trips bounds dives"""
 """At the start of a sentence that has a verb they are nouns: 'flies walk on the wall'."""
@@ -251,7 +254,7 @@ CLIP_WORDS = {"death": "die", "dead": "die", "survey": "stand", "flight": "fly",
 CLIP_NEUTRAL = """fast slow slowly normal neutral loop cycle anim animation action take rm root motion in place inplace melee unarmed
     dualwield full long short front forward forwards fwd horizontal vertical diagonal head low high headlow headhigh
     formal casual basic default simple new old final main standard layer base quick brisk happy angry proud sad tired
-    mixamo com up-down relaxed heavy light strong weak one two hand handed hands tail claw claws mouth breathing"""
+    mixamo com ip grass standing relaxed heavy light strong weak one two hand handed hands tail claw claws mouth breathing"""
 """Words in the name of a clip that leave its action as it is."""
 CLIP_SPOILERS = """pose tpose apose rest stop step fall hit charge glide dive spin rotate revolve block dodge duck land start
     begin end react receive recieve damage hurt strafe the to carry gun rifle pistol bow crouch prone injured drunk zombie

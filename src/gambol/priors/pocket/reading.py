@@ -151,6 +151,7 @@ class Reader:
         denied = self.denied or bool(also_denied and form in ("base", "ing"))
         if form == "base" and "too" in self.words[max(start - 4, 0) : start] and self._before(start) == "to":
             denied = True
+        denied = denied or tuple(self.words[end : end + 2]) == ("no", "more")
         deed = Deed(start, end, sense, rank, form, denied, self.told == "relative" and rank == Rank.BESIDE and form != "ing")
         follows = self._after(end)
         if sense.lemma in lexicon.STOPPING.split() and "ing" in self._forms(follows):
@@ -320,7 +321,7 @@ class Reader:
             return None
         if leader in ("at", "with", "for") or (leader == "on" and sense.action in ON_A) or (leader == "in" and self._at(at - 1) in ("full", "mid")) or leader == "mid":
             self._add(Deed(back, at + 1, sense, Rank.BESIDE, denied=self.denied))
-        elif leader == "of" or self._stands_bare(at):
+        elif sense.lemma not in lexicon.THING_NOUNS.split() and (leader == "of" or self._stands_bare(at)):
             self._add(Deed(at, at + 1, sense, Rank.NAMED, denied=self.denied))
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 
@@ -10,7 +11,8 @@ from gambol.priors.pocket.inflection import forms
 from gambol.priors.pocket.vocabulary import idiom_words, idioms, longest, nouns, verb_forms
 
 SHORTEST = 6
-"""Letters of the shortest word in which a slip is mended; shorter words are too like one another."""
+"""Letters of the shortest word in which a slip is mended; shorter words are too like one another. In a word of one
+letter fewer, only swapped letters are."""
 
 
 def as_known(words: Sequence[str]) -> list[str]:
@@ -38,14 +40,19 @@ def _mended(word: str) -> str:
     """The one form of a verb that is a letter away from an unknown word, else the word itself."""
     if len(word) < SHORTEST - 1 or _is_known(word):
         return word
-    lengths = range(len(word) - 1, len(word) + 2)
     near = [
         known
         for known, (sense, _) in verb_forms().items()
-        if known[0] == word[0] and len(known) in lengths and max(len(known), len(word)) >= SHORTEST
-        and sense.kind == "action" and is_slip(word, known)
-    ]  # fmt: skip
+        if known[0] == word[0] and abs(len(known) - len(word)) <= 1 and sense.kind == "action" and is_slip(word, known)
+        if max(len(known), len(word)) >= SHORTEST or sorted(known) == sorted(word)
+    ]
+    near = [known for known in near if _single(known) == _single(word)] or near
     return near[0] if len({verb_forms()[known][0].action for known in near}) == 1 else word
+
+
+def _single(word: str) -> str:
+    """A word without its double letters, which are most often got wrong."""
+    return re.sub(r"(.)\1", r"\1", word)
 
 
 @cache

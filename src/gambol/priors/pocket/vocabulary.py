@@ -67,9 +67,9 @@ class Idiom:
 
 
 def longest(table: dict[str, list[Idiom]], words: Sequence[str], start: int) -> tuple[Idiom, int] | None:
-    """The longest idiom that begins at a word, and where it ends."""
+    """The longest idiom that begins at a word, of equals the one that fits the fewest phrases, and where it ends."""
     ends = [(idiom.end(words, start), idiom) for idiom in table.get(words[start], ())]
-    end, idiom = max(ends, key=lambda pair: pair[0], default=(-1, None))
+    end, idiom = max(ends, key=lambda pair: (pair[0], -sum(map(len, pair[1].steps))), default=(-1, None))
     return (idiom, end) if idiom and end > start else None
 
 

@@ -75,7 +75,7 @@ def _wanted(deeds: Sequence[Deed]) -> list[Deed]:
     for deed in done:
         describes = deed.rank < Rank.BESIDE or deed.relative
         beside_the_point = told_otherwise or (
-            deed.rank == Rank.DESCRIBING and first_other is not None and first_other < deed.start
+            deed.rank in (Rank.NAMED, Rank.DESCRIBING) and first_other is not None and first_other < deed.start
         )
         if deed.sense.kind != "other" and not (describes and beside_the_point):
             found.append(deed)
@@ -154,11 +154,10 @@ def action_of_clip(name: str) -> str | None:
         lemma, action = _in_clip(word)
         if lemma in lexicon.CLIP_SPOILERS.split() or word in lexicon.CLIP_SPOILERS.split() or action == "":
             return None
-        if action and not (word == "standing" and len(words) > 1):
+        if action and word != "standing":  # by itself it is getting up; before other words, how they are done
             found.append(action)
-        elif action is None and found and len(word) > 1 and word not in {*lexicon.CLIP_NEUTRAL.split(), *sides}:
+        elif not action and found and len(word) > 1 and word not in {*lexicon.CLIP_NEUTRAL.split(), *sides}:
             return None  # what comes after the action changes it; before it, it is the character's name
-    found = found or (["stand"] if "standing" in words else [])
     return _one_action(set(found), sides, into_idle, words)
 
 

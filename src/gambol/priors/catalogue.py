@@ -1,0 +1,143 @@
+"""The priors gambol knows: what each is, under which licence, what it needs, and the one way to open any of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gambol.errors import GambolError
+from gambol.priors.big.figures import FIGURES, Costs
+
+if TYPE_CHECKING:
+    from gambol.priors.big.components import ClassNames
+    from gambol.priors.big.latent import LatentPrior
+    from gambol.priors.prior import Format, VideoPrior
+
+HALF, SINGLE = 2, 4
+"""Bytes of a number."""
+
+
+@dataclass(frozen=True)
+class KnownPrior:
+    """A prior with a name."""
+
+    name: str
+    licence: str
+    """As its model card states it; read it there before you rely on it."""
+    hub: str | None
+    """Where its weights are on the hub, and its card: https://huggingface.co/ and this. None: they come with gambol."""
+    experts: int = 1
+    """Networks that share the noise levels."""
+
+    @property
+    def costs(self) -> Costs:
+        """What it needs."""
+        if self.hub:
+            return FIGURES[self.name]
+        from gambol.priors.big.costs import count_pocket_costs  # it is small enough to be counted each time
+
+        return count_pocket_costs()
+
+    @property
+    def format(self) -> Format:
+        """The videos it takes."""
+        if self.hub:
+            from gambol.priors.big.configurations import BIG_MODELS
+
+            return BIG_MODELS[self.name].format
+        from gambol.priors.pocket.network import PocketNetwork
+        from gambol.priors.pocket.prior import PocketPrior
+
+        return PocketPrior(PocketNetwork()).format
+
+    @property
+    def parameters(self) -> int:
+        """Of its network, or networks."""
+        return self.experts * self.costs.network
+
+    def memory(self, offload: bool = False, number: int = HALF) -> int:
+        """Most memory of a step of distillation (a guided call, and encoding a video with gradients), weights included,
+        with numbers of so many bytes [bytes]. The text encoder is freed before; with `offload` only the part that works
+        is there."""
+        costs, scale = self.costs, number / HALF
+        network, vae, text_encoder = number * costs.network, number * costs.vae, number * costs.text_encoder
+        call, encode = int(scale * costs.call), int(scale * costs.encode)
+        if offload:
+            return max(network + call, vae + encode, text_encoder)
+        return max(self.experts * network + vae + max(call, encode), text_encoder)
+
+    def weights(self, number: int = HALF) -> int:
+        """All weights, with numbers of so many bytes: what there is to download, and to hold in main memory with
+        `offload` [bytes]."""
+        costs = self.costs
+        return number * (self.experts * costs.network + costs.vae + costs.text_encoder)
+
+
+COGVIDEOX_LICENCE = "CogVideoX License"
+PRIORS = {
+    prior.name: prior
+    for prior in (
+        KnownPrior("pocket", "Apache-2.0", None),
+        KnownPrior("cogvideox-2b", "Apache-2.0", "zai-org/CogVideoX-2b"),
+        KnownPrior("cogvideox-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX-5b"),
+        KnownPrior("cogvideox-1.5-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX1.5-5B"),
+        KnownPrior("wan-2.1-1.3b", "Apache-2.0", "Wan-AI/Wan2.1-T2V-1.3B-Diffusers"),
+        KnownPrior("wan-2.1-14b", "Apache-2.0", "Wan-AI/Wan2.1-T2V-14B-Diffusers"),
+        KnownPrior("wan-2.2-5b", "Apache-2.0", "Wan-AI/Wan2.2-TI2V-5B-Diffusers"),
+        KnownPrior("wan-2.2-a14b", "Apache-2.0", "Wan-AI/Wan2.2-T2V-A14B-Diffusers", experts=2),
+    )
+}
+
+
+def open_prior(name: str, **options) -> VideoPrior:
+    """A prior by its name, by the folder of a model in the layout of diffusers, or by a hub id. Options are those of
+    `BigPriorConfig`; pocket has none."""
+    if name == "pocket":
+        if options:
+            raise GambolError(f"the prior pocket has no option {sorted(options)[0]}")
+        from gambol.priors.pocket.prior import PocketPrior
+
+        return PocketPrior.load()
+    return _open_big(name, options)
+
+
+def _open_big(name: str, options: dict) -> VideoPrior:
+    from gambol.priors.big import folder as folders
+    from gambol.priors.big.components import open_folder
+    from gambol.priors.big.config import BigPriorConfig
+
+    known = {field.name for field in dataclasses.fields(BigPriorConfig)}
+    for option in options:
+        if option not in known:
+            raise GambolError(f"priors have no option {option}; there are {', '.join(sorted(known))}")
+    config = BigPriorConfig(**options)
+    place, families = Path(name).expanduser(), _families()
+    fetched = name in PRIORS or not place.is_dir()
+    if fetched:
+        hub = PRIORS[name].hub if name in PRIORS else name
+        if hub is None or not folders.is_hub_id(hub):
+            raise GambolError(_unknown(name))
+        folders.check_installed()
+        place = folders.fetch(hub, families, config.download)
+    pipeline = folders.check_pipeline(folders.read_index(place), place, families)
+    folders.check_installed()
+    classes, kind = families[pipeline]
+    return kind(open_folder(place, classes, config, name if fetched else None), config)
+
+
+def _families() -> dict[str, tuple[ClassNames, type[LatentPrior]]]:
+    """What to load and what to make of it, by the pipeline a model was made for."""
+    from gambol.priors.big import cogvideox, wan
+
+    return {
+        cogvideox.PIPELINE: (cogvideox.CLASSES, cogvideox.CogVideoXPrior),
+        wan.PIPELINE: (wan.CLASSES, wan.WanPrior),
+    }
+
+
+def _unknown(name: str) -> str:
+    if len(Path(name).parts) > 1:
+        return f"the folder {name} does not exist"
+    return f"there is no prior '{name}'; gambol knows {', '.join(PRIORS)}, or give a folder or a hub id"

@@ -1,0 +1,134 @@
+"""What this machine has, and whether that is enough for a prior."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from gambol.priors.big.folder import find_in_cache, missing_packages
+from gambol.priors.catalogue import SINGLE, KnownPrior
+
+GIB = 2**30
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What decides whether a prior runs."""
+
+    memory: int
+    """Main memory [bytes]; 0 if it cannot be told."""
+    gpu: str | None
+    """Name of the first CUDA device."""
+    gpu_memory: int
+    """Of that [bytes]."""
+    speed: float
+    """Arithmetic of the CPU in single precision [FLOP/s]."""
+    missing: tuple[str, ...]
+    """Packages of the extra that are not installed."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a prior runs here."""
+
+    runs: bool
+    text: str
+    """Why, or how, in one line."""
+    weights: Path | None
+    """Where its weights are on this machine."""
+
+
+def this_machine() -> Machine:
+    """Look, and time the CPU for a moment."""
+    import torch
+
+    gpu = torch.cuda.is_available()
+    about = torch.cuda.get_device_properties(0) if gpu else None
+    return Machine(
+        memory=main_memory(),
+        gpu=about.name if about else None,
+        gpu_memory=about.total_memory if about else 0,
+        speed=cpu_speed(),
+        missing=tuple(missing_packages()),
+    )
+
+
+def main_memory() -> int:
+    """Main memory of this machine [bytes]; 0 where the system does not say."""
+    if sys.platform == "win32":
+        return _windows_memory()
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):
+        return 0
+
+
+def _windows_memory() -> int:
+    import ctypes
+
+    class Status(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ulong), ("load", ctypes.c_ulong)] + [
+            (name, ctypes.c_ulonglong) for name in ("total", "free", "pages", "page", "virtual", "unused", "extended")
+        ]
+
+    status = Status(length=ctypes.sizeof(Status))
+    reached = ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # type: ignore[attr-defined]
+    return status.total if reached else 0
+
+
+def cpu_speed(size: int = 1024, tries: int = 5) -> float:
+    """Arithmetic of a product of matrices, the best of a few [FLOP/s]."""
+    import torch
+
+    matrix = torch.ones(size, size)
+    best = float("inf")
+    for _ in range(tries):
+        start = time.perf_counter()
+        matrix @ matrix
+        best = min(best, time.perf_counter() - start)
+    return 2 * size**3 / best
+
+
+def judge(prior: KnownPrior, machine: Machine) -> Verdict:
+    """Whether a prior runs on a machine."""
+    if prior.hub is None:
+        return Verdict(True, f"runs on the CPU, {_duration(prior.costs.call_flop / machine.speed)} a call", None)
+    weights = find_in_cache(prior.hub)
+    runs, text = _judge_big(prior, machine)
+    if machine.missing:
+        runs, text = False, f"{text}; first pip install 'gambol[diffusers]'"
+    elif runs and weights is None:
+        text = f"{text}; to download: {prior.weights() / GIB:.0f} GiB or more"
+    return Verdict(runs, text, weights)
+
+
+def _judge_big(prior: KnownPrior, machine: Machine) -> tuple[bool, str]:
+    if machine.gpu:
+        needed, offloaded = prior.memory(), prior.memory(offload=True)
+        if needed <= machine.gpu_memory:
+            return True, f"runs on {machine.gpu}"
+        if offloaded > machine.gpu_memory:
+            return False, f"needs {offloaded / GIB:.0f} GiB of GPU memory; {machine.gpu} has {_gib(machine.gpu_memory)}"
+        if machine.memory and prior.weights() > machine.memory:
+            wanted = prior.weights() / GIB
+            return False, f"with offload needs {wanted:.0f} GiB of main memory; there are {_gib(machine.memory)}"
+        return True, f"runs on {machine.gpu} with offload"
+    needed = prior.memory(number=SINGLE)
+    if machine.memory and needed > machine.memory:
+        return False, f"no CUDA GPU; on the CPU needs {needed / GIB:.0f} GiB of memory, there are {_gib(machine.memory)}"
+    return False, f"no CUDA GPU; on the CPU a call takes {_duration(prior.costs.call_flop / machine.speed)}"
+
+
+def _gib(count: int) -> str:
+    return f"{count / GIB:.0f}"
+
+
+def _duration(seconds: float) -> str:
+    """'12 ms', '3 s', '40 min', '3 h'."""
+    for unit, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{1000 * seconds:.0f} ms"
