@@ -19,7 +19,7 @@ from gambol.priors.pocket.stances import find_stances
 
 CREATURES = {"dog": dog, "human": human, "spider": spider, "fish": fish, "snake": snake}
 PHASES = np.arange(FRAMES) / FRAMES
-EARLY = 0.04
+EARLY = 0.03
 """Cycles: feet of our gaits come down without speed, so they seem to land a little before they do."""
 
 
@@ -55,17 +55,22 @@ def clip_of(name, gait, begin=0.0, strides=1.0, in_place=True, keys=64, start=0.
     return motion_of(studied(name)[0], plan, world_of(plan, cycles, in_place), strides * plan.period, start)
 
 
-def lateness(anatomy: Anatomy, plan: GaitPlan, cycle: Cycle) -> tuple[float, float]:
+@cache
+def truth(name: str, gait: str) -> np.ndarray:
+    """Points at 400 phases, on the spot."""
+    plan = planned(name, gait)
+    return points_of(plan.anatomy, world_of(plan, np.arange(400) / 400))
+
+
+def lateness(name: str, gait: str, cycle: Cycle) -> tuple[float, float]:
     """How late the cycle is [cycles], and what then still differs, as a share of the movement."""
-    found = points_of(anatomy, on_the_spot(cycle))
-    found = found - found.mean((0, 1))
-    shifts = np.arange(-0.1, 0.1, 0.0025)
-    errors = []
-    for shift in shifts:
-        wanted = points_of(anatomy, world_of(plan, PHASES + shift))
-        errors.append(difference(found, wanted - wanted.mean((0, 1))) / spread(wanted))
-    best = int(np.argmin(errors))
-    return float(shifts[best]), errors[best]
+    found = points_of(studied(name)[1], on_the_spot(cycle))
+    found, errors = found - found.mean((0, 1)), {}
+    for shift in range(-40, 41):
+        wanted = np.roll(truth(name, gait), -shift, 0)[::25]
+        errors[shift / 400] = difference(found, wanted - wanted.mean((0, 1))) / spread(wanted)
+    best = min(errors, key=errors.__getitem__)
+    return best, errors[best]
 
 
 GAITS = [("dog", "walk"), ("dog", "trot"), ("dog", "gallop"), ("human", "walk"), ("human", "run"), ("spider", "walk")]
@@ -81,7 +86,7 @@ def test_a_gait_is_found_wherever_the_clip_begins(name, gait, seed):
     motion = clip_of(name, gait, generator.uniform(), strides, in_place, start=generator.uniform())
     action = {"gallop": "run"}.get(gait, gait)
     (cycle,) = cycles_of(character, anatomy, motion, action)
-    late, rest = lateness(anatomy, plan, cycle)
+    late, rest = lateness(name, gait, cycle)
     assert -EARLY <= late <= 0.01 and rest < 0.03
     assert cycle.period == pytest.approx(plan.period, rel=1e-6)
     assert np.allclose(cycle.travel, plan.path.stride * anatomy.forward, atol=0.02 * plan.path.stride)
@@ -96,7 +101,7 @@ def test_a_clip_may_end_a_key_early():
     cycles = 0.3 + np.arange(24) / 24
     motion = motion_of(character, plan, world_of(plan, cycles), plan.period * 23 / 24)
     (cycle,) = cycles_of(character, anatomy, motion, "walk")
-    late, rest = lateness(anatomy, plan, cycle)
+    late, rest = lateness("dog", "walk", cycle)
     assert cycle.period == pytest.approx(plan.period, rel=0.01)
     assert -EARLY - 0.02 <= late <= 0.02 and rest < 0.06
 
@@ -106,7 +111,7 @@ def test_strides_are_found_in_a_recording_that_does_not_loop(in_place):
     character, anatomy = studied("human")
     plan = planned("human", "walk")
     cycles = cycles_of(character, anatomy, clip_of("human", "walk", 0.35, 2.7, in_place), "walk")
-    late, rest = lateness(anatomy, plan, cycles[0])
+    late, rest = lateness("human", "walk", cycles[0])
     assert -EARLY <= late <= 0.01 and rest < 0.05
     assert cycles[0].period == pytest.approx(plan.period, rel=0.01)
     assert np.allclose(cycles[0].travel, plan.path.stride * anatomy.forward, atol=0.03 * plan.path.stride)
@@ -116,7 +121,7 @@ def test_strides_are_found_in_a_recording_that_does_not_loop(in_place):
 def test_a_jump_begins_with_the_landing(name):
     character, anatomy = studied(name)
     (cycle,) = cycles_of(character, anatomy, clip_of(name, "jump", 0.4), "jump")
-    late, rest = lateness(anatomy, planned(name, "jump"), cycle)
+    late, rest = lateness(name, "jump", cycle)
     assert -EARLY <= late <= 0.01 and rest < 0.03
 
 
@@ -139,7 +144,7 @@ def test_stances_are_those_of_the_plan(name, gait):
     stances = find_stances(anatomy, world_of(plan, np.arange(480) / 480))
     for stance, foot in zip(stances.legs, plan.feet, strict=True):
         assert abs((stance.touchdown - foot.leg.phase + 0.5) % 1.0 - 0.5) < EARLY
-        assert stance.duty == pytest.approx(foot.duty, abs=0.1)
+        assert stance.duty == pytest.approx(foot.duty, abs=0.06)
     assert stances.passing[0] == pytest.approx(plan.path.stride, rel=0.02)
     assert abs(stances.passing[1]) < 0.01 * plan.path.stride
 
@@ -221,9 +226,10 @@ def test_mirrored_twice_is_the_same(name, gait):
 
 
 def test_mirroring_exchanges_sides():
-    character, anatomy = studied("human")
+    anatomy = studied("human")[1]
     pose = world_of(planned("human", "walk"), np.zeros(1))
-    left, right = (next(l for l in anatomy.limbs if l.kind == "arm" and l.side == side) for side in ("left", "right"))
+    arms = {limb.side: limb for limb in anatomy.limbs if limb.kind == "arm"}
+    left, right = arms["left"], arms["right"]
     pose[:, left.chain[-1], :3, 3] += 0.2 * anatomy.up + 0.1 * anatomy.left
     cycle = Cycle("wave", np.repeat(pose, FRAMES, 0), np.zeros(3), 1.0)
     image, plain = (points_of(anatomy, c.T_world_joint)[0] for c in (mirrored(cycle, anatomy), cycle))

@@ -20,7 +20,7 @@ def model(request, tmp_path_factory):
 
 
 def pipeline_of(folder):
-    pipeline = CogVideoXPipeline.from_pretrained(folder, torch_dtype=torch.float64)
+    pipeline = CogVideoXPipeline.from_pretrained(folder, dtype=torch.float64)
     pipeline.scheduler = CogVideoXDDIMScheduler.from_config(pipeline.scheduler.config)
     pipeline.set_progress_bar_config(disable=True)
     return pipeline
@@ -42,7 +42,7 @@ def test_embeds_as_the_pipeline_does(model):
     _, _, prior, pipeline = model
     for text in (SENTENCE, ""):
         expected, _ = pipeline.encode_prompt(text, do_classifier_free_guidance=False, max_sequence_length=LENGTH)
-        assert torch.equal(prior.embed(text).embedding, expected[0])
+        torch.testing.assert_close(prior.embed(text).embedding, expected[0], rtol=1e-12, atol=1e-12)
     assert not torch.equal(prior.embed(SENTENCE).embedding, prior.embed("").embedding)
 
 
@@ -94,9 +94,9 @@ def test_tiles_are_those_of_the_autoencoder(model):
     version, folder, _, _ = model
     if version != "5b":
         return
-    vae = AutoencoderKLCogVideoX.from_pretrained(folder, subfolder="vae", torch_dtype=torch.float64)
+    vae = AutoencoderKLCogVideoX.from_pretrained(folder, subfolder="vae", dtype=torch.float64)
     vae.enable_tiling()
-    video = torch.rand(1, 9, 96, 112, 3, dtype=torch.float64, requires_grad=True)
+    video = torch.rand(1, 9, 64, 48, 3, dtype=torch.float64, requires_grad=True)
     expected = vae.encode((2 * video - 1).permute(0, 4, 1, 2, 3)).latent_dist.mode().transpose(1, 2) * 0.7
     (wanted,) = torch.autograd.grad(expected.square().sum(), video)
     latents = open_prior(str(folder), dtype="float64", tiling=True).encode(video)
@@ -107,7 +107,7 @@ def test_tiles_are_those_of_the_autoencoder(model):
     assert not torch.allclose(whole, expected)  # or this would compare nothing
 
 
-@pytest.mark.parametrize("steps", [1, 3])
+@pytest.mark.parametrize("steps", [1, 2])
 def test_denoises_as_the_pipeline_does(model, steps):
     """The pipeline's own sampling, with its network and sampler, against ours with only the clean estimates."""
     version, _, prior, pipeline = model
@@ -140,13 +140,15 @@ def _ddim(schedule, noisy, clean, level, lower):
 
 
 def test_schedule_is_the_models_own(model):
-    version, _, prior, pipeline = model
-    alphas = pipeline.scheduler.alphas_cumprod
-    for step in (0, 500, 999):
-        level = torch.tensor([(step + 1) / 1000], dtype=torch.float64)
-        assert prior.schedule.alpha(level).item() ** 2 == pytest.approx(alphas[step].item(), abs=1e-12)
-    assert prior.schedule.alpha(torch.ones(1).double()).item() == 0  # nothing of the video is left at the end
-    assert alphas[500] == pytest.approx(0.0989 if version == "2b" else 0.2478, abs=2e-4)  # 2b is noisier
+    """Against the formulas of the paper: noise grows evenly in its root, 2b's is shifted, none of the video is left."""
+    version, _, prior, _ = model
+    kept = (1 - torch.linspace(0.00085**0.5, 0.012**0.5, 1000, dtype=torch.float64) ** 2).cumprod(0)
+    shift = 3.0 if version == "2b" else 1.0
+    roots = (kept / (shift + (1 - shift) * kept)).sqrt()
+    roots = (roots - roots[-1]) * roots[0] / (roots[0] - roots[-1])
+    levels = torch.arange(1, 1001, dtype=torch.float64) / 1000
+    torch.testing.assert_close(prior.schedule.alpha(levels), roots, rtol=1e-9, atol=1e-12)
+    assert roots[-1] == 0
 
 
 def test_videos_of_a_batch_have_their_own_level(model):

@@ -49,7 +49,7 @@ def write_cogvideox(folder: Path, version: str) -> Path:
         **(later if version == "1.5" else {"sample_frames": 9, "sample_height": 4, "sample_width": 6}),
     )
     vae = AutoencoderKLCogVideoX(
-        block_out_channels=(8, 8, 8, 8),
+        block_out_channels=(4, 4, 4, 4),
         norm_num_groups=2,
         layers_per_block=1,
         latent_channels=4,
@@ -139,7 +139,7 @@ def _write_sentencepiece(folder: Path) -> None:
     (folder / "tokenizer_config.json").write_text(json.dumps(about))
 
 
-def directional(function, video: torch.Tensor, direction: torch.Tensor, step: float = 1e-5) -> float:
+def directional(function, video: torch.Tensor, direction: torch.Tensor, step: float = 1e-6) -> float:
     """Central difference of a number along a direction."""
     with torch.no_grad():
         return float(function(video + step * direction) - function(video - step * direction)) / (2 * step)

@@ -61,7 +61,7 @@ def _load(folder: Path, library: str, class_name: str, dtype: torch.dtype | None
     from importlib import import_module
 
     kind = getattr(import_module(library), class_name)
-    options = {} if dtype is None else {"torch_dtype" if library == "diffusers" else "dtype": dtype}
+    options = {} if dtype is None else {"dtype": dtype}
     try:
         return kind.from_pretrained(folder, local_files_only=True, **options)
     except MemoryError:

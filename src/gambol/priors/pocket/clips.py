@@ -14,11 +14,12 @@ from scipy.interpolate import CubicSpline
 from gambol.character.anatomy import Anatomy, study
 from gambol.character.character import Character
 from gambol.errors import GambolError
+from gambol.formats import load
 from gambol.motion.motion import Motion
 from gambol.priors.pocket.actions import ACTIONS
 from gambol.priors.pocket.beginnings import GAITS, LEAPS, STROKES, TURNS, begin_of, left_hind, telling_points
 from gambol.priors.pocket.cycle import FRAMES, Cycle
-from gambol.priors.pocket.footage import Footage, difference, footage_of, points_of, rounds_in, spread, turned
+from gambol.priors.pocket.footage import Footage, difference, footage_of, points_of, rounds_in, spread
 from gambol.priors.pocket.mirror import mirrored_poses, reflection
 from gambol.priors.pocket.stances import Stances, find_stances, soles_of
 
@@ -101,8 +102,7 @@ def _cut(footage: Footage, action: str, begin: float, period: float, travel: Flo
     along = np.arange(FRAMES) / FRAMES
     poses = poses[:-1]
     poses[..., :3, 3] += along[:, None, None] * (travel - shift)
-    if footage.turn:
-        poses = turned(poses, footage.anatomy, along * footage.turn * period / footage.duration)
+    poses = footage.turned(poses, along * period / footage.duration)
     return Cycle(action, _grounded(footage.anatomy, action, poses), travel, period)
 
 
@@ -249,25 +249,30 @@ def gather(
     folder = Path(folder)
     if not folder.is_dir():
         raise GambolError(f"{folder} is not a folder: give one with .glb, .gltf or .vrm files")
+    from gambol.priors.pocket.words import action_of_clip
+
     paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
     found: list[Performance] = []
     skipped: list[str] = []
     for number, path in enumerate(paths):
         name = path.relative_to(folder).as_posix()
         try:
-            _perform(path, name, found, skipped)
-        except Exception as error:
+            _perform(path, name, action_of_clip, found, skipped)
+        except Exception as error:  # of whatever kind: the folder is the user's, and the others may be hours of work
             skipped.append(f"{name}: {error}")
         if on_progress:
             on_progress(number + 1, len(paths))
     return found, skipped
 
 
-def _perform(path: Path, name: str, found: list[Performance], skipped: list[str]) -> None:
+def _perform(
+    path: Path,
+    name: str,
+    action_of_clip: Callable[[str], str | None],
+    found: list[Performance],
+    skipped: list[str],
+) -> None:
     """Add a file's cycles, and what has none."""
-    from gambol.formats import load
-    from gambol.priors.pocket.words import action_of_clip
-
     character = load(path)
     if not character.clips:
         raise GambolError("has no clips")

@@ -44,6 +44,8 @@ class Footage:
     """Way of the body in that time; level [file units]."""
     turn: float = 0.0
     """Turn of the whole body to its left in that time [rad]; of what turns, `drift` is zero."""
+    pivot: Float[Array, 3] | None = None
+    """The point about which it turns [file units]; any height."""
 
     def poses(self, times: Float[Array, " frames"]) -> Float[Array, "frames joints 4 4"]:
         """T_world_joint [file units] at times since the start [s]; any time if it loops."""
@@ -51,7 +53,19 @@ class Footage:
         world = world_poses(self.skeleton, self.anatomy, self.motion, self.motion.start + since)
         share = since / self.duration
         world[..., :3, 3] -= share[:, None, None] * self.drift
-        return turned(world, self.anatomy, -share * self.turn) if self.turn else world
+        return self.turned(world, -share)
+
+    def turned(
+        self, poses: Float[Array, "frames joints 4 4"], shares: Float[Array, " frames"]
+    ) -> Float[Array, "frames joints 4 4"]:
+        """The whole body turned by a share of its turn in each frame."""
+        if self.pivot is None:
+            return poses
+        rotation = about(self.anatomy.up, shares * self.turn)[:, None]
+        found = poses.copy()
+        found[..., :3, :3] = rotation @ poses[..., :3, :3]
+        found[..., :3, 3] = (rotation @ (poses[..., :3, 3] - self.pivot)[..., None])[..., 0] + self.pivot
+        return found
 
     def even(self, frames: int) -> Float[Array, " frames"]:
         """Times from the start to the end [s]; the end itself only if it is not the start again."""
@@ -70,18 +84,6 @@ def world_poses(
     odd = (factor > SAME_SIZE) | ((factor < 1 / SAME_SIZE) & (factor > 0))
     world[..., :3, :3] /= np.where(odd, factor, 1.0)[..., None, None]
     return world
-
-
-def turned(
-    poses: Float[Array, "frames joints 4 4"], anatomy: Anatomy, angles: Float[Array, " frames"]
-) -> Float[Array, "frames joints 4 4"]:
-    """The whole body turned to its left [rad] about the vertical through the middle of its neutral pose."""
-    pivot = anatomy.body.heads.mean(0)
-    rotation = about(anatomy.up, angles)[:, None]
-    found = poses.copy()
-    found[..., :3, :3] = rotation @ poses[..., :3, :3]
-    found[..., :3, 3] = (rotation @ (poses[..., :3, 3] - pivot)[..., None])[..., 0] + pivot
-    return found
 
 
 def points_of(anatomy: Anatomy, T_world_joint: Float[Array, "frames joints 4 4"]) -> Float[Array, "frames points 3"]:
@@ -113,9 +115,10 @@ def footage_of(
     if not motion.duration > 0:
         raise GambolError(f"the clip '{motion.name}' is a single pose")
     raw = Footage(anatomy, character.skeleton, motion, motion.duration, False, np.zeros(3))
-    ends = points_of(anatomy, raw.poses(np.array([0.0, motion.duration])))
-    drift = _way(anatomy, *ends) if may_travel else np.zeros(3)
-    raw = replace(raw, drift=drift, turn=_turn(anatomy, *ends) if may_turn else 0.0)
+    here, there = points_of(anatomy, raw.poses(np.array([0.0, motion.duration])))
+    drift = _way(anatomy, here, there) if may_travel else np.zeros(3)
+    turn = _turn(anatomy, here, there) if may_turn else 0.0
+    raw = replace(raw, drift=drift, turn=turn, pivot=_pivot(anatomy, here, there, turn) if turn else None)
     points = points_of(anatomy, raw.poses(raw.even(121)))
     if not np.isfinite(points).all():
         raise GambolError(f"the clip '{motion.name}' leads to poses that are not finite")
@@ -147,6 +150,16 @@ def _turn(anatomy: Anatomy, first: Float[Array, "points 3"], last: Float[Array, 
     a, b = ((points - points.mean(0)) @ axes for points in (first, last))
     angle = float(np.arctan2((a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]).sum(), (a * b).sum()))
     return angle if abs(angle) > TURNS else 0.0
+
+
+def _pivot(
+    anatomy: Anatomy, first: Float[Array, "points 3"], last: Float[Array, "points 3"], turn: float
+) -> Float[Array, 3]:
+    """The point that stays where it is when the body turns from its first place to its last."""
+    axes = np.stack([anatomy.forward, anatomy.left], axis=1)
+    rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    a, b = (points.mean(0) @ axes for points in (first, last))
+    return axes @ np.linalg.solve(np.eye(2) - rotation, b - rotation @ a)
 
 
 def _key_step(motion: Motion) -> float:

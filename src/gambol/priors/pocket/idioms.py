@@ -36,8 +36,8 @@ GROUPS = {
     "SMALL": "little small short tiny quick light",
     "LEAPS": "leaps hops jumps bounds bounces leap hop jump",
     "HOPPER": "kangaroo rabbit bunny frog hare toad grasshopper",
-    "CREEPER": "snake serpent worm caterpillar snail slug insect baby infant beetle python cobra viper anaconda centipede "
-    "millipede larva maggot earthworm adder rattlesnake boa bug lizard gecko",
+    "CREEPER": "snake serpent worm caterpillar snail slug insect baby infant beetle python cobra viper anaconda "
+    "centipede millipede larva maggot earthworm adder rattlesnake boa bug lizard gecko",
     "FLIER": "bird eagle hawk owl falcon dragon bat butterfly bee wasp dragonfly pigeon crow raven sparrow swan goose "
     "gull seagull parrot pterodactyl pterosaur vulture condor moth swallow swift dove stork heron fairy angel griffin "
     "phoenix pegasus wyvern gryphon albatross robin hummingbird kestrel kite ladybird ladybug mosquito",
@@ -60,12 +60,13 @@ IDIOMS = {
     stand* up straight; stand* up tall; be* stood; keep* _ STILL; keep* watch|guard|vigil; keep* _ post;
     hold* _ still; hold* _ pose|position|ground; do* nothing; do* absolutely nothing; mark* time; bide* _ time;
     catch* _ breath; get* _ breath back; hang* around|about|out; kill* time; take* five; take* it easy;
-    stop* moving; cease* moving; cease* to move; be* STILL to the spot; be* glued|nailed|rooted to the spot; frozen|rooted in place|time|fear;
-    rooted to the spot; be* motionless|stationary|immobile|unmoving|frozen|inactive|idle;
-    still as a|_ statue|stone|rock|post; be* like a statue; imitate* a statue; pretend* to be a statue;
-    cool* _ heels; twiddle* _ thumbs; strike* _ pose; lean* against; on standby; on guard; on sentry duty;
-    stock still; stone still; perfectly|completely|absolutely|totally still; stockstill; motionless; draw* breath;
-    go* nowhere; nothing but breathe|stand|wait; shift* _ weight; come* to rest; come* to a _ stop|halt|standstill;
+    stop* moving; cease* moving; cease* to move; be* STILL to the spot; frozen|glued|nailed|rooted to the spot;
+    frozen|rooted in place|time|fear; rooted to the spot;
+    be* motionless|stationary|immobile|unmoving|frozen|inactive|idle; still as a|_ statue|stone|rock|post;
+    be* like a statue; imitate* a statue; pretend* to be a statue; cool* _ heels; twiddle* _ thumbs; strike* _ pose;
+    lean* against; on standby; on guard; on sentry duty; stock still; stone still;
+    perfectly|completely|absolutely|totally still; stockstill; motionless; draw* breath; go* nowhere;
+    nothing but breathe|stand|wait; shift* _ weight; come* to rest; come* to a _ stop|halt|standstill;
     grind*|screech*|skid* to a halt; pull* up short; make* no move|movement; without moving|movement; not a muscle;
     at a standstill; to a standstill; to a halt; in _ idle pose|stance|position; have* _ breather; queue* up;
     queue* for
@@ -77,12 +78,13 @@ IDIOMS = {
     head* home|out|off; on the prowl; on patrol; set* off on foot; set* out on foot; foot* it; hoof* it;
     step by step; one step at a time; do*|make* the rounds; do* _ rounds; go* walkies|walkabout; on walkabout;
     storm* off|out|away|in|through|past; bowl* along; move* on _ legs|feet; cover* _ ground|miles|distance;
-    trip* along; squelch*|slosh*|splash*|splosh* through|along|across; plough*|plow* through _ snow|mud|grass; file* past|in|out|by; sally* forth; up and about
+    trip* along; squelch*|slosh*|splash*|splosh* through|along|across; plough*|plow* through _ snow|mud|grass;
+    file* past|in|out|by; sally* forth; up and about
     """,
     ("walk", -1): """
-    creep* up on; creep* up; drag* _ FOOT; on tiptoe|tiptoes; on tip toe|toes; tip toe*; tippy toe*;
-    on the tips of _ toes; tread* carefully|softly|lightly|warily; stalk* _ prey;
-    steal* past|away|up|out|off|along|through|into|down; crab* along; move* stealthily; ease* along|forward|past
+    creep* up on; drag* _ FOOT; on tiptoe|tiptoes; on tip toe|toes; tip toe*; tippy toe*; on the tips of _ toes;
+    tread* carefully|softly|lightly|warily; stalk* _ prey; steal* past|away|up|out|off|along|through|into|down;
+    crab* along; move* stealthily; ease* along|forward|past
     """,
     ("walk", 1): """
     power walk*; speed walk*; race walk*; walk* with purpose; step* lively; frog march*; goose step*; quick march*
@@ -112,8 +114,9 @@ IDIOMS = {
     step* on it; floor* it; shoot* off|past|by|across|down|along|away|forward; take* off like;
     fly* down|along|up _ street|road|stairs|steps|path|hill|hallway|corridor; fly* out of the door;
     fly* across _ pitch|track|playground; as fast as _ legs|FOOT|paws;
-    hare*|tear*|barrel*|career*|careen*|speed*|belt*|bomb*|blaze*|rip* ALONG; thunder*|streak*|rocket*|zip* ALONG; make* haste; beat* feet;
-    kick* up dust; leave* _ trail of dust; eat* up the ground|miles; put* on a burst of speed; put* on a spurt
+    hare*|tear*|barrel*|career*|careen*|speed*|belt*|bomb*|blaze*|rip* ALONG; thunder*|streak*|rocket*|zip* ALONG;
+    make* haste; beat* feet; kick* up dust; leave* _ trail of dust; eat* up the ground|miles;
+    put* on a burst of speed; put* on a spurt
     """,
     ("hop", 0): """
     jump* on one leg|foot; bounce* ALONG; jump*|leap*|spring* along|about; bunny hop*; in|with _ SMALL LEAPS;
@@ -151,7 +154,7 @@ IDIOMS = {
     ("fly", 0): """
     take* flight|wing; take* to the AIR|wing; take* off; lift* off; be*|get*|become*|go* airborne; on the wing;
     in flight; in full|mid flight; spread* _ wings; flap*|beat*|work*|pump*|move*|flutter* _ wings;
-    flapping|beating wings; wings flapping|beating; wing* _ way;
+    flapping|beating wings; wings flapping|beating; wing* _ way; wing* ALONG;
     ride*|catch* the wind|thermals|thermal|breeze|updraft|updrafts; ride* on the wind;
     rise*|climb*|ascend*|shoot*|lift*|launch* into|toward|towards _ AIR; rise*|shoot*|lift* up into _ AIR;
     launch* SELF into the sky; circle* overhead|above; hang* in the air; GLIDE* _ THROUGH _ AIR; flap* _ way;
@@ -204,8 +207,9 @@ IDIOMS = {
     """,
     ("attack", 0): """
     go* for _ throat|throats|kill|jugular; go* on the attack|offensive; go*|move*|come*|close* in for the kill;
-    snap* at; snap* _ jaws|teeth; swing* _ WEAPON|claws|claw|paw|tail|cane|broom; swing* _ at HIM;
-    swing* with _ WEAPON|claws; sink*|dig* _ teeth|fangs|claws|talons into; sink* _ teeth|fangs;
+    ram* into|the|a|an|HIM|his|its|their; snap* at; snap* _ jaws|teeth;
+    swing* _ WEAPON|claws|claw|paw|tail|cane|broom; swing* _ at HIM; swing* with _ WEAPON|claws;
+    sink*|dig* _ teeth|fangs|claws|talons into; sink* _ teeth|fangs;
     launch*|mount*|make* _ attack|assault|offensive|strike; launch* into _ attack;
     throw*|hurl*|fling*|launch*|cast* SELF at|upon|on|onto; fly* at HIM; fly*|leap*|jump* at _ FOE|throats|FACE;
     leap*|jump* on|upon|onto _ FOE; spring* at|upon; tear*|rip* into; tear*|rip* _ apart;
@@ -248,7 +252,7 @@ IDIOMS = {
     hail* _ cab|taxi|friend|rickshaw; shake* _ hand in the air; motion*|gesture* to HIM;
     move*|swing*|swish*|shake* _ HAND from side to side; move*|swing*|shake* _ HAND back and forth;
     move*|swing*|shake* _ HAND to and fro; move*|swing*|shake* _ HAND left and right;
-    flap*|wag*|waggle*|flutter*|wiggle*|flourish* _ HAND|handkerchief|fingers; give*|offer* _ wave; send* greetings;
+    wag*|waggle*|flutter*|wiggle*|flourish* _ HAND|handkerchief|fingers; give*|offer* _ wave; send* greetings;
     welcome* HIM|everyone; welcome* _ guests|visitors; hand in greeting
     """,
     ("die", 0): """
@@ -277,7 +281,7 @@ IDIOMS = {
 WEAK_IDIOMS = {
     "stand": "at attention; at ease; at rest; immobile; stationary",
     "walk": """
-    on foot; on the march; in lockstep; go* home|along|forward|forwards|ahead|forth|onward|onwards|away|off;
+    on|by foot; on the march; in lockstep; go* home|along|forward|forwards|ahead|forth|onward|onwards|away|off;
     go* to _ shop|shops|river|house|door|forest|village|town|castle|market|park|lake|beach;
     go* up|down|through|across|past; come* home|closer|nearer|along|over|forward;
     come* towards|toward|through|down|up; move* forward|forwards|ahead|along|onward|onwards|away|closer;
@@ -301,7 +305,8 @@ OTHER_IDIOMS = """
     stand* on _ head|hands; run* out of _ time|money|food|patience|steam|fuel|power|battery|luck;
     run* _ shop|business|company|farm|bath|hotel|restaurant|store|school|fever|errand|errands|program|kingdom;
     run* for office|president|mayor; fall* asleep|ill|silent|behind|pregnant|short; fall* in love; fall* out with;
-    time flies; rest* _ case|head; rest* assured; stop* by for; jump* to conclusions; jump* the queue; jump* start*;
+    time flies; bolt* the|a|_ door|gate|window; rest* _ case|head; rest* assured; stop* by for;
+    jump* to conclusions; jump* the queue; jump* start*;
     hit* the gym|sack|hay|brakes|books|jackpot|bottle|switch|button; hit* _ note|notes; kick* off _ shoes|boots;
     kick* _ habit; kick* back; get* a kick out of; strike* a match|deal|chord|bargain; strike* gold|oil;
     bite* _ nails|lip|lips|tongue; beat* _ drum|drums|egg|eggs|chest|record;
@@ -309,12 +314,13 @@ OTHER_IDIOMS = """
     take*|have* a _ seat|nap|shower|bath|photo|picture|selfie|look|drink|sip|call|bow|chat|dream; take* turns;
     take* a turn for; skip* school|class|work|lunch|breakfast|dinner; skip* _ stone|stones; bounce* _ ball;
     lie*|sit* still|motionless|down|idle; lie* in wait; lie* at rest; pass* _ test|exam;
-    punch* _ ticket|numbers|code|clock|hole; eat* _ heart out; eat* _ words; sleep*|doze* standing; drop* off _ letter|package|kids|parcel;
-    wait* tables; freeze* _ food; stop* _ clock|car|bus|train|traffic|ball; look* like; wave* _ wand; set* _ table;
-    break* _ vase|window|leg|arm; make* _ cake|tea|coffee|dinner|lunch|breakfast|supper|bed;
+    punch* _ ticket|numbers|code|clock|hole; eat* _ heart out; eat* _ words; sleep*|doze* standing;
+    drop* off _ letter|package|kids|parcel; wait* tables; freeze* _ food; stop* _ clock|car|bus|train|traffic|ball;
+    look* like; wave* _ wand; set* _ table; break* _ vase|window|leg|arm;
+    make* _ cake|tea|coffee|dinner|lunch|breakfast|supper|bed;
     do* _ homework|laundry|dishes|yoga|exercises|handstand|cartwheel|backflip|somersault|flip|pushups|situps;
-    walk on part; run of the mill; run down; dead end; dead tired; death metal|star|trap; bus|truck|pit stop;
-    stop sign|watch; heat|ocean|sea|sound|tidal|radio|shock|light|brain wave|waves;
+    walk on part; run of the mill; dead end; dead tired; death metal|star|trap; bus|truck|pit stop; stop sign|watch;
+    heat|ocean|sea|sound|tidal|radio|shock|light|brain wave|waves;
     taxi|bus|bike|music|lemonade|umbrella|cake|night|fruit|news stand; hot dog stand; last stand;
     punch line|bag|bags|card|bowl; punching bag|bags; kick drum; jump suit|rope;
     dance floor|hall|class|music|studio|partner|shoes|teacher|school|team; swim suit|wear|trunks|cap|team|ring;
@@ -324,10 +330,10 @@ OTHER_IDIOMS = """
     the fall; in spring; the spring; spring flowers|onion|roll|cleaning; rest room|area|stop;
     step ladder|mother|father|sister|brother|son; march hare; in march; chase scene; fight club;
     battle axe|field|ship|armour|armor|ground; flight attendant|deck|suit|jacket|simulator; flight of stairs|steps;
-    leap year; bound by|in|up; dive bar|suit; signal box|tower|fire; greeting card|cards; salsa sauce|dip;
-    polka dot|dots|dotted; tap water; ballet shoes|dress|skirt|slippers;
-    dead leaves|tree|trees|wood|grass|branch|serious|ahead; fly swatter|fishing; strike force; pet rock; hip hop;
-    hook and line; rush hour; bolt of lightning; right hand; left hand; right behind|beside|next; front door
+    leap year; dive bar|suit; signal box|tower|fire; greeting card|cards; salsa sauce|dip; polka dot|dots|dotted;
+    tap water; ballet shoes|dress|skirt|slippers; dead leaves|tree|trees|wood|grass|branch|serious|ahead;
+    fly swatter|fishing; strike force; pet rock; hip hop; hook and line; rush hour; bolt of lightning; right hand;
+    left hand; right behind|beside|next; front door
 """
 """What looks like an action and is none; a verb among them is a deed the prior was not taught."""
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gambol.priors.pocket.grammar import word_set
+
 
 @dataclass(frozen=True)
 class Words:
@@ -29,20 +31,20 @@ LEXICON = {
         nouns="rest break breather pause halt standstill stop pose idle wait stand",
     ),
     "walk": Words(
-        verbs="""walk step tread pad wade stalk patrol hike trek tramp waddle wobble totter teeter lurch stagger
+        verbs="""walk march step tread pad wade stalk patrol hike trek tramp waddle wobble totter teeter lurch stagger
         reel perambulate ambulate promenade sashay mince roam rove wander ramble prowl sidestep footslog yomp
         sleepwalk shamble jaywalk spacewalk wend peregrinate troop parade pace""",
         slow="""stroll amble saunter meander mosey plod trudge shuffle sneak creep tiptoe slink skulk pussyfoot
         dodder limp hobble lumber traipse slog slouch straggle plodge schlep trundle inch edge sidle bimble pootle
         toddle maunder falter tippytoe mooch stump potter putter clump clomp hirple galumph stumble""",
-        fast="stride march strut swagger stomp powerwalk speedwalk bustle goosestep racewalk flounce",
+        fast="stride strut swagger stomp powerwalk speedwalk bustle goosestep racewalk flounce",
         nouns="""walk walkabout hike trek tramp wander ramble roam prowl step steps patrol constitutional
-        promenade walkies parade pace waddle stagger""",
+        promenade walkies spacewalk parade waddle stagger""",
         slow_nouns="stroll amble saunter meander plod trudge shuffle limp hobble crawl tiptoe mosey",
         fast_nouns="march stride strides strut swagger powerwalk",
     ),
     "trot": Words(
-        verbs="trot jog dogtrot jogtrot piaffe lollop prance",
+        verbs="trot jog dogtrot jogtrot piaffe prance",
         nouns="trot jog jogtrot dogtrot prance",
     ),
     "run": Words(
@@ -65,7 +67,7 @@ LEXICON = {
         nouns="jump leap spring vault jumps leaps bound bounds hurdle",
     ),
     "turn left": Words(
-        verbs="turn rotate pivot spin swivel twirl whirl revolve wheel gyrate veer swerve swirl spiral yaw reorient slew",
+        verbs="turn rotate pivot spin swivel twirl whirl revolve wheel gyrate veer swerve swirl spiral yaw reorient",
         nouns="turn spin twirl pivot rotation whirl revolution uturn",
     ),
     "fly": Words(
@@ -95,11 +97,11 @@ LEXICON = {
         nouns="meal snack lunch dinner breakfast supper feast bite bites nibble munch brunch picnic graze",
     ),
     "attack": Words(
-        verbs="""attack counterattack retaliate bite butt headbutt strike hit slash stab claw maul gore sting pounce lunge assault assail
-        swipe thrust ram savage fight battle duel brawl clobber smash chop hack slice spear tackle whack thwack
-        batter ambush mug swat slap lash smite bash skewer impale thrash clash wallop combat harpoon behead cudgel
-        club scuffle skirmish tussle trounce smack spar pommel bludgeon bayonet cleave wrestle raid besiege
-        aggress horsewhip flog whip lambaste thwap swordfight""",
+        verbs="""attack counterattack retaliate bite butt headbutt strike hit slash stab claw maul gore sting pounce
+        lunge assault assail swipe thrust savage fight battle duel brawl clobber smash chop hack slice
+        spear tackle whack thwack batter ambush mug swat slap lash smite bash skewer impale thrash clash
+        wallop combat harpoon behead cudgel club scuffle skirmish tussle trounce smack spar pommel bludgeon
+        bayonet cleave wrestle raid besiege aggress horsewhip flog whip lambaste thwap swordfight""",
         nouns="""attack assault strike slash stab blow blows lunge swipe fight battle headbutt raid pounce duel
         swordfight ambush""",
     ),
@@ -129,77 +131,111 @@ WEAK = {"walk": "approach advance proceed cross follow"}
 MOVING = "move budge stir flinch twitch"
 """Verbs of moving at all: denied, they mean standing still."""
 
-STOPPING = "stop cease quit finish"
+STOPPING = word_set("stop cease quit finish")
 """What they govern is not done: 'stops running'."""
 
-REFUSING = "refuse decline fail forget neglect"
+REFUSING = word_set("refuse decline fail forget neglect")
 """What they are followed by is not done: 'refuses to walk'."""
 
-POSTURE = "stand wait stay remain pause be stood"
+POSTURE = word_set("stand wait stay remain pause be stood")
 """What one does while doing something else: 'stands there waving'."""
 
-LIGHT = """be have do go take make give break burst launch set throw land deliver perform execute come get embark ease settle
-    slow drop switch change shift head swing aim unleash travel cut slide put lead slip bring pick"""
+LIGHT = """
+    be have do go take make give break burst launch set throw land deliver perform execute come get embark ease
+    settle slow drop switch change shift head swing aim unleash travel cut slide put lead slip bring pick
+"""
 """Verbs that need a noun to say what is done: 'takes a stroll'."""
 
-CATENATIVES = """start begin keep continue try attempt love like enjoy hate prefer want wish hope need decide plan learn
-    help resume seem appear let intend manage tend commence practise practice see spot catch show film
-    picture imagine animate render generate visualise visualize create depict ask tell force cause order command allow
-    train use happen dare end prepare proceed"""
+CATENATIVES = """
+    start begin keep continue try attempt love like enjoy hate prefer want wish hope need decide plan learn help
+    resume seem appear let intend manage tend commence practise practice see spot catch show film picture imagine
+    animate render generate visualise visualize create depict ask tell force cause order command allow train use
+    happen dare end prepare
+"""
 """Verbs that need another verb to say what is done: 'starts walking'."""
 
-PERCEIVING = "watch see hear notice observe photograph paint draw film spot sketch record admire find study"
+CHANGING = word_set("slow drop change switch shift come speed ease settle")
+"""Light verbs that lead from one deed to another: 'slows to a walk'."""
+
+CAUSING = word_set("make let have help see watch want get like love need ask tell force order command allow train show")
+"""What makes someone do something: 'makes the fox run'."""
+
+PERCEIVING = word_set("""
+    watch see hear notice observe photograph paint draw film spot sketch record admire find study
+""")
 """What follows them is done by someone else: 'watches the birds fly'."""
 
-OTHERS = """sit lie sleep nap snooze doze dream kneel squat crouch climb clamber ride drive sail row ski skate surf cycle
-    bike pedal sing talk speak whisper shout yell scream cry weep laugh smile grin frown giggle bark meow purr growl howl
-    roar hiss neigh moo bleat quack chirp crow snort yawn sneeze cough sniff smell lick drink sip listen hear look watch
-    stare gaze glance peer observe read write draw paint sketch cook bake fry boil wash clean scrub sweep mop dry iron
-    sew knit weave build repair fix dig plant garden mow play study teach think ponder wonder meditate pray work type
-    phone call text buy sell shop pay carry lift pull push drag toss juggle hold hug kiss cuddle pet stroke scratch groom
-    brush shave dress undress wear open close lock unlock ring shoot fire reload hide search find fish bury roll flip
-    somersault backflip stretch bend bow curtsy nod shake shrug point clap applaud cheer celebrate salute blink wink
-    vomit sweat shiver tremble wag sway rock shine glow burn melt explode grow shrink transform become vanish disappear
-    live belong win lose score argue marry meet visit camp photograph record program calculate count measure weigh notice
-    admire float drift circle cruise crash own guard protect discover rob steal knock pour serve chat gossip preach
-    conduct vote invent explore mine weld hammer saw lecture narrate negotiate tickle polish decorate wrap unwrap sniffle
-    hum whistle snore hiccup burp blush sulk pout recite translate compose edit print scan sculpt carve tattoo milk shear
-    plough plow harvest fetch blow inflate balance hang dangle swing tremble quiver pant drool bathe shower"""
+OTHERS = """
+    sit lie sleep nap snooze doze dream kneel squat crouch climb clamber ride drive sail row ski skate surf cycle
+    bike pedal sing talk speak whisper shout yell scream cry weep laugh smile grin frown giggle bark meow purr growl
+    howl roar hiss neigh moo bleat quack chirp crow snort yawn sneeze cough sniff smell lick drink sip listen hear
+    look watch stare gaze glance peer observe read write draw paint sketch cook bake fry boil wash clean scrub sweep
+    mop dry iron sew knit weave build repair fix dig plant garden mow play study teach think ponder wonder meditate
+    pray work type phone call text buy sell shop pay carry lift pull push drag toss juggle hold hug kiss cuddle pet
+    stroke scratch groom brush shave dress undress wear open close lock unlock ring shoot fire reload hide search
+    find fish bury roll flip somersault backflip stretch bend bow curtsy nod shake shrug point clap applaud cheer
+    celebrate salute blink wink vomit sweat shiver tremble wag sway rock shine glow burn melt explode grow shrink
+    transform become vanish disappear live belong win lose score argue marry meet visit camp photograph record
+    program calculate count measure weigh notice admire float drift circle cruise crash own guard protect discover
+    rob steal knock pour serve chat gossip preach conduct vote invent explore mine weld hammer saw lecture narrate
+    negotiate tickle polish decorate wrap unwrap sniffle hum whistle snore hiccup burp blush sulk pout recite
+    translate compose edit print scan sculpt carve tattoo milk shear plough plow harvest fetch blow inflate balance
+    hang dangle swing quiver pant drool bathe shower
+"""
 """Deeds that the pocket prior was not taught."""
 
-OBJECTLESS = "turn spin rotate twirl whirl revolve wheel pivot swivel feed fly paddle stop rest halt pose"
+OBJECTLESS = word_set("turn spin rotate twirl whirl revolve wheel pivot swivel feed fly paddle stop rest halt pose")
 """With an object they are other deeds: 'flies a kite', 'turns the page'."""
-MEASURES = """moment while bit minute second little few couple day night whole time way distance mile miles lap laps hour
-    last full half quarter complete circle"""
+MEASURES = word_set("""
+    moment while bit minute second little few couple day night whole time way distance mile miles lap laps hour last
+    full half quarter complete circle
+""")
 """What follows them without being an object: 'rests a while'."""
 
-THINGS = """shoe shoes boot boots stick sticks pool pools room rooms bag bags board boards water track tracks place places
+THINGS = word_set("""
+    shoe shoes boot boots stick sticks pool pools room rooms bag bags board boards water track tracks place places
     point points table tables suit suits machine machines trail trails station stations ring rings band bands trunks
-    costume costumes cap caps frame frames cane canes hall halls glove gloves time partner lesson lessons car cars bike
-    bikes gear shorts ground grounds land course back mate joke tap engine nose stream river commentary gag saucer carpet
-    stone stones ovation order orders desk wheel wheels trough wind snow rain leaves star stars rocks ivy thistle flag
-    flags grass wheat light sun embers heart match distance tour party school class club road sign costume jacks wall"""
+    costume costumes cap caps frame frames cane canes hall halls glove gloves time partner lesson lessons car cars
+    bike bikes gear shorts ground grounds land course back mate joke tap engine nose stream river commentary gag
+    saucer carpet stone stones ovation order orders desk wheel wheels trough wind snow rain leaves star stars rocks
+    ivy thistle flag flags grass wheat light sun embers heart match distance tour party school class club road sign
+    jacks wall
+""")
 """Running shoes do not run, nor does a swimming pool swim."""
-NAMES = """jumping spider, jumping spiders, jumping mouse, flying fox, flying foxes, flying fish, flying squirrel, flying
+NAMES = frozenset(
+    name.strip()
+    for name in """
+    jumping spider, jumping spiders, jumping mouse, flying fox, flying foxes, flying fish, flying squirrel, flying
     squirrels, flying lemur, flying dragon, walking leaf, walking dead, walking fish, fighting fish, hopping mouse,
-    spinning top, praying mantis, wandering albatross, wandering spider, stalking horse, racing pigeon, racing driver,
-    rocking horse, wading bird, wading birds, diving beetle, diving duck"""
+    spinning top, praying mantis, wandering albatross, wandering spider, stalking horse, racing pigeon, racing
+    driver, rocking horse, wading bird, wading birds, diving beetle, diving duck
+    """.replace("\n", " ").split(",")
+)
 """Creatures that are called after what they do."""
-LOOKS = "striking dashing"
+LOOKS = word_set("striking dashing")
 """Participles that describe how a thing is rather than what it does now."""
-CARRIERS = "pace gait speed step steps stride strides motion movement style fashion leaps manner gallop wings"
+CARRIERS = word_set("""
+    pace gait speed step steps stride strides motion movement style fashion leaps manner gallop wings
+""")
 """'at a walking pace', 'with bouncing steps'."""
-PICTURES = "animation clip video movie film picture image gif cycle loop scene shot sequence footage render drawing"
+PICTURES = word_set("""
+    animation clip video movie film picture image gif cycle loop scene shot sequence footage render drawing
+""")
 """'an animation of a galloping horse'."""
-THING_NOUNS = """race stop break hook fall battle meal snack lunch dinner breakfast supper feast picnic brunch bite pose wait stand hurdle
-    penalty spring step parade patrol pace greeting wave escape chase dip dive lengths raid blow"""
+THING_NOUNS = word_set("""
+    race stop break hook fall battle meal snack lunch dinner breakfast supper feast picnic brunch bite pose wait
+    stand hurdle penalty spring step parade patrol pace greeting wave escape chase dip dive lengths raid blow
+""")
 """Nouns that say what is done only with a verb: 'takes a break', but not 'a coffee break'."""
-BETTER_NOUNS = """flies waves boxes stands steps springs bolts darts races punches turns swallows bucks paces clubs spears mugs
-    pads edges stumps clumps potters hooks butts rams signals rests stops poses falls trips bounds dives"""
+BETTER_NOUNS = word_set("""
+    flies waves boxes stands steps springs bolts darts races punches turns swallows bucks paces clubs spears mugs
+    pads edges stumps clumps potters hooks butts signals rests stops poses falls trips bounds dives
+""")
 """At the start of a sentence that has a verb they are nouns: 'flies walk on the wall'."""
 
 SENSES = {
-    "glide": (("after", "ice rink skates", ""), ("after", "WATER", "swim"), ("before", "SWIMMER", "swim"), ("before", "CREEPER", "crawl")),
+    "glide": (("after", "ice rink skates", ""), ("after", "WATER", "swim"), ("before", "SWIMMER", "swim"),
+              ("before", "CREEPER", "crawl")),
     "creep": (("before", "CREEPER", "crawl"),),
     "inch": (("before", "CREEPER", "crawl"),),
     "slide": (("before", "CREEPER", "crawl"),),
@@ -217,7 +253,7 @@ SENSES = {
     "slice": (("after", "FOOD onion vegetable", ""),),
     "bound": (("before", "RUNNER", "run"),),
     "charge": (("after", "battery phone", ""),),
-    "fall": (("before", "snow rain night darkness leaf dusk", ""), ("after", "snow rain star snowflake", "")),
+    "fall": (("before", "snow rain night darkness leaves dusk", ""), ("after", "snow rain star snowflake", "")),
     "run": (("before", "river water nose engine tap", ""),),
     "fly": (("before", "time flag", ""),),
     "flap": (("before", "flag curtain sail", ""),),
@@ -226,7 +262,6 @@ SENSES = {
     "breathe": (("after", "fire flame smoke", ""),),
     "strike": (("before", "clock lightning", ""),),
     "croak": (("before", "frog toad raven crow", ""),),
-    "bolt": (("after", "door gate", ""),),
     "freeze": (("before", "water lake river pond", ""),),
     "browse": (("after", "web internet shelf book shop", ""),),
     "whip": (("after", "cream egg", ""),),
@@ -241,46 +276,12 @@ PACES = {
         swift brisk hurried speedy hasty frantic urgent powerfully forcefully violently aggressively""",
     -0.5: """gently softly quietly carefully cautiously gingerly calmly casually idly silently heavily stiffly
         thoughtfully warily lightly gentle relaxed careful cautious weary casual easy stealthily furtively steadily""",
-    -1.0: """slowly lazily leisurely sluggishly wearily tiredly sleepily languidly ploddingly unhurriedly slow slower lazy
-        sluggish unhurried lethargically drowsily listlessly laboriously painfully""",
+    -1.0: """slowly lazily leisurely sluggishly wearily tiredly sleepily languidly ploddingly unhurriedly slow slower
+        lazy sluggish unhurried lethargically drowsily listlessly laboriously painfully""",
 }
 """What one word says about pace."""
-PACE_ADJECTIVES = """fast quick rapid swift brisk hurried speedy hasty frantic urgent gentle relaxed careful cautious weary casual
-    easy slow lazy sluggish leisurely unhurried lively lightning"""
+PACE_ADJECTIVES = word_set("""
+    fast quick rapid swift brisk hurried speedy hasty frantic urgent gentle relaxed careful cautious weary casual
+    easy slow lazy sluggish leisurely unhurried lively lightning
+""")
 """They say something about a deed only beside it: 'runs fast', 'a brisk walk', but not 'a quick fox'."""
-
-CLIP_WORDS = {"death": "die", "dead": "die", "survey": "stand", "flight": "fly", "headbut": "attack", "ballet": "dance"}
-"""What artists call actions in the names of clips, besides the verbs."""
-CLIP_NEUTRAL = """fast slow slowly normal neutral loop cycle anim animation action take rm root motion in place inplace melee unarmed
-    dualwield full long short front forward forwards fwd horizontal vertical diagonal head low high headlow headhigh
-    formal casual basic default simple new old final main standard layer base quick brisk happy angry proud sad tired
-    mixamo com ip grass standing relaxed heavy light strong weak one two hand handed hands tail claw claws mouth breathing"""
-"""Words in the name of a clip that leave its action as it is."""
-CLIP_SPOILERS = """pose tpose apose rest stop step fall hit charge glide dive spin rotate revolve block dodge duck land start
-    begin end react receive recieve damage hurt strafe the to carry gun rifle pistol bow crouch prone injured drunk zombie
-    back backward backwards bwd side sideways air ladder stair stairs wall swing greet relax spring inch wheel flutter"""
-"""Words in the name of a clip after which it is not simply the action."""
-REAL_WORDS = """attach back bait bang banter barter base bask bass baste bat bawl beheld bet better bible bin bind bode bond
-    bone boo book boom boost bore bottle branch breach brow brown buckle bulk bunch bunk bush butter cancer canker
-    cape case caster cater center chafe champ chap char charm chart chasm chaste cheep chile chili chimp chip clamp
-    clasp class cloak clot cloud cop cradle creak creed creek crepe crew crock crook crumble crutch daily darling
-    darn date decrease detour devout diet din dish divine dolly down drone drowse duelled duelling dull dunce dye
-    egg empire expiry fast fatter feat feel feint fell fend feud filter fit flat flatter fleece fleet flex flier
-    flirt fluster fog foray forge frieze fright full gallon gallows gamble gild glade glaze gong gouge grace grade
-    grape grate grave gray great green groovy grove guide gull hale halo halve hark harry haste hat hawk hay hint
-    hip hobby hock hoe hoop hovel huddle hurray hurt hustle infest invest itch jibe job keen kink lace lade lambda
-    lame lass last lathe lazy leaded leaf leak lease leash limber lime liner linker lisp liter longer lop low lug
-    lull lump lush mail marsh mash match meaner meringue mesh mind mint moss mulch mush nimble nose operate overheat
-    overlap overrate pack paddy page pale pare parish parole patron patter paunch pave paw peace peddle petrol
-    piddle pilot pinch pledge plotter plus pod poise poke pole poodle pool pore porter post poster posy pot prank
-    prince prod prong prow pudding puddle pun purse rabble rack rage rail rake rapid rare rash rate raze ream rebel
-    reef reek regain relate relay rent repel reset resolve respite retain revel revolt rice rim robe room rope rot
-    ruin rumble ruse sallow salvage sand sash scab scar scarcer scare scarier scarves scorch scotch scout scrap
-    scribble scroll scuff sear shallow share sharper shin ship shuttle sibling side sin sire site skew skimp skin
-    skull skunk slab slay slick slim slosh slot sluice slum slur smear smith smock snare snip snipe snoop soak soap
-    sour span spark spat spay spew spice spite splice splint spoon sprig spur spy squire squirt stable stage stale
-    stall stamp state stave steak steep stew stint strand strangle stray strove struggle strum stub stubble suite
-    swab swap swathe swear swine syringe tack tang tangle tar tester thresh thumb titter top tot trample trap trash
-    treat trend troupe trout trust tune turf tweak virtual wad waft wail waist waive waked wall wallow ward waste
-    wed weed wheedle wheeze while whine whir whirr white winded wobbly wrest"""
-"""Words that are, in one of their forms, a letter away from a verb of ours, and yet no slips of the pen."""

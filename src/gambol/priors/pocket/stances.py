@@ -95,7 +95,7 @@ def find_stances(anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"], by_
     sideways = _middle(velocities[..., 1], planted)
     still = np.zeros(lows.shape[1])
     legs = tuple(
-        _landed(low, still if by_height else back, stretch, float(lift))
+        _stance(low, still if by_height else back, stretch, float(lift))
         for low, back, stretch, lift in zip(lows, backwards, stretches, lifts, strict=True)
     )
     return Stances(legs, np.array([speed, -sideways]), _correlation(heights, backwards))
@@ -144,24 +144,30 @@ def _within(start: int, length: int, count: int) -> Bool[Array, " frames"]:
     return (np.arange(count) - start) % count < length
 
 
-def _landed(
+def _stance(
     low: Float[Array, " frames"], backwards: Float[Array, " frames"], stretch: tuple[int, int], lift: float
 ) -> Stance:
-    """The stance from the moment the foot has come down and no longer swings forward.
-
-    Votes may begin a little before or after that.
-    """
+    """Both ends of a stretch, put where the foot comes down and where it leaves the ground."""
     (start, length), count = stretch, len(low)
+    touchdown = _comes_down(low, backwards, start, length, lift)
+    reversed_start = (count - start - length) % count
+    liftoff = -_comes_down(low[::-1], backwards[::-1], reversed_start, length, lift)  # seen backwards, it comes down
+    return Stance(touchdown % 1.0, (liftoff - touchdown) % 1.0, lift)
+
+
+def _comes_down(
+    low: Float[Array, " frames"], backwards: Float[Array, " frames"], start: int, length: int, lift: float
+) -> float:
+    """When a foot has come down and no longer swings forward [cycles]; votes may begin a little before or after."""
+    count = len(low)
     third, before = max(length // 3, 1), min(count // 12, count - length)
     level = low[(start + np.arange(third)) % count].min() + LANDED * lift
     near = (start - before + np.arange(before + third)) % count
     down = (low[near] <= level) & (backwards[near] >= 0)
-    comes_down = np.flatnonzero(down[1:] & ~down[:-1]) + 1
-    if not len(comes_down):
-        return Stance(start / count, length / count, lift)
-    moment = int(comes_down[np.abs(comes_down - before).argmin()])
+    moments = np.flatnonzero(down[1:] & ~down[:-1]) + 1
+    if not len(moments):
+        return start / count
+    moment = int(moments[np.abs(moments - before).argmin()])
     rate = max(float(low[near[moment - 1]] - low[near[moment]]) * count, 1e-30)
-    touchdown = (start - before + moment) / count
-    if low[near[moment - 1]] > level:
-        touchdown += min(LANDED * lift / rate, LAST_BIT)
-    return Stance(touchdown % 1.0, (start + length) / count - touchdown, lift)
+    last_bit = min(LANDED * lift / rate, LAST_BIT) if low[near[moment - 1]] > level else 0.0
+    return (start - before + moment) / count + last_bit

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal
 
-from gambol.priors.pocket.grammar import CONJUNCTIONS, PAUSE, PREPOSITIONS, STOP, SUBORDINATORS
+from gambol.priors.pocket.grammar import LINKS
 from gambol.priors.pocket.idioms import GROUPS, IDIOMS, MOVING_IDIOMS, OTHER_IDIOMS, PACE_IDIOMS, WEAK_IDIOMS
 from gambol.priors.pocket.inflection import Form, forms
 from gambol.priors.pocket.lexicon import CATENATIVES, LEXICON, LIGHT, MOVING, OTHERS, REFUSING, SENSES, STOPPING, WEAK
@@ -18,8 +18,7 @@ Kind = Literal["action", "weak", "other", "light", "move"]
 VERB_PACE = 0.6
 """How much a verb by itself says about pace, as in 'strolls'; an adverb says up to 1."""
 GAP = 3
-"""How many words fit in the gap of an idiom."""
-NO_GAP = PREPOSITIONS | CONJUNCTIONS | SUBORDINATORS | {PAUSE, STOP}
+"""How many words fit in the gap of an idiom, as long as none of them links parts of the sentence."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Idiom:
         for there in range(start, start + GAP + 1):
             if (found := self.end(words, there, step + 1)) >= 0:
                 return found
-            if there >= len(words) or words[there] in NO_GAP:
+            if there >= len(words) or words[there] in LINKS:
                 break
         return -1
 
@@ -99,7 +98,7 @@ def _verb_senses() -> Iterable[Sense]:
     for action, verbs in WEAK.items():
         yield from (Sense(verb, "weak", action) for verb in verbs.split())
     yield from (Sense(verb, "move") for verb in MOVING.split())
-    yield from (Sense(verb, "light") for verb in f"{LIGHT} {CATENATIVES} {STOPPING} {REFUSING}".split())
+    yield from (Sense(verb, "light") for verb in [*LIGHT.split(), *CATENATIVES.split(), *STOPPING, *REFUSING])
     yield from (Sense(verb, "other") for verb in OTHERS.split())
 
 
@@ -132,7 +131,9 @@ def idioms() -> dict[str, list[Idiom]]:
 def idiom_words() -> frozenset[str]:
     """Every word that some idiom uses."""
     tables = (idioms(), pace_idioms())
-    return frozenset().union(*(step for table in tables for known in table.values() for idiom in known for step in idiom.steps))
+    return frozenset().union(
+        *(step for table in tables for known in table.values() for idiom in known for step in idiom.steps)
+    )
 
 
 @cache

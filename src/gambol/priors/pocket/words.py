@@ -13,12 +13,31 @@ from gambol.errors import GambolError
 from gambol.priors.pocket import grammar, lexicon
 from gambol.priors.pocket.actions import ACTIONS
 from gambol.priors.pocket.reading import Deed, Rank, Reader
+from gambol.priors.pocket.sentence import Sentence
 from gambol.priors.pocket.spelling import as_known
 from gambol.priors.pocket.vocabulary import group, longest, nouns, pace_idioms, verb_forms
 
-
+NOT_AFTER_A_SIDE = ("now", "here", "there", "away", "back")
 IN_PLACE = ("dance", "eat", "attack", "kick", "punch", "wave")
 """What one does standing."""
+
+CLIP_WORDS = {"death": "die", "dead": "die", "survey": "stand", "flight": "fly", "headbut": "attack", "ballet": "dance"}
+"""What artists call actions in the names of clips, besides the verbs."""
+CLIP_NEUTRAL = grammar.word_set("""
+    fast slow slowly normal neutral loop cycle anim animation action take rm root motion in place inplace melee
+    unarmed dualwield full long short front forward forwards fwd horizontal vertical diagonal head low high headlow
+    headhigh formal casual basic default simple new old final main standard layer base quick brisk happy angry proud
+    sad tired mixamo com ip grass standing relaxed heavy light strong weak one two hand handed hands tail claw claws
+    mouth breathing
+""")
+"""Words in the name of a clip that leave its action as it is."""
+CLIP_SPOILERS = grammar.word_set("""
+    pose tpose apose rest stop step fall hit charge glide dive spin rotate revolve block dodge duck land start begin
+    end react receive recieve damage hurt strafe the to carry gun rifle pistol bow crouch prone injured drunk zombie
+    back backward backwards bwd side sideways air ladder stair stairs wall swing greet relax spring inch wheel
+    flutter
+""")
+"""Words in the name of a clip after which it is not simply the action."""
 
 
 @dataclass(frozen=True)
@@ -43,16 +62,19 @@ class Intent:
 def understand(text: str) -> Intent | None:
     """The action that a sentence asks for, the first if there are several, or None."""
     words = as_known(grammar.cut(text))
-    deeds = _wanted(Reader(words).read())
+    deeds = _wanted(Reader(Sentence(tuple(words))).read())
     if not deeds:
         return None
     chosen = _done_meanwhile(min(deeds, key=lambda deed: (-deed.rank, deed.start)), deeds, words)
     action = _with_side(chosen, words)
     asked = dict.fromkeys(_with_side(deed, words) for deed in deeds if deed.rank >= Rank.BESIDE and deed is not chosen)
-    if chosen.sense.lemma in lexicon.POSTURE.split() or chosen.start > min(deed.start for deed in deeds):
+    if chosen.sense.lemma in lexicon.POSTURE or chosen.start > min(deed.start for deed in deeds):
         asked.pop("stand", None)
-    spoken = " ".join(words[chosen.start : chosen.end])
-    return Intent(action, _pace(chosen, deeds, words), spoken, tuple(name for name in asked if name != action))
+    spoken = words[chosen.start : chosen.end]
+    while spoken[-1] in grammar.ARTICLES | grammar.POSSESSIVES:
+        spoken = spoken[:-1]  # 'rams' in 'rams the'
+    left_out = tuple(name for name in asked if name != action)
+    return Intent(action, _pace(chosen, deeds, words), " ".join(spoken), left_out)
 
 
 def require(text: str) -> Intent:
@@ -84,7 +106,7 @@ def _wanted(deeds: Sequence[Deed]) -> list[Deed]:
 
 def _done_meanwhile(chosen: Deed, deeds: Sequence[Deed], words: Sequence[str]) -> Deed:
     """Who stands waving waves; so does who stands and waves."""
-    if chosen.sense.action != "stand" or chosen.sense.lemma not in lexicon.POSTURE.split():
+    if chosen.sense.action != "stand" or chosen.sense.lemma not in lexicon.POSTURE:
         return chosen
     for deed in deeds:
         between = words[chosen.end : deed.start] if deed.start > chosen.start else ["then"]
@@ -110,7 +132,9 @@ def _is_no_side(words: Sequence[str], at: int) -> bool:
     if words[at] == "left":
         return after in grammar.ARTICLES | grammar.POSSESSIVES and after != "that"
     last = at + 2 >= len(words) or words[at + 2] in (grammar.STOP, grammar.PAUSE, "and", "to")
-    return before == "all" or after in ("now", "here", "there", "away", "back") or (after in ("round", "around") and last)
+    return (
+        before == "all" or after in ("now", "here", "there", "away", "back") or (after in ("round", "around") and last)
+    )
 
 
 def _pace(chosen: Deed, deeds: Sequence[Deed], words: Sequence[str]) -> float:
@@ -119,9 +143,9 @@ def _pace(chosen: Deed, deeds: Sequence[Deed], words: Sequence[str]) -> float:
     while at < len(words):
         idiom = longest(pace_idioms(), words, at)
         said = idiom[0].sense.pace if idiom else _pace_of_word(words, at, chosen)
-        nearest = min(deeds, key=lambda deed: (_distance(deed, at), deed.start))
-        if said and nearest.sense.action == chosen.sense.action:
-            pace += said if not (at and words[at - 1] in grammar.NEGATORS) else 0.0
+        if said and not grammar.NEGATORS.intersection(words[max(at - 2, 0) : at]):
+            nearest = min(deeds, key=lambda deed: (_distance(deed, at), deed.start))
+            pace += said if nearest.sense.action == chosen.sense.action else 0.0
         at = idiom[1] if idiom else at + 1
     return max(-1.0, min(1.0, pace))
 
@@ -129,7 +153,7 @@ def _pace(chosen: Deed, deeds: Sequence[Deed], words: Sequence[str]) -> float:
 def _pace_of_word(words: Sequence[str], at: int, chosen: Deed) -> float:
     word = words[at]
     said = next((pace for pace, listed in lexicon.PACES.items() if word in listed.split()), 0.0)
-    if not said or word not in lexicon.PACE_ADJECTIVES.split() or chosen.start <= at < chosen.end:
+    if not said or word not in lexicon.PACE_ADJECTIVES or chosen.start <= at < chosen.end:
         return said
     before, after = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
     beside_deed = after in nouns() or at + 1 == chosen.start
@@ -152,20 +176,20 @@ def action_of_clip(name: str) -> str | None:
     sides = {word for word in words if word in ("left", "right", "l", "r")}
     for word in words:
         lemma, action = _in_clip(word)
-        if lemma in lexicon.CLIP_SPOILERS.split() or word in lexicon.CLIP_SPOILERS.split() or action == "":
+        if lemma in CLIP_SPOILERS or word in CLIP_SPOILERS or action == "":
             return None
         if action and word != "standing":  # by itself it is getting up; before other words, how they are done
             found.append(action)
-        elif not action and found and len(word) > 1 and word not in {*lexicon.CLIP_NEUTRAL.split(), *sides}:
+        elif not action and found and len(word) > 1 and word not in {*CLIP_NEUTRAL, *sides}:
             return None  # what comes after the action changes it; before it, it is the character's name
     return _one_action(set(found), sides, into_idle, words)
 
 
 def _in_clip(word: str) -> tuple[str, str | None]:
     """The base form of a word, and its action: None if it has none, empty if it is another deed."""
-    if word in lexicon.CLIP_WORDS:
-        return word, lexicon.CLIP_WORDS[word]
-    if word not in verb_forms() or word in lexicon.CLIP_NEUTRAL.split():
+    if word in CLIP_WORDS:
+        return word, CLIP_WORDS[word]
+    if word not in verb_forms() or word in CLIP_NEUTRAL:
         return word, None
     sense, _ = verb_forms()[word]
     return sense.lemma, sense.action if sense.kind == "action" else "" if sense.kind == "other" else None

@@ -1,0 +1,100 @@
+"""The puppet: a character whose joints hang on a few smooth curves over time, the unknowns of a fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gambol.character.anatomy import Anatomy
+from gambol.character.rig import Rig
+from gambol.motion.inverse_kinematics import FoldingChain, folding_chain
+from gambol.motion.kinematics import Kinematics
+from gambol.priors.pocket.look import Figure
+from gambol.priors.pocket.measures import legs_of
+
+Array = np.ndarray
+
+EASE = (1.0, 0.6, 0.3)
+"""How readily a joint bends, sways and twists: a stroke shows no twist of its own, only what hangs on it does."""
+
+
+@dataclass(frozen=True)
+class Movement:
+    """What the strings do to the puppet."""
+
+    T_world_joint: Float[Tensor, "frames joints 3 4"]
+    angles: Float[Tensor, "frames joints 3"]
+    """About the axes of the rig [rad]."""
+    effort: Float[Tensor, "frames joints 3"]
+    """The angles by which joints turn on their own, divided by their ease; the folding of limbs costs nothing."""
+    root_translation: Float[Tensor, "frames 3"]
+    """[file units]"""
+    root_angles: Float[Tensor, "frames 3"]
+    """Yaw, pitch, roll [rad]."""
+
+
+class Puppet(torch.nn.Module):
+    """Joints that the figure draws turn about their three axes, and limbs fold as a whole, as animals fold theirs: all
+    joints between hip and foot together, each the way it is bent at rest. Without that string the zigzag of a horse's
+    foreleg, whose bones are 4 pixels long, is found to a fifth of its depth, with it to three quarters. The rest of the
+    body stays as it is."""
+
+    def __init__(self, anatomy: Anatomy, figure: Figure, rig: Rig, frames: int, loops: bool, harmonics: int):
+        super().__init__()
+        self.kinematics = Kinematics(rig)
+        drawn = torch.as_tensor(np.unique(figure.joints))
+        self.drawn, self.joints, self.leg = drawn, len(rig.nodes), figure.leg
+        self.folds = torch.as_tensor(_folds(anatomy, rig), dtype=torch.float32)
+        self.basis = _basis(frames, loops, harmonics)
+        self.cycle = torch.arange(frames) / frames
+        count = self.basis.shape[1]
+        self.turns = torch.nn.Parameter(torch.zeros(count, 3 * len(drawn)))
+        self.folding = torch.nn.Parameter(torch.zeros(count, len(self.folds)))
+        self.root = torch.nn.Parameter(torch.zeros(count, 6))
+        self.turning = torch.nn.Parameter(torch.zeros(1))
+        """Turn to the left in a cycle, for what goes round [rad]."""
+
+    def forward(self) -> Movement:
+        effort = (self.basis @ self.turns).unflatten(1, (-1, 3))
+        own = effort * torch.tensor(EASE)
+        angles = torch.einsum("fl,lja->fja", self.basis @ self.folding, self.folds).index_add(1, self.drawn, own)
+        root = self.basis @ self.root
+        shift, turn = root[:, :3] * self.leg, root[:, 3:]
+        turn = turn + torch.nn.functional.pad((self.cycle * self.turning)[:, None], (0, 2))
+        return Movement(self.kinematics(angles, shift, turn), angles, effort, shift, turn)
+
+
+def _basis(frames: int, loops: bool, harmonics: int) -> Float[Tensor, "frames curves"]:
+    """A mean and harmonics, the higher the slower to change; of what does not loop, cosines (those of the discrete
+    cosine transform, which need not return to their start)."""
+    time = (torch.arange(frames) + (0.0 if loops else 0.5)) / frames
+    number = torch.arange(1, harmonics + 1)
+    if loops:
+        waves = 2 * torch.pi * time[:, None] * number
+        return torch.cat([torch.ones(frames, 1), waves.cos() / number, waves.sin() / number], 1)
+    halves = torch.arange(1, 2 * harmonics + 1)
+    return torch.cat([torch.ones(frames, 1), (torch.pi * time[:, None] * halves).cos() / (halves / 2).clamp(1)], 1)
+
+
+def _folds(anatomy: Anatomy, rig: Rig) -> Float[Array, "limbs joints 3"]:
+    """Angles of all joints per unit of folding of each leg and arm [rad]."""
+    limbs = [(leg.links, leg.chain) for leg in legs_of(anatomy)]
+    limbs += [(limb.chain, arm_chain(anatomy, limb.chain)) for limb in anatomy.limbs if limb.kind == "arm"]
+    found = np.zeros((len(limbs), len(rig.nodes), 3))
+    T_world_joint = rig.world()
+    for number, (joints, chain) in enumerate(limbs):
+        for joint, share in zip(joints, chain.fold, strict=True):
+            axes = T_world_joint[joint, :3, :3] / rig.scale[joint] @ rig.axes[joint]
+            about = np.linalg.solve(axes, chain.normal)
+            found[number, joint] = share * about / max(np.linalg.norm(about), 1e-12)
+    return found
+
+
+def arm_chain(anatomy: Anatomy, joints: tuple[int, ...]) -> FoldingChain:
+    """How an arm folds: forwards at the elbow."""
+    points = np.concatenate([anatomy.body.heads[list(joints)], anatomy.body.tips[joints[-1]][None]])
+    return folding_chain(points, anatomy.left, knee_forward=False)
