@@ -54,6 +54,13 @@ def test_an_untrained_network_answers_about_the_picture_at_rest():
     assert (clean - rest[:, None]).square().mean() < 0.05 * rest.square().mean()
 
 
+def test_pure_noise_says_nothing():
+    network = PocketNetwork(SMALL)
+    told = (torch.ones(1), words_of("walk")[None], torch.randn(1, 20, 20, 3))
+    one, other = (network(torch.randn(1, 16, 20, 20, 3), *told) for _ in range(2))
+    assert torch.equal(one, other)
+
+
 @pytest.mark.parametrize("shape", [(3, 8, 20), (2, 20, 8), (1, 8, 8)])
 def test_orthogonal_makes_singular_values_equal(shape):
     made = orthogonal(torch.randn(shape, generator=torch.Generator().manual_seed(0)))

@@ -26,17 +26,17 @@ class FitConfig:
     """How to fit."""
 
     steps: int = 120
-    views: int = 2
+    views: int = 6
     """Looked at in a step, by turns: neighbours in the shots, one from each side."""
     rate: float = 0.05
     """Of Adam: about how far an angle moves in a step [rad]; falls to nothing."""
     harmonics: int = 6
     """Of angles over a cycle: with 3 the sharpest knees of a walk would keep 84 % of their flexion, with 6 98 %."""
-    places: float = 5.0
+    places: float = 10.0
     """Weight of the places of limbs [per square half side of the picture]."""
-    rest: float = 3e-3
+    rest: float = 1e-2
     """Weight of the pull to the pose at rest [per square rad of all joints together]."""
-    smooth: float = 1e-3
+    smooth: float = 2e-3
     """Weight of the acceleration of angles [per square rad per frame^2 of all joints together]."""
     limits: float = 10.0
     """Weight of knees that bend the wrong way."""

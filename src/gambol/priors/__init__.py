@@ -1,1 +1,1 @@
-"""Video priors: models that know how a video of a sentence looks, behind one small interface (`gambol.priors.prior`)."""
+"""Video priors: models that know how a video of a sentence looks, behind one small interface (`priors.prior`)."""

@@ -57,16 +57,16 @@ class KnownPrior:
         """Of its network, or networks."""
         return self.experts * self.costs.network
 
-    def memory(self, offload: bool = False, number: int = HALF) -> int:
+    def memory(self, offload: bool = False, encode: bool = True, number: int = HALF) -> int:
         """Most memory of a step of distillation (a guided call, and encoding a video with gradients), weights included,
         with numbers of so many bytes [bytes]. The text encoder is freed before; with `offload` only the part that works
-        is there."""
+        is there; without `encode` only the call is counted."""
         costs, scale = self.costs, number / HALF
         network, vae, text_encoder = number * costs.network, number * costs.vae, number * costs.text_encoder
-        call, encode = int(scale * costs.call), int(scale * costs.encode)
+        call, encoding = int(scale * costs.call), int(scale * costs.encode) if encode else 0
         if offload:
-            return max(network + call, vae + encode, text_encoder)
-        return max(self.experts * network + vae + max(call, encode), text_encoder)
+            return max(network + call, vae + encoding, text_encoder)
+        return max(self.experts * network + vae + max(call, encoding), text_encoder)
 
     def weights(self, number: int = HALF) -> int:
         """All weights, with numbers of so many bytes: what there is to download, and to hold in main memory with

@@ -111,7 +111,9 @@ def _judge_big(prior: KnownPrior, machine: Machine) -> tuple[bool, str]:
         if needed <= machine.gpu_memory:
             return True, f"runs on {machine.gpu}"
         if offloaded > machine.gpu_memory:
-            return False, f"needs {offloaded / GIB:.0f} GiB of GPU memory; {machine.gpu} has {_gib(machine.gpu_memory)}"
+            wanted = f"needs {offloaded / GIB:.0f} GiB, {machine.gpu} has {_gib(machine.gpu_memory)}"
+            fits = prior.memory(offload=True, encode=False) <= machine.gpu_memory
+            return False, f"{wanted}; try smaller videos or tiling" if fits else wanted
         if machine.memory and prior.weights() > machine.memory:
             wanted = prior.weights() / GIB
             return False, f"with offload needs {wanted:.0f} GiB of main memory; there are {_gib(machine.memory)}"

@@ -17,7 +17,7 @@ Look = Literal["own", "parts"]
 """What the character must look like in the video: as it is, or coloured by its parts (`gambol.priors.pocket.look`)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Prompt:
     """A sentence as a prior understands it."""
 

@@ -3,7 +3,8 @@
 Causal video encoders work through a video in chunks of a few frames and carry a state, the last frames that each of
 their convolutions saw: latents_i, state_i+1 = step(chunk_i, state_i). Keeping all activations for the backward pass
 takes more than a hundred gigabytes. Kept here is only the state at every sqrt(n)-th of n chunks; the backward pass
-recomputes the states between two of those, then the activations of one chunk at a time.
+recomputes the states between two of those, then the activations of one chunk at a time. Of one of many tiles of a
+picture not even those states are kept.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ Step = Callable[[Tensor, Any], tuple[Tensor, Any]]
 of the chunk and the state after it. Without side effects, as it is run more than once."""
 
 
-def run_chunks(step: Step, chunks: Sequence[Tensor], checkpoint: bool) -> list[Tensor]:
-    """Latents of every chunk; with `checkpoint` in the memory of a few chunks, for a third more work."""
+def run_chunks(step: Step, chunks: Sequence[Tensor], checkpoint: bool, forget: bool = False) -> list[Tensor]:
+    """Latents of every chunk; with `checkpoint` in the memory of a few chunks, for up to two more forward passes. With
+    `forget` nothing but the pixels is kept from the forward to the backward pass."""
     if checkpoint and torch.is_grad_enabled() and any(chunk.requires_grad for chunk in chunks):
-        return list(_Checkpointed.apply(step, max(isqrt(len(chunks)), 1), *chunks))
+        return list(_Checkpointed.apply(step, len(chunks) if forget else isqrt(len(chunks)), *chunks))
     outputs, state = [], None
     for chunk in chunks:
         output, state = step(chunk, state)

@@ -112,9 +112,9 @@ class CogVideoXPrior(LatentPrior):
         blend = (int(latent[0] * overlap[0]), int(latent[1] * overlap[1]))
         stride = (int(size[0] * (1 - overlap[0])), int(size[1] * (1 - overlap[1])))
         tiles = Tiles(size, stride, blend, (latent[0] - blend[0], latent[1] - blend[1]))
-        return run_tiles(self._encode_chunks, pixels, tiles, vae.blend_v, vae.blend_h)
+        return run_tiles(partial(self._encode_chunks, forget=True), pixels, tiles, vae.blend_v, vae.blend_h)
 
-    def _encode_chunks(self, pixels: Tensor) -> Tensor:
+    def _encode_chunks(self, pixels: Tensor, forget: bool = False) -> Tensor:
         """By eight frames, the first chunk with the odd one: its norms see a chunk at a time, so no other cut will do."""
 
         def step(chunk: Tensor, state: Any) -> tuple[Tensor, Any]:
@@ -125,7 +125,7 @@ class CogVideoXPrior(LatentPrior):
         count, most = pixels.shape[2], self.components.use("vae").num_sample_frames_batch_size
         first = min(most + count % most, count)
         cuts = [first, *[most] * ((count - first) // most)]
-        return torch.cat(run_chunks(step, pixels.split(cuts, dim=2), self.config.checkpoint), dim=2)
+        return torch.cat(run_chunks(step, pixels.split(cuts, dim=2), self.config.checkpoint, forget), dim=2)
 
     def _to_latents(self, means: Float[Tensor, "batch channels frames height width"]) -> Latents:
         latents = self._scale * means.transpose(1, 2)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -94,9 +95,9 @@ class WanPrior(LatentPrior):
         stride = (vae.tile_sample_stride_height, vae.tile_sample_stride_width)
         keep = (stride[0] // shrink, stride[1] // shrink)
         tiles = Tiles(size, stride, (size[0] // shrink - keep[0], size[1] // shrink - keep[1]), keep)
-        return run_tiles(self._encode_chunks, pixels, tiles, vae.blend_v, vae.blend_h)
+        return run_tiles(partial(self._encode_chunks, forget=True), pixels, tiles, vae.blend_v, vae.blend_h)
 
-    def _encode_chunks(self, pixels: Tensor) -> Tensor:
+    def _encode_chunks(self, pixels: Tensor, forget: bool = False) -> Tensor:
         """The first frame alone, then by four."""
 
         def step(chunk: Tensor, state: Any) -> tuple[Tensor, Any]:
@@ -105,7 +106,7 @@ class WanPrior(LatentPrior):
             return vae.quant_conv(vae.encoder(chunk, feat_cache=state, feat_idx=[0])), state
 
         cuts = [1, *[SQUEEZE] * ((pixels.shape[2] - 1) // SQUEEZE)]
-        return torch.cat(run_chunks(step, pixels.split(cuts, dim=2), self.config.checkpoint), dim=2)
+        return torch.cat(run_chunks(step, pixels.split(cuts, dim=2), self.config.checkpoint, forget), dim=2)
 
     def _to_latents(self, means: Float[Tensor, "batch channels frames height width"]) -> Latents:
         return (means - self._mean.to(means)) / self._deviation.to(means)

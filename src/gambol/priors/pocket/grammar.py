@@ -54,17 +54,17 @@ NOT_ADVERBS = word_set("""
     dragonfly firefly curly woolly silly wooly bully holly assembly hilly jolly monopoly
 """)
 ADJECTIVES = word_set("""
-    afternoon ancient angry armored armoured bad beautiful big black blue bony brave bright brisk brown calm careful cautious
-    cheerful chubby clumsy colorful colossal colourful cool crazy curious cute daily dark deep different dry easy elegant
-    empty enormous entire evening evil excited fat favorite favourite feathered fierce fluffy foamy fresh friendly
-    frightened full funny furry gentle giant gigantic golden good graceful gray great green grey grumpy hairy
-    handsome happy hard heavy hot huge humongous hungry hurried immense joyful large lazy leisurely little lone
-    lonely long loud lovely magic magical majestic massive mean mechanical medieval merry mighty modern morning muscular
-    narrow nervous new nice nightly noble noisy odd old orange pale pink playful plump powerful pretty proud purple quick
-    quiet rapid red robotic rocky rough rusty sad scaly scared shiny short sick silent silly silver skilful skillful
-    skinny sleepy slim slow small smooth soft speedy spotted steady stormy stout strange striped stripy strong
-    stubby sturdy sudden swift tall tame thick thin thirsty tiny tired tough ugly usual vast warm weak wee weird wet white
-    whole wide wild wooden woolly yellow young
+    afternoon ancient angry armored armoured bad beautiful big black blue bony brave bright brisk brown calm careful
+    cautious cheerful chubby clumsy colorful colossal colourful cool crazy curious cute daily dark deep different
+    dry easy elegant empty enormous entire evening evil excited fat favorite favourite feathered fierce fluffy foamy
+    fresh friendly frightened full funny furry gentle giant gigantic golden good graceful gray great green grey
+    grumpy hairy handsome happy hard heavy hot huge humongous hungry hurried immense joyful large lazy leisurely
+    little lone lonely long loud lovely magic magical majestic massive mean mechanical medieval merry mighty modern
+    morning muscular narrow nervous new nice nightly noble noisy odd old orange pale pink playful plump powerful
+    pretty proud purple quick quiet rapid red robotic rocky rough rusty sad scaly scared shiny short sick silent
+    silly silver skilful skillful skinny sleepy slim slow small smooth soft speedy spotted steady stormy stout
+    strange striped stripy strong stubby sturdy sudden swift tall tame thick thin thirsty tiny tired tough ugly
+    usual vast warm weak wee weird wet white whole wide wild wooden woolly yellow young
 """)
 """Common ones that are not nouns as well."""
 ADJECTIVE_ENDINGS = tuple(word_set("ous ful less able ible ish legged eyed headed tailed haired like"))

@@ -36,8 +36,9 @@ GROUPS = {
     "SMALL": "little small short tiny quick light",
     "LEAPS": "leaps hops jumps bounds bounces leap hop jump",
     "HOPPER": "kangaroo rabbit bunny frog hare toad grasshopper",
-    "CREEPER": "snake serpent worm caterpillar snail slug insect baby infant beetle python cobra viper anaconda "
-    "centipede millipede larva maggot earthworm adder rattlesnake boa bug lizard gecko",
+    "LEGLESS": "snake serpent worm caterpillar snail slug python cobra viper anaconda larva maggot earthworm adder "
+    "rattlesnake boa",
+    "CREEPER": "insect baby infant beetle centipede millipede bug lizard gecko",
     "FLIER": "bird eagle hawk owl falcon dragon bat butterfly bee wasp dragonfly pigeon crow raven sparrow swan goose "
     "gull seagull parrot pterodactyl pterosaur vulture condor moth swallow swift dove stork heron fairy angel griffin "
     "phoenix pegasus wyvern gryphon albatross robin hummingbird kestrel kite ladybird ladybug mosquito",
@@ -175,7 +176,7 @@ IDIOMS = {
     belly|army|commando|leopard|bear crawl*;
     creep*|move*|slide*|travel*|shuffle*|go*|scoot*|inch*|advance*|get* _ on _ belly|stomach|tummy;
     creep*|move*|go*|travel*|advance*|proceed*|scuttle*|scramble*|scoot*|get* _ on all fours;
-    creep*|move*|go*|travel*|advance*|proceed*|get* _ on _ hands and knees; move*|go*|travel* _ like a CREEPER;
+    creep*|move*|go*|travel*|advance*|proceed*|get* _ on _ hands and knees; move*|go*|travel* _ like a LEGLESS;
     slide* along|across|over _ GROUND|sand|leaves; snake*|worm*|wiggle* ALONG; get* down on _ hands and knees;
     drop* to _ hands and knees; drop* to all fours; keep* low to the ground; belly to the ground
     """,

@@ -233,12 +233,15 @@ BETTER_NOUNS = word_set("""
 """)
 """At the start of a sentence that has a verb they are nouns: 'flies walk on the wall'."""
 
+BARE_NOUNS = word_set("buck box boot club spear mug edge pad bolt butt harpoon")
+"""By themselves they are things, not commands."""
+
 SENSES = {
     "glide": (("after", "ice rink skates", ""), ("after", "WATER", "swim"), ("before", "SWIMMER", "swim"),
-              ("before", "CREEPER", "crawl")),
-    "creep": (("before", "CREEPER", "crawl"),),
-    "inch": (("before", "CREEPER", "crawl"),),
-    "slide": (("before", "CREEPER", "crawl"),),
+              ("before", "LEGLESS CREEPER", "crawl")),
+    "creep": (("before", "LEGLESS CREEPER", "crawl"),),
+    "inch": (("before", "LEGLESS CREEPER", "crawl"),),
+    "slide": (("before", "LEGLESS CREEPER", "crawl"),),
     "dart": (("before", "SWIMMER", "swim"), ("before", "FLIER", "fly")),
     "dash": (("before", "SWIMMER", "swim"),),
     "zoom": (("before", "SWIMMER", "swim"), ("before", "FLIER", "fly")),

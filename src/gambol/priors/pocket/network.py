@@ -24,7 +24,7 @@ WORDS = len(KNOWN) + 1
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """4.4 million parameters by default, 0.6 GFLOP multiply-adds for a video."""
+    """4.7 million parameters by default, 0.6 billion multiplications for a video."""
 
     size: int = 60
     """Width and height of a video [pixels]."""
@@ -107,6 +107,10 @@ class PocketNetwork(nn.Module):
             self.condition[-1].bias.copy_(torch.tensor([0, 0, 0.5, 0, 0, 0.5])[:, None].expand(6, width).flatten())
             self.leave.weight.mul_(0.1)
             self.leave.bias.zero_()
+        self.ends = nn.Linear(width, 3 * width)
+        """How strongly noisy pixels enter, and scale and shift before the result leaves."""
+        nn.init.zeros_(self.ends.weight)
+        nn.init.zeros_(self.ends.bias)
 
     def forward(
         self,
@@ -115,15 +119,17 @@ class PocketNetwork(nn.Module):
         words: Float[Tensor, "batch words"],
         rest: Float[Tensor, "batch size size 3"],
     ) -> Float[Tensor, "batch frames size size 3"]:
-        tokens = self.enter(self._cut(noisy)) + self.rest(self._cut_picture(rest))[:, None] + self.place + self.slot
         shares, pace = words[:, :-1], words[:, -1:]
         shares = torch.cat([shares, 1 - shares.sum(1, keepdim=True)], 1)
         condition = shares @ self.action + pace * self.pace + self.level(_waves(level))
-        modulation = self.condition(condition[:, None] + self.moment).unflatten(-1, (6, -1))
+        told = self.condition[:-1](condition[:, None] + self.moment)
+        modulation = self.condition[-1](told).unflatten(-1, (6, -1))
+        entering, scale, shift = self.ends(told)[:, :, None].chunk(3, -1)
+        seen = self.enter(self._cut(noisy)) * (trust(level).view(-1, 1, 1, 1) * (1 + entering))
+        tokens = seen + self.rest(self._cut_picture(rest))[:, None] + self.place + self.slot
         for block in self.blocks:
             tokens = block(tokens, modulation)
-        tokens = functional.layer_norm(tokens, tokens.shape[-1:])
-        return self._paste(self.leave(tokens)) + rest[:, None]
+        return self._paste(self.leave(_modulated(tokens, shift, scale))) + rest[:, None]
 
     def _cut(self, video: Float[Tensor, "batch frames size size 3"]) -> Float[Tensor, "batch slots places pixels"]:
         config = self.config
@@ -141,6 +147,12 @@ class PocketNetwork(nn.Module):
         blocks = tokens.unflatten(3, (config.span, config.patch, config.patch, 3))
         blocks = blocks.unflatten(2, (config.side, config.side))  # batch slots side side span patch patch 3
         return blocks.permute(0, 1, 4, 2, 5, 3, 6, 7).flatten(5, 6).flatten(3, 4).flatten(1, 2)
+
+
+def trust(level: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+    """How much noisy pixels say about clean ones: Wiener's factor for a signal of variance 2, about that of what moves.
+    Without it noise leaks into the answer: after 16,000 videos samples were all speckled."""
+    return 2 * (1 - level) / (2 * (1 - level).square() + level.square())
 
 
 def _waves(level: Float[Tensor, " batch"]) -> Float[Tensor, "batch 64"]:

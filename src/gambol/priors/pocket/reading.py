@@ -268,7 +268,7 @@ class Reader:
         if before in grammar.MODALS | grammar.NEGATORS:
             return RANKS[self.told]
         if before in ("", STOP, PAUSE):
-            return Rank.MAIN
+            return Rank.MAIN if self.sentence[start] not in lexicon.BARE_NOUNS else Rank.NONE
         if before in grammar.PRONOUNS:
             return self._finite()
         if before in grammar.CONJUNCTIONS:

@@ -6,6 +6,7 @@ It never guesses: where no action is recognised, it says so.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -81,8 +82,9 @@ def require(text: str) -> Intent:
     """As `understand`, but raises if there is no action in it."""
     if intent := understand(text):
         return intent
+    told = textwrap.shorten(text, 200, placeholder="...")
     raise GambolError(
-        f"no action was recognised in '{text}'; the pocket prior knows: {', '.join(ACTIONS)}. "
+        f"no action was recognised in '{told}'; the pocket prior knows: {', '.join(ACTIONS)}. "
         "For anything else, take a prior with an open vocabulary: 'gambol priors' lists them"
     )
 
@@ -132,9 +134,7 @@ def _is_no_side(words: Sequence[str], at: int) -> bool:
     if words[at] == "left":
         return after in grammar.ARTICLES | grammar.POSSESSIVES and after != "that"
     last = at + 2 >= len(words) or words[at + 2] in (grammar.STOP, grammar.PAUSE, "and", "to")
-    return (
-        before == "all" or after in ("now", "here", "there", "away", "back") or (after in ("round", "around") and last)
-    )
+    return before == "all" or after in NOT_AFTER_A_SIDE or (after in ("round", "around") and last)
 
 
 def _pace(chosen: Deed, deeds: Sequence[Deed], words: Sequence[str]) -> float:
@@ -207,4 +207,4 @@ def _one_action(found: set[str], sides: set[str], into_idle: bool, words: Sequen
         return None
     if (into_idle and ACTIONS[action].loops and action != "jump") or (action == "jump" and "loop" in words):
         return None
-    return "crawl" if action == "walk" and group("CREEPER").intersection(words) else action
+    return "crawl" if action == "walk" and group("LEGLESS").intersection(words) else action
