@@ -254,6 +254,7 @@ def test_what_does_not_show_the_action_is_refused():
     refused = [
         (backwards, "walk", "do not move straight backwards"),
         (clip_of("dog", "pace"), "trot", "a pace rather than a trot"),
+        (clip_of("dog", "trot"), "walk", "a trot rather than a walk"),
         (clip_of("dog", "walk"), "jump", "always on the ground"),
         (clip_of("dog", "idle"), "walk", "no foot leaves the ground"),
         (clip_of("dog", "walk", strides=0.6), "walk", "does not repeat"),

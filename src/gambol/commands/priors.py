@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
     from gambol.priors.machine import Machine
 
 
@@ -67,44 +70,46 @@ def describe(machine: Machine) -> list[dict[str, Any]]:
     return rows
 
 
-def show(rows: list[dict[str, Any]], machine: Machine, console) -> None:
-    """Two tables: what they are and need, and what this machine makes of that."""
-    from rich.table import Table
+def show(rows: list[dict[str, Any]], machine: Machine, console: Console) -> None:
+    """Three tables that fit a terminal of 80 columns: needs, origin, and what this machine makes of that."""
+    from rich.text import Text
 
-    from gambol.priors.machine import GIB
+    from gambol.priors.machine import GIB, INSTALL
 
-    needs = Table("prior", "parameters", "frames", "size", "GPU memory", "offloaded", "a call", "licence", box=None)
-    for column in needs.columns[1:7]:
+    needs = _table("prior", "parameters", "video", "GPU GiB", "offloaded", "TFLOP a call")
+    origin = _table("prior", "from", "licence (see its card)")
+    here = _table("prior", "on this machine")
+    for column in needs.columns[1:]:
         column.justify = "right"
     for row in rows:
-        needs.add_row(
-            row["name"],
-            _counted(row["parameters"]),
-            str(row["frames"]),
-            f"{row['width']} x {row['height']}",
-            f"{row['memory'] / GIB:.1f} GiB" if row["hub"] else "",
-            f"{row['memory_offloaded'] / GIB:.1f} GiB" if row["hub"] else "",
-            _work(row["call_flop"]),
-            row["licence"],
-        )
-    here = Table("prior", "from", "on this machine", box=None)
-    for row in rows:
-        place = row["hub"] or "comes with gambol"
-        here.add_row(row["name"], place + (" (fetched)" if row["folder"] else ""), row["verdict"])
-    for table in (needs, here):
-        table.pad_edge = False
-        for column in table.columns[:1]:
-            column.no_wrap = True
+        name, big = row["name"], row["hub"] is not None
+        video = f"{row['frames']} x {row['width']}x{row['height']}"
+        memory = [f"{row[key] / GIB:.1f}" if big else "" for key in ("memory", "memory_offloaded")]
+        work = row["call_flop"] / 1e12
+        needs.add_row(name, _counted(row["parameters"]), video, *memory, f"{work:,.0f}" if big else f"{work:.3f}")
+        origin.add_row(name, row["hub"] or "comes with gambol", row["licence"])
+        here.add_row(name, Text(row["verdict"] + (f"; weights in {row['folder']}" if row["folder"] else "")))
+    for table in (needs, origin, here):
         console.print(table)
         console.print()
     gpu = f"{machine.gpu}, {machine.gpu_memory / GIB:.0f} GiB" if machine.gpu else "no CUDA GPU"
-    memory = f"{machine.memory / GIB:.0f} GiB of main memory; " if machine.memory else ""
-    console.print(f"this machine: {gpu}; {memory}CPU {machine.speed / 1e9:.0f} GFLOP/s", soft_wrap=True)
+    memory_text = f"{machine.memory / GIB:.0f} GiB of main memory, " if machine.memory else ""
+    _say(console, f"This machine: {gpu}, {memory_text}CPU {machine.speed / 1e9:.0f} GFLOP/s.")
+    if machine.missing:
+        _say(console, f"The big ones need {', '.join(machine.missing)}: {INSTALL}")
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, markup=False, soft_wrap=True)
+
+
+def _table(*columns: str) -> Table:
+    from rich.table import Table
+
+    table = Table(*columns, box=None, pad_edge=False)
+    table.columns[0].no_wrap = True
+    return table
 
 
 def _counted(parameters: int) -> str:
     return f"{parameters / 1e9:.1f} B" if parameters > 5e8 else f"{parameters / 1e6:.1f} M"
-
-
-def _work(flop: int) -> str:
-    return f"{flop / 1e12:,.0f} TFLOP" if flop > 1e12 else f"{flop / 1e9:.1f} GFLOP"

@@ -86,7 +86,7 @@ def fit_motion(
         movement = puppet()
         pictures = film_views(figure, figure.points(movement.T_world_joint), seen).flatten(0, 1)
         chosen = (views[:, None] * frames + torch.arange(frames)).flatten()
-        loss = unlikeness(pictures, target, chosen, config.places) + _strain(movement, loops, config)
+        loss = unlikeness(pictures, target, chosen, config.places) + _strain(movement, loops, config, step / config.steps)
         loss = loss + config.limits * limits.overbent(movement.T_world_joint)
         loss = loss + config.ground * limits.sunk(movement.T_world_joint)
         optimizer.zero_grad()
@@ -111,15 +111,16 @@ def _views(step: int, count: int, together: int) -> Tensor:
     return torch.arange(first, first + together)
 
 
-def _strain(movement: Movement, loops: bool, config: FitConfig) -> Float[Tensor, ""]:
-    """What a motion costs that needs no looking at."""
+def _strain(movement: Movement, loops: bool, config: FitConfig, share: float) -> Float[Tensor, ""]:
+    """What a motion costs that needs no looking at. The pull falls with the share of the steps done, to a tenth: it
+    keeps legs from going astray, but in the end it would hold back."""
     angles = movement.angles
     if loops:
         accelerations = torch.roll(angles, 1, 0) - 2 * angles + torch.roll(angles, -1, 0)
     else:
         accelerations = angles[2:] - 2 * angles[1:-1] + angles[:-2]
     pull = movement.effort.square().sum((1, 2)).mean()
-    return config.rest * pull + config.smooth * accelerations.square().sum((1, 2)).mean()
+    return config.rest * 0.1**share * pull + config.smooth * accelerations.square().sum((1, 2)).mean()
 
 
 def _fit(movement: Movement, losses: list[float]) -> Fit:

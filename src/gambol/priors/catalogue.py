@@ -62,6 +62,8 @@ class KnownPrior:
         with numbers of so many bytes [bytes]. The text encoder is freed before; with `offload` only the part that works
         is there; without `encode` only the call is counted."""
         costs, scale = self.costs, number / HALF
+        if self.hub is None:
+            return SINGLE * costs.network + costs.call
         network, vae, text_encoder = number * costs.network, number * costs.vae, number * costs.text_encoder
         call, encoding = int(scale * costs.call), int(scale * costs.encode) if encode else 0
         if offload:

@@ -12,6 +12,7 @@ from gambol.priors.big.folder import find_in_cache, missing_packages
 from gambol.priors.catalogue import SINGLE, KnownPrior
 
 GIB = 2**30
+INSTALL = "pip install 'gambol[diffusers]'"
 
 
 @dataclass(frozen=True)
@@ -95,33 +96,32 @@ def cpu_speed(size: int = 1024, tries: int = 5) -> float:
 def judge(prior: KnownPrior, machine: Machine) -> Verdict:
     """Whether a prior runs on a machine."""
     if prior.hub is None:
-        return Verdict(True, f"runs on the CPU, {_duration(prior.costs.call_flop / machine.speed)} a call", None)
+        return Verdict(True, f"yes: on the CPU, about {_duration(prior.costs.call_flop / machine.speed)} a call", None)
     weights = find_in_cache(prior.hub)
     runs, text = _judge_big(prior, machine)
-    if machine.missing:
-        runs, text = False, f"{text}; first pip install 'gambol[diffusers]'"
-    elif runs and weights is None:
-        text = f"{text}; to download: {prior.weights() / GIB:.0f} GiB or more"
-    return Verdict(runs, text, weights)
+    if runs and machine.missing:
+        return Verdict(False, f"no: first {INSTALL}, then {text}", weights)
+    if runs and weights is None:
+        text = f"{text}; {_gib(prior.weights())} GiB or more to download"
+    return Verdict(runs, f"{'yes' if runs else 'no'}: {text}", weights)
 
 
 def _judge_big(prior: KnownPrior, machine: Machine) -> tuple[bool, str]:
-    if machine.gpu:
-        needed, offloaded = prior.memory(), prior.memory(offload=True)
-        if needed <= machine.gpu_memory:
-            return True, f"runs on {machine.gpu}"
-        if offloaded > machine.gpu_memory:
-            wanted = f"needs {offloaded / GIB:.0f} GiB, {machine.gpu} has {_gib(machine.gpu_memory)}"
-            fits = prior.memory(offload=True, encode=False) <= machine.gpu_memory
-            return False, f"{wanted}; try smaller videos or tiling" if fits else wanted
-        if machine.memory and prior.weights() > machine.memory:
-            wanted = prior.weights() / GIB
-            return False, f"with offload needs {wanted:.0f} GiB of main memory; there are {_gib(machine.memory)}"
-        return True, f"runs on {machine.gpu} with offload"
-    needed = prior.memory(number=SINGLE)
-    if machine.memory and needed > machine.memory:
-        return False, f"no CUDA GPU; on the CPU needs {needed / GIB:.0f} GiB of memory, there are {_gib(machine.memory)}"
-    return False, f"no CUDA GPU; on the CPU a call takes {_duration(prior.costs.call_flop / machine.speed)}"
+    if not machine.gpu:
+        needed = prior.memory(number=SINGLE)
+        if machine.memory and needed > machine.memory:
+            return False, f"no CUDA GPU, and the CPU would need {_gib(needed)} GiB of memory"
+        return False, f"no CUDA GPU, and the CPU would need {_duration(prior.costs.call_flop / machine.speed)} a call"
+    if prior.memory() <= machine.gpu_memory:
+        return True, f"on {machine.gpu}"
+    offloaded = prior.memory(offload=True)
+    if offloaded > machine.gpu_memory:
+        small = prior.memory(offload=True, encode=False) <= machine.gpu_memory
+        hope = "; try tiling or smaller videos" if small else ""
+        return False, f"needs {_gib(offloaded)} GiB, {machine.gpu} has {_gib(machine.gpu_memory)}{hope}"
+    if machine.memory and prior.weights() > machine.memory:
+        return False, f"offload needs {_gib(prior.weights())} GiB of main memory, there are {_gib(machine.memory)}"
+    return True, f"on {machine.gpu} with offload"
 
 
 def _gib(count: int) -> str:

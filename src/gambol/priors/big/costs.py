@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import cache
 from typing import Any
 
 import torch
@@ -100,6 +101,7 @@ def count_costs(model: BigModel, encode: bool = True) -> Costs:
         )
 
 
+@cache
 def count_pocket_costs() -> Costs:
     """The same of the pocket prior, which runs in single precision and has neither autoencoder nor text encoder."""
     from gambol.priors.pocket.network import PocketNetwork

@@ -19,7 +19,7 @@ from gambol.motion.motion import Motion
 from gambol.priors.pocket.actions import ACTIONS
 from gambol.priors.pocket.beginnings import GAITS, LEAPS, STROKES, TURNS, begin_of, left_hind, telling_points
 from gambol.priors.pocket.cycle import FRAMES, Cycle
-from gambol.priors.pocket.footage import Footage, difference, footage_of, points_of, rounds_in, spread
+from gambol.priors.pocket.footage import REPEATS, Footage, difference, footage_of, points_of, rounds_in, spread
 from gambol.priors.pocket.mirror import mirrored_poses, reflection
 from gambol.priors.pocket.stances import Stances, find_stances, soles_of
 
@@ -33,8 +33,6 @@ LEAST_LIFT = 0.005
 """Share of the body's height by which some foot must rise in a gait: a rat's walk lifts 0.009."""
 LEAST_WAY = 0.10
 """Share of the body's height that the ground must pass in a stride; a strut on the spot is no walk."""
-SAME = 0.10
-"""Share of the movement by which rounds must differ to be kept: six beats of a wasp's wings differ by 0.03 or so."""
 LONGEST = 8.0
 """What goes on for longer without repeating is cut into parts that close by themselves [s]: sixteen frames cannot show
 a dance of 24 s."""
@@ -108,7 +106,7 @@ def _cut(footage: Footage, action: str, begin: float, period: float, travel: Flo
 
 def _differ(anatomy: Anatomy, a: Cycle, b: Cycle) -> bool:
     one, other = (points_of(anatomy, on_the_spot(cycle)) for cycle in (a, b))
-    return difference(one, other) > SAME * spread(one)
+    return difference(one, other) > REPEATS * spread(one)
 
 
 def on_the_spot(cycle: Cycle) -> Float[Array, "frames joints 4 4"]:
@@ -138,8 +136,12 @@ def _way(anatomy: Anatomy, action: str, poses: Float[Array, "frames joints 4 4"]
         raise GambolError(f"no foot leaves the ground, which is no way to {action}")
     if back < LEAST_WAY * anatomy.height or abs(aside) > 0.5 * back or stances.agreement < 0:
         raise GambolError(f"feet on the ground do not move straight backwards, as they do in a {action} on the spot")
-    if action == "trot" and len(anatomy.legs) == 4 and abs(_fore_after_hind(stances) - 0.5) > 0.25:
-        raise GambolError("legs of one side move together, which is a pace rather than a trot")
+    if len(anatomy.legs) == 4:
+        diagonal = abs(_fore_after_hind(stances) - 0.5)
+        if action == "trot" and diagonal > 0.25:
+            raise GambolError("legs of one side move together, which is a pace rather than a trot")
+        if action == "walk" and diagonal < 0.125:
+            raise GambolError("diagonal legs move together, which is a trot rather than a walk")
     return float(back)
 
 
