@@ -1,0 +1,158 @@
+"""Does the pocket prior know what it was taught? What can be told from videos alone.
+
+The gate (`train.measure_gate`), a classifier made of nothing but the prior, and samples from pure noise.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gambol.priors.pocket.lessons import Lesson
+from gambol.priors.pocket.sheets import write_sheet
+from gambol.priors.pocket.subjects import TOLD, Films
+from gambol.priors.prior import Prompt, VideoPrior
+from gambol.priors.sample import draw_noise, sample
+from gambol.priors.schedule import Latents
+
+LEVELS = (0.6, 0.8, 0.95)
+"""Noise at which the classifier asks."""
+TOGETHER = 12
+"""Videos the prior is asked about at a time, for the sake of memory."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """What was shown, and what it was taken for."""
+
+    counts: dict[str, dict[str, int]]
+    """[shown][taken for]"""
+
+    @property
+    def accuracy(self) -> float:
+        """Share of what was recognised; 0 of nothing."""
+        total = sum(sum(row.values()) for row in self.counts.values())
+        return sum(row.get(shown, 0) for shown, row in self.counts.items()) / max(total, 1)
+
+    def share(self, shown: str, taken_for: str) -> float:
+        row = self.counts.get(shown, {})
+        return row.get(taken_for, 0) / max(sum(row.values()), 1)
+
+
+def confusion_of(shown: Sequence[str], taken_for: Sequence[str]) -> Confusion:
+    counts: dict[str, Counter[str]] = {action: Counter() for action in shown}
+    for action, word in zip(shown, taken_for, strict=True):
+        counts[action][word] += 1
+    return Confusion({action: dict(row) for action, row in counts.items()})
+
+
+@torch.no_grad()
+def classify(
+    prior: VideoPrior,
+    latents: Latents,
+    rests: Float[Tensor, "videos size size 3"],
+    weights: Float[Tensor, "videos frames size size 1"],
+    *,
+    levels: Sequence[float] = LEVELS,
+    seed: int = 0,
+    on_progress: Progress = lambda done, total: None,
+) -> list[str]:
+    """The word, of `TOLD`, under which the prior denoises each video best: noise is added, the same for all words, at
+    a few levels, and the nearest clean estimate wins (Li et al. 2023, Your diffusion model is secretly a zero-shot
+    classifier). Pixels are weighted; rests are the pictures at rest in sRGB."""
+    prompts = [prior.embed(word) for word in TOLD.values()]
+    generator = torch.Generator().manual_seed(seed)
+    found: list[str] = []
+    for first in range(0, len(latents), TOGETHER):
+        chosen = slice(first, first + TOGETHER)
+        clean, weight = latents[chosen], weights[chosen]
+        errors = torch.zeros(len(prompts), len(clean))
+        for level in levels:
+            noisy = prior.schedule.add_noise(clean, draw_noise(clean, generator), level)
+            for number, estimate in enumerate(prior.estimates(noisy, level, prompts, rests[chosen])):
+                errors[number] += ((estimate - clean).square() * weight).flatten(1).mean(1)
+        found += [list(TOLD)[int(best)] for best in errors.argmin(0)]
+        on_progress(min(first + TOGETHER, len(latents)), len(latents))
+    return found
+
+
+def classify_films(prior: VideoPrior, films: Films, seed: int = 0, on_progress: Progress = lambda d, t: None) -> Confusion:
+    """The confusion table of true videos."""
+    lesson = films.lesson
+    called = classify(prior, *_as_latents(prior, lesson), lesson.weights(), seed=seed, on_progress=on_progress)
+    return confusion_of(lesson.actions, called)
+
+
+def _as_latents(prior: VideoPrior, lesson: Lesson) -> tuple[Latents, Tensor]:
+    from gambol.priors.pocket.lessons import CONTRAST
+    from gambol.priors.pocket.look import BACKGROUND
+
+    return prior.encode(lesson.videos * CONTRAST + BACKGROUND), lesson.rests * CONTRAST + BACKGROUND
+
+
+@dataclass(frozen=True)
+class Samples:
+    """A video from pure noise for each film, told the film's action, or told nothing."""
+
+    latents: Latents
+    told: tuple[str, ...]
+    """The action, or "" for nothing."""
+
+
+@torch.no_grad()
+def sample_films(
+    prior: VideoPrior,
+    films: Films,
+    *,
+    told: bool = True,
+    steps: int = 8,
+    guidance: float = 1.5,
+    seed: int = 0,
+    on_progress: Progress = lambda done, total: None,
+) -> Samples:
+    """Videos of the same figures from the same cameras."""
+    lesson = films.lesson
+    _, rests = _as_latents(prior, lesson)
+    wanted = lesson.actions if told else tuple("" for _ in lesson.actions)
+    noise = draw_noise(lesson.videos, torch.Generator().manual_seed(seed))
+    made, done = torch.empty_like(noise), 0
+    for action in dict.fromkeys(wanted):
+        own = [i for i, other in enumerate(wanted) if other == action]
+        prompt = prior.embed(TOLD.get(action, ""))
+        for first in range(0, len(own), TOGETHER):
+            some = own[first : first + TOGETHER]
+            scale = guidance if action else 1.0
+            made[some] = sample(prior, prompt, noise=noise[some], steps=steps, guidance=scale, reference=rests[some])
+            done += len(some)
+            on_progress(done, len(wanted))
+    return Samples(made, wanted)
+
+
+def classify_samples(prior: VideoPrior, films: Films, samples: Samples, seed: int = 0) -> Confusion:
+    """What the prior takes its own samples for; what it was told nothing about stands under ""."""
+    _, rests = _as_latents(prior, films.lesson)
+    vivid = Lesson(samples.latents, films.lesson.rests, films.lesson.words, films.lesson.actions).weights()
+    return confusion_of(samples.told, classify(prior, samples.latents, rests, vivid, seed=seed + 1))
+
+
+def write_samples(prior: VideoPrior, films: Films, samples: Samples, path: Path) -> None:
+    """A sheet: under each true video the sample, the picture at rest before both."""
+    _, rests = _as_latents(prior, films.lesson)
+    true, made = (prior.decode(latents).clamp(0, 1) for latents in (films.lesson.videos, samples.latents))
+    rows = []
+    for number, (name, action) in enumerate(zip(films.subjects, films.lesson.actions, strict=True)):
+        rows += [(f"{name}: {action}", rests[number], true[number]), ("  sample", rests[number], made[number])]
+    write_sheet(rows, path)
+
+
+def prompt_of(prior: VideoPrior, action: str) -> Prompt:
+    """The sentence for an action; nothing for ""."""
+    return prior.embed(TOLD.get(action, ""))

@@ -1,0 +1,96 @@
+"""Subjects: characters that the prior was not trained on, with the truth of what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gambol.character.anatomy import Anatomy, study
+from gambol.creatures.gaits import actions_for
+from gambol.creatures.zoo import random_creature
+from gambol.errors import GambolError
+from gambol.priors.pocket.clips import gather
+from gambol.priors.pocket.cycle import Cycle
+from gambol.priors.pocket.herd import ACTION_OF, SHARES, gait_cycle
+from gambol.priors.pocket.lessons import Lesson, lesson_of
+from gambol.priors.pocket.look import Figure, draw_figure
+from gambol.priors.pocket.takes import film_takes, take_of
+
+HELD_OUT = 1_000_000
+"""Seeds of creatures from here on are for tests."""
+TOLD = {"walk": "walking", "trot": "trotting", "run": "running", "jump": "jumping", "stand": "standing still"}
+"""The actions that are told apart, and how one says them."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A character and one cycle of each thing it is known to do."""
+
+    name: str
+    anatomy: Anatomy
+    figure: Figure
+    cycles: dict[str, Cycle]
+    """By action."""
+
+
+def held_out_creatures(
+    count: int, seed: int = HELD_OUT, on_progress: Progress = lambda done, total: None
+) -> list[Subject]:
+    """Random creatures, the body plans in turn, with their analytic gaits."""
+    if count < 1:
+        raise GambolError(f"there must be at least 1 creature to test on, got {count}")
+    plans, subjects = list(SHARES), []
+    for number in range(count):
+        plan = plans[number % len(plans)]
+        anatomy = study(random_creature(seed + number, plan).character())
+        cycles = {}
+        for gait in actions_for(anatomy):
+            if ACTION_OF.get(gait, gait) not in TOLD:
+                continue
+            try:
+                cycle = gait_cycle(anatomy, gait)
+            except GambolError:  # too short in the leg for this one
+                continue
+            cycles[cycle.action] = cycle
+        subjects.append(Subject(f"{plan} {number + 1}", anatomy, draw_figure(anatomy), cycles))
+        on_progress(number + 1, count)
+    return subjects
+
+
+def real_rigs(
+    folder: Path, on_progress: Progress = lambda done, total: None
+) -> tuple[list[Subject], list[str]]:
+    """The characters of a folder with their artists' clips, of each action the first cycle; and what was left out."""
+    performances, skipped = gather(folder, on_progress)
+    subjects: dict[Path, Subject] = {}
+    for performance in performances:
+        anatomy, cycle = performance.anatomy, performance.cycle
+        if cycle.action not in TOLD:
+            continue
+        if performance.path not in subjects:
+            subjects[performance.path] = Subject(performance.path.stem, anatomy, draw_figure(anatomy), {})
+        subjects[performance.path].cycles.setdefault(cycle.action, cycle)
+    if not subjects:
+        raise GambolError(f"no character in {folder} has a clip that is called one of {', '.join(TOLD)}")
+    return list(subjects.values()), skipped
+
+
+@dataclass(frozen=True)
+class Films:
+    """A video of each thing that each subject does, and who that is."""
+
+    subjects: tuple[str, ...]
+    lesson: Lesson
+
+
+def film_subjects(subjects: Sequence[Subject], size: int, seed: int = 0) -> Films:
+    """Each from a random camera on either side."""
+    pairs = [(subject, cycle) for subject in subjects for cycle in subject.cycles.values()]
+    takes = [take_of(subject.figure, subject.anatomy, cycle) for subject, cycle in pairs]
+    videos, rests = film_takes(takes, np.random.default_rng([seed, 9]), size, jitter=0.0)
+    return Films(tuple(subject.name for subject, _ in pairs), lesson_of(takes, videos, rests))
