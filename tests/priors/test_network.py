@@ -7,7 +7,7 @@ from gambol.priors.pocket.lessons import words_of
 from gambol.priors.pocket.muon import Muon, orthogonal
 from gambol.priors.pocket.network import NetworkConfig, PocketNetwork
 
-SMALL = NetworkConfig(size=20, patch=5, width=32, depth=2, heads=2, bottleneck=16)
+SMALL = NetworkConfig(size=20, patch=5, fine=16, local=1, width=32, depth=2, heads=2)
 
 
 def test_it_fits_into_a_pocket():
@@ -18,19 +18,29 @@ def test_it_fits_into_a_pocket():
 def test_cutting_and_pasting_are_inverse():
     network = PocketNetwork(SMALL)
     video = torch.randn(2, 16, 20, 20, 3)
-    tokens = network._cut(video)
-    assert tokens.shape == (2, 4, 16, 4 * 5 * 5 * 3)
-    assert torch.equal(network._paste(tokens), video)
-    first = video[1, 4:8, 5:10, 10:15]  # slot 1, row 1, column 2
-    assert torch.equal(tokens[1, 1, 1 * 4 + 2], first.flatten())
-    assert torch.equal(network._cut_picture(video[:, 0])[1, 6], video[1, 0, 5:10, 10:15].flatten())
+    blocks = network._cut(video)
+    assert blocks.shape == (2, 8, 4, 4, 2 * 5 * 5 * 3)
+    assert torch.equal(network._paste(blocks), video)
+    assert torch.equal(blocks[1, 2, 1, 3], video[1, 4:6, 5:10, 15:20].flatten())
+    assert torch.equal(network._cut(video[:, :1])[1, 0, 1, 2], video[1, 0, 5:10, 10:15].flatten())
+
+
+def test_what_is_merged_comes_back_to_its_place():
+    network = PocketNetwork(SMALL)
+    network.merge, network.split = torch.nn.Identity(), torch.nn.Identity()
+    network.blocks, network.where = torch.nn.ModuleList(), torch.nn.Parameter(torch.zeros(1))
+    blocks = torch.randn(2, 8, 4, 4, 16)
+    eight = blocks[:, 0:2, 2:4, 0:2].flatten(1)  # the tokens' mean and size, which layer norm takes away
+    back = network._think(blocks, torch.zeros(2, 4, 32))[:, 0:2, 2:4, 0:2].flatten(1)
+    assert torch.allclose(back, torch.nn.functional.layer_norm(eight, eight.shape[1:]), atol=1e-5)
 
 
 def test_everything_it_is_told_matters():
     torch.manual_seed(0)
     network = PocketNetwork(SMALL)
     with torch.no_grad():
-        network.condition[-1].weight.normal_(0, 0.1)
+        network.modulation.weight.normal_(0, 0.1)
+        network.ends.weight.normal_(0, 0.1)
     video, rest = torch.randn(1, 16, 20, 20, 3), torch.randn(1, 20, 20, 3)
     said = words_of("walk")[None]
     base = network(video, torch.tensor([0.5]), said, rest)

@@ -16,7 +16,7 @@ from gambol.priors.pocket.network import NetworkConfig
 from gambol.priors.pocket.takes import take_of
 from gambol.priors.pocket.train import TrainConfig, Training, measure_gate, train
 
-SMALL = NetworkConfig(size=20, patch=5, width=64, depth=2, heads=2, bottleneck=32)
+SMALL = NetworkConfig(size=20, patch=5, fine=24, local=1, width=64, depth=2, heads=2)
 
 
 @pytest.fixture(scope="module")

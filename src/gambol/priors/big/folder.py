@@ -121,11 +121,12 @@ def fetch(hub_id: str, pipelines: Iterable[str], download: bool = True) -> Path:
     from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError, RepositoryNotFoundError
 
     try:
-        index = Path(hf_hub_download(hub_id, INDEX, local_files_only=not download))
+        place = {"cache_dir": hub_cache(), "local_files_only": not download}
+        index = Path(hf_hub_download(hub_id, INDEX, **place))
         content = read_json(index)
         check_pipeline(content, hub_id, pipelines)
         wanted = [INDEX, *(f"{name}/*" for name in components(content))]
-        return Path(snapshot_download(hub_id, allow_patterns=wanted, local_files_only=not download))
+        return Path(snapshot_download(hub_id, allow_patterns=wanted, **place))
     except GatedRepoError:
         raise GambolError(f"{hub_id} asks to accept its licence first, on its page at huggingface.co") from None
     except RepositoryNotFoundError:

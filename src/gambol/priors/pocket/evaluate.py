@@ -14,10 +14,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gambol.priors.pocket.lessons import Lesson
+from gambol.priors.pocket.lessons import CONTRAST, Lesson
+from gambol.priors.pocket.look import BACKGROUND
 from gambol.priors.pocket.sheets import write_sheet
 from gambol.priors.pocket.subjects import TOLD, Films
-from gambol.priors.prior import Prompt, VideoPrior
+from gambol.priors.prior import VideoPrior
 from gambol.priors.sample import draw_noise, sample
 from gambol.priors.schedule import Latents
 
@@ -92,9 +93,6 @@ def classify_films(prior: VideoPrior, films: Films, seed: int = 0, on_progress: 
 
 
 def _as_latents(prior: VideoPrior, lesson: Lesson) -> tuple[Latents, Tensor]:
-    from gambol.priors.pocket.lessons import CONTRAST
-    from gambol.priors.pocket.look import BACKGROUND
-
     return prior.encode(lesson.videos * CONTRAST + BACKGROUND), lesson.rests * CONTRAST + BACKGROUND
 
 
@@ -143,16 +141,13 @@ def classify_samples(prior: VideoPrior, films: Films, samples: Samples, seed: in
     return confusion_of(samples.told, classify(prior, samples.latents, rests, vivid, seed=seed + 1))
 
 
-def write_samples(prior: VideoPrior, films: Films, samples: Samples, path: Path) -> None:
-    """A sheet: under each true video the sample, the picture at rest before both."""
+def write_samples(prior: VideoPrior, films: Films, samples: Samples, path: Path, subjects: int = 8) -> None:
+    """A sheet of the first subjects: under each true video the sample, the picture at rest before both."""
     _, rests = _as_latents(prior, films.lesson)
     true, made = (prior.decode(latents).clamp(0, 1) for latents in (films.lesson.videos, samples.latents))
+    shown = list(dict.fromkeys(films.subjects))[:subjects]
     rows = []
     for number, (name, action) in enumerate(zip(films.subjects, films.lesson.actions, strict=True)):
-        rows += [(f"{name}: {action}", rests[number], true[number]), ("  sample", rests[number], made[number])]
+        if name in shown:
+            rows += [(f"{name}: {action}", rests[number], true[number]), ("    sample", rests[number], made[number])]
     write_sheet(rows, path)
-
-
-def prompt_of(prior: VideoPrior, action: str) -> Prompt:
-    """The sentence for an action; nothing for ""."""
-    return prior.embed(TOLD.get(action, ""))

@@ -20,7 +20,7 @@ from gambol.priors.pocket.stances import soles_of
 
 Array = np.ndarray
 
-LEAST_FLEXION = 4.0
+LEAST_FLEXION = 10.0
 """Legs whose knee bends by less in the truth are not compared: a ratio of two nothings says nothing [degrees]."""
 LEAST_LIFT = 0.02
 """The same for feet [leg lengths]; at 60 pixels this is about half of one."""

@@ -1,9 +1,10 @@
-"""The pocket prior's network: a small transformer over blocks of a video that says what the clean video was.
+"""The pocket prior's network: says what the clean video was, given a noisy one, words and the character at rest.
 
-A video of 16 frames is cut into blocks of 4 frames by 10 x 10 pixels, 144 tokens. The picture of the character at rest
-is cut the same way and added to the tokens of its place. Noise level, action and the time within the cycle scale and
-shift what every layer works on (adaptive layer norm), differently in each of the four slots of time. The output is the
-picture at rest plus a difference.
+Shaped like an hourglass. A video of 16 frames is cut into small blocks of 2 frames by 5 x 5 pixels (8 x 12 x 12 of
+them), which convolutions work on: they know how strokes look wherever they are. Eight of those at a time are merged
+into 4 x 6 x 6 tokens for a transformer, which knows how bodies move. Then back the same way. The picture of the
+character at rest is cut and enters likewise. Noise level, action and time within the cycle scale and shift what every
+layer works on (adaptive layer norm), differently at each time. The output is the picture at rest plus a difference.
 """
 
 from __future__ import annotations
@@ -20,37 +21,57 @@ from gambol.priors.pocket.cycle import FRAMES
 
 WORDS = len(KNOWN) + 1
 """Length of a prompt's embedding: the share of each action, then the pace."""
+SPAN = 2
+"""Frames in a block."""
+
+Fine = Float[Tensor, "batch times rows columns fine"]
+Coarse = Float[Tensor, "batch slots places width"]
 
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """4.7 million parameters by default, 0.6 billion multiplications for a video."""
+    """4 million parameters by default, 0.7 billion multiplications for a video."""
 
     size: int = 60
     """Width and height of a video [pixels]."""
-    patch: int = 10
+    patch: int = 5
     """Side of a block [pixels]."""
-    span: int = 4
-    """Frames in a block."""
+    fine: int = 64
+    """Numbers that stand for a block."""
+    local: int = 2
+    """Convolutional layers before the transformer, and as many after it."""
     width: int = 224
-    depth: int = 6
+    """Numbers that stand for eight blocks."""
+    depth: int = 5
+    """Layers of the transformer."""
     heads: int = 7
-    bottleneck: int = 128
-    """A block has few degrees of freedom: its pixels pass through this many numbers on their way in."""
 
     @property
     def side(self) -> int:
         """Blocks along a side of a frame."""
         return self.size // self.patch
 
-    @property
-    def slots(self) -> int:
-        """Blocks along time."""
-        return FRAMES // self.span
+
+class Local(nn.Module):
+    """A convolution in space, then one in time, which is a circle."""
+
+    def __init__(self, config: NetworkConfig):
+        super().__init__()
+        self.space = nn.Conv2d(config.fine, config.fine, 3, padding=1)
+        self.time = nn.Linear(3 * config.fine, config.fine)
+        self.modulation = nn.Linear(config.width, 3 * config.fine)
+        _start(self.modulation, (0.0, 0.0, 0.5))
+
+    def forward(self, blocks: Fine, told: Float[Tensor, "batch times width"]) -> Fine:
+        shift, scale, strength = self.modulation(told)[:, :, None, None].chunk(3, -1)
+        seen = _modulated(blocks, shift, scale).flatten(0, 1).permute(0, 3, 1, 2)
+        seen = functional.gelu(self.space(seen), approximate="tanh").permute(0, 2, 3, 1).unflatten(0, blocks.shape[:2])
+        around = torch.cat([seen.roll(1, 1), seen, seen.roll(-1, 1)], -1)
+        return blocks + strength * self.time(around)
 
 
 class Block(nn.Module):
-    """Attention over all of space and time, then a perceptron; both modulated."""
+    """Attention over all of space and time, then a perceptron."""
 
     def __init__(self, config: NetworkConfig):
         super().__init__()
@@ -63,15 +84,13 @@ class Block(nn.Module):
         self.scales = nn.Parameter(torch.zeros(6, width))
         """This layer's own part of the modulation."""
 
-    def forward(
-        self, tokens: Float[Tensor, "batch slots places width"], modulation: Float[Tensor, "batch slots 6 width"]
-    ) -> Float[Tensor, "batch slots places width"]:
+    def forward(self, tokens: Coarse, modulation: Float[Tensor, "batch slots 6 width"]) -> Coarse:
         parts = (modulation + self.scales)[:, :, :, None].unbind(2)
         tokens = tokens + parts[2] * self._attend(_modulated(tokens, parts[0], parts[1]))
         hidden = functional.gelu(self.up(_modulated(tokens, parts[3], parts[4])), approximate="tanh")
         return tokens + parts[5] * self.down(hidden)
 
-    def _attend(self, tokens: Float[Tensor, "batch slots places width"]) -> Float[Tensor, "batch slots places width"]:
+    def _attend(self, tokens: Coarse) -> Coarse:
         flat = tokens.flatten(1, 2)
         query, key, value = self.qkv(flat).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
         query, key = (functional.rms_norm(part, part.shape[-1:]) for part in (query, key))
@@ -79,38 +98,37 @@ class Block(nn.Module):
         return self.joined(mixed.transpose(1, 2).flatten(-2)).view_as(tokens)
 
 
-def _modulated(tokens: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
-    return functional.layer_norm(tokens, tokens.shape[-1:]) * (1 + scale) + shift
-
-
 class PocketNetwork(nn.Module):
     """(noisy video, level, words, picture at rest) to clean video, all scaled as `PocketPrior.encode` does."""
 
     def __init__(self, config: NetworkConfig = NetworkConfig()):
         super().__init__()
-        self.config, width = config, config.width
-        pixels = 3 * config.patch**2
-        self.enter = nn.Sequential(nn.Linear(config.span * pixels, config.bottleneck, bias=False), nn.Linear(config.bottleneck, width))
-        self.rest = nn.Linear(pixels, width)
-        self.place = nn.Parameter(0.02 * torch.randn(1, 1, config.side**2, width))
-        self.slot = nn.Parameter(0.02 * torch.randn(1, config.slots, 1, width))
+        self.config, fine, width = config, config.fine, config.width
+        pixels, times = 3 * config.patch**2, FRAMES // SPAN
+        self.enter = nn.Linear(SPAN * pixels, fine)
+        self.rest = nn.Linear(pixels, fine)
+        self.place = nn.Parameter(0.02 * torch.randn(1, 1, config.side, config.side, fine))
         self.action = nn.Parameter(0.5 * torch.randn(len(KNOWN) + 1, width))
         """One row for each action, the last for none."""
         self.pace = nn.Parameter(0.1 * torch.randn(width))
-        self.moment = nn.Parameter(0.5 * torch.randn(config.slots, width))
+        self.moment = nn.Parameter(0.5 * torch.randn(times, width))
         self.level = nn.Sequential(nn.Linear(64, width), nn.SiLU(), nn.Linear(width, width))
-        self.condition = nn.Sequential(nn.SiLU(), nn.Linear(width, width), nn.SiLU(), nn.Linear(width, 6 * width))
+        self.told = nn.Sequential(nn.SiLU(), nn.Linear(width, width), nn.SiLU())
+        self.before = nn.ModuleList(Local(config) for _ in range(config.local))
+        self.merge = nn.Linear(8 * fine, width)
+        self.where = nn.Parameter(0.02 * torch.randn(1, times // 2, (config.side // 2) ** 2, width))
+        self.modulation = nn.Linear(width, 6 * width)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.depth))
-        self.leave = nn.Linear(width, config.span * pixels)
-        nn.init.zeros_(self.condition[-1].weight)
+        self.split = nn.Linear(width, 8 * fine)
+        self.after = nn.ModuleList(Local(config) for _ in range(config.local))
+        self.leave = nn.Linear(fine, SPAN * pixels)
+        self.ends = nn.Linear(width, 3 * fine)
+        """How strongly noisy pixels enter, and scale and shift before the result leaves."""
+        _start(self.modulation, (0.0, 0.0, 0.5, 0.0, 0.0, 0.5))
+        _start(self.ends, (0.0, 0.0, 0.0))
         with torch.no_grad():
-            self.condition[-1].bias.copy_(torch.tensor([0, 0, 0.5, 0, 0, 0.5])[:, None].expand(6, width).flatten())
             self.leave.weight.mul_(0.1)
             self.leave.bias.zero_()
-        self.ends = nn.Linear(width, 3 * width)
-        """How strongly noisy pixels enter, and scale and shift before the result leaves."""
-        nn.init.zeros_(self.ends.weight)
-        nn.init.zeros_(self.ends.bias)
 
     def forward(
         self,
@@ -122,36 +140,57 @@ class PocketNetwork(nn.Module):
         shares, pace = words[:, :-1], words[:, -1:]
         shares = torch.cat([shares, 1 - shares.sum(1, keepdim=True)], 1)
         condition = shares @ self.action + pace * self.pace + self.level(_waves(level))
-        told = self.condition[:-1](condition[:, None] + self.moment)
-        modulation = self.condition[-1](told).unflatten(-1, (6, -1))
-        entering, scale, shift = self.ends(told)[:, :, None].chunk(3, -1)
-        seen = self.enter(self._cut(noisy)) * (trust(level).view(-1, 1, 1, 1) * (1 + entering))
-        tokens = seen + self.rest(self._cut_picture(rest))[:, None] + self.place + self.slot
+        told = self.told(condition[:, None] + self.moment)
+        entering, scale, shift = self.ends(told)[:, :, None, None].chunk(3, -1)
+        seen = self.enter(self._cut(noisy)) * (trust(level).view(-1, 1, 1, 1, 1) * (1 + entering))
+        blocks = seen + self.rest(self._cut(rest[:, None])) + self.place
+        for local in self.before:
+            blocks = local(blocks, told)
+        blocks = blocks + self._think(blocks, told[:, ::2])
+        for local in self.after:
+            blocks = local(blocks, told)
+        return self._paste(self.leave(_modulated(blocks, shift, scale))) + rest[:, None]
+
+    def _think(self, blocks: Fine, told: Float[Tensor, "batch slots width"]) -> Fine:
+        """The transformer's part."""
+        side = self.config.side // 2
+        merged = blocks.unflatten(3, (side, 2)).unflatten(2, (side, 2)).unflatten(1, (-1, 2))
+        merged = merged.permute(0, 1, 3, 5, 2, 4, 6, 7).flatten(4).flatten(2, 3)  # batch slots places eight
+        tokens = self.merge(merged) + self.where
+        modulation = self.modulation(told).unflatten(-1, (6, -1))
         for block in self.blocks:
             tokens = block(tokens, modulation)
-        return self._paste(self.leave(_modulated(tokens, shift, scale))) + rest[:, None]
+        parts = self.split(functional.layer_norm(tokens, tokens.shape[-1:]))
+        parts = parts.unflatten(3, (2, 2, 2, -1)).unflatten(2, (side, side)).permute(0, 1, 4, 2, 5, 3, 6, 7)
+        return parts.reshape(blocks.shape)
 
-    def _cut(self, video: Float[Tensor, "batch frames size size 3"]) -> Float[Tensor, "batch slots places pixels"]:
-        config = self.config
-        blocks = video.unflatten(3, (config.side, config.patch)).unflatten(2, (config.side, config.patch))
-        blocks = blocks.unflatten(1, (config.slots, config.span))  # batch slots span side patch side patch 3
-        return blocks.permute(0, 1, 3, 5, 2, 4, 6, 7).flatten(4).flatten(2, 3)
+    def _cut(self, video: Float[Tensor, "batch frames size size 3"]) -> Float[Tensor, "batch times side side pixels"]:
+        """Into blocks; a single picture into blocks of one frame."""
+        side, patch = self.config.side, self.config.patch
+        blocks = video.unflatten(3, (side, patch)).unflatten(2, (side, patch))
+        blocks = blocks.unflatten(1, (-1, min(SPAN, video.shape[1])))  # batch times span side patch side patch 3
+        return blocks.permute(0, 1, 3, 5, 2, 4, 6, 7).flatten(4)
 
-    def _cut_picture(self, picture: Float[Tensor, "batch size size 3"]) -> Float[Tensor, "batch places pixels"]:
-        config = self.config
-        blocks = picture.unflatten(2, (config.side, config.patch)).unflatten(1, (config.side, config.patch))
-        return blocks.permute(0, 1, 3, 2, 4, 5).flatten(3).flatten(1, 2)
+    def _paste(self, blocks: Float[Tensor, "batch times side side pixels"]) -> Float[Tensor, "batch frames size size 3"]:
+        patch = self.config.patch
+        parts = blocks.unflatten(4, (SPAN, patch, patch, 3)).permute(0, 1, 4, 2, 5, 3, 6, 7)
+        return parts.flatten(5, 6).flatten(3, 4).flatten(1, 2)
 
-    def _paste(self, tokens: Float[Tensor, "batch slots places pixels"]) -> Float[Tensor, "batch frames size size 3"]:
-        config = self.config
-        blocks = tokens.unflatten(3, (config.span, config.patch, config.patch, 3))
-        blocks = blocks.unflatten(2, (config.side, config.side))  # batch slots side side span patch patch 3
-        return blocks.permute(0, 1, 4, 2, 5, 3, 6, 7).flatten(5, 6).flatten(3, 4).flatten(1, 2)
+
+def _modulated(tokens: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
+    return functional.layer_norm(tokens, tokens.shape[-1:]) * (1 + scale) + shift
+
+
+def _start(layer: nn.Linear, values: tuple[float, ...]) -> None:
+    """Let a layer give these values, each for an equal part of its outputs, whatever comes in."""
+    with torch.no_grad():
+        layer.weight.zero_()
+        layer.bias.copy_(torch.tensor(values).repeat_interleave(layer.out_features // len(values)))
 
 
 def trust(level: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
     """How much noisy pixels say about clean ones: Wiener's factor for a signal of variance 2, about that of what moves.
-    Without it noise leaks into the answer: after 16,000 videos samples were all speckled."""
+    Pure noise says nothing."""
     return 2 * (1 - level) / (2 * (1 - level).square() + level.square())
 
 

@@ -17,10 +17,9 @@ from gambol.priors.pocket.cycle import Cycle
 from gambol.priors.pocket.herd import ACTION_OF, SHARES, gait_cycle
 from gambol.priors.pocket.lessons import Lesson, lesson_of
 from gambol.priors.pocket.look import Figure, draw_figure
+from gambol.priors.pocket.school import HELD_OUT
 from gambol.priors.pocket.takes import film_takes, take_of
 
-HELD_OUT = 1_000_000
-"""Seeds of creatures from here on are for tests."""
 TOLD = {"walk": "walking", "trot": "trotting", "run": "running", "jump": "jumping", "stand": "standing still"}
 """The actions that are told apart, and how one says them."""
 

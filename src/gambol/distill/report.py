@@ -1,0 +1,185 @@
+"""The report on a prior: everything that is asked of it, measured, with what would be enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite
+from pathlib import Path
+
+from gambol.distill.fit import FitConfig
+from gambol.distill.sampled import SampleConfig
+from gambol.distill.trials import Summary, Trial, run_trial, summary_of
+from gambol.priors.pocket.evaluate import (
+    Confusion,
+    classify_films,
+    classify_samples,
+    sample_films,
+    write_samples,
+)
+from gambol.priors.pocket.prior import PocketPrior
+from gambol.priors.pocket.subjects import Subject, film_subjects
+from gambol.priors.pocket.train import Gate, measure_gate
+
+Progress = Callable[[str], Callable[[int, int], None]]
+"""Given what begins, what to call with (done, total)."""
+
+GAITS = ("walk", "trot", "run")
+"""Actions whose knees, feet and phases are measured; a quadruped's run is a gallop."""
+TOLERANCE = 0.25
+"""Of knee flexion and foot lift."""
+PHASE = 0.03
+"""[cycles]"""
+RECOGNISED = {"creatures": 0.95, "rigs": 0.85}
+"""Accuracy of the classifier that is enough."""
+DECISIVE = 0.5
+"""By how much more often a sample must be taken for an action if told so than if told nothing."""
+
+
+@dataclass(frozen=True)
+class ReportConfig:
+    """How thorough to be."""
+
+    fitted: int = 7
+    """Subjects whose samples are fitted."""
+    controls: int = 3
+    """Of those, subjects that are also told to stand, and told nothing."""
+    sheet: int = 8
+    """Subjects on the sheet of samples."""
+    sample: SampleConfig = SampleConfig(views=4)
+    fit: FitConfig = FitConfig(views=4)
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that is asked of a prior."""
+
+    name: str
+    found: float
+    rule: str
+    """What would be enough, in words."""
+    passed: bool
+
+
+@dataclass(frozen=True)
+class Report:
+    """Of one group of subjects."""
+
+    group: str
+    subjects: tuple[str, ...]
+    films: int
+    gate: Gate
+    films_taken_for: Confusion
+    """True videos, by the prior as a classifier."""
+    samples_taken_for: Confusion
+    """The prior's own samples; those of no words stand under ""."""
+    flexion: Summary
+    """Knees of fitted samples over the truth's."""
+    lift: Summary
+    """Feet."""
+    phases: dict[str, Summary]
+    """Errors by action [cycles]."""
+    swings: dict[str, float]
+    """Mean swing of legs by what was told, of the subjects that were told nothing too [degrees]."""
+    trials: tuple[Trial, ...]
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        told, gate = self.films_taken_for.accuracy, self.gate
+        enough = RECOGNISED[self.group]
+        found = []
+        for name, other in (("without", gate.without_words), ("motionless", gate.motionless)):
+            share = gate.with_words / other if other else float("inf")
+            found.append(Check(f"gate: error with words / {name}", share, "below 1", share < 1))
+        found.append(Check("actions recognised in true videos", told, f"at least {enough:.2f}", told >= enough))
+        for name, summary in (("knee flexion", self.flexion), ("foot lift", self.lift)):
+            passed = abs(summary.median - 1) <= TOLERANCE
+            found.append(Check(f"{name} of samples / truth, median", summary.median, f"1 ± {TOLERANCE}", passed))
+        for action, summary in self.phases.items():
+            passed = summary.mean <= PHASE
+            found.append(Check(f"limb phases, {action}: mean error", summary.mean, f"at most {PHASE}", passed))
+        found += [self._control(action) for action in ("walk", "stand") if action in self.samples_taken_for.counts]
+        return tuple(found)
+
+    def _control(self, action: str) -> Check:
+        """Words must decide what is done: silence must not look like an action that was asked for."""
+        apart = self.samples_taken_for.share(action, action) - self.samples_taken_for.share("", action)
+        name = f"samples taken for {action}: told so, minus told nothing"
+        return Check(name, apart, f"at least {DECISIVE}", apart >= DECISIVE)
+
+
+def report_on(
+    prior: PocketPrior,
+    group: str,
+    subjects: Sequence[Subject],
+    sheet: Path | None = None,
+    config: ReportConfig = ReportConfig(),
+    progress: Progress = lambda what: lambda done, total: None,
+) -> Report:
+    """Measure everything. group: 'creatures' or 'rigs'; sheet: a PNG of samples to look at."""
+    films = film_subjects(subjects, prior.format.sizes[0][0], config.seed)
+    gate = measure_gate(prior.network, films.lesson, config.seed)
+    confusion = classify_films(prior, films, config.seed, progress("telling actions apart"))
+    options = {"steps": config.sample.steps, "guidance": config.sample.guidance, "seed": config.seed}
+    samples = sample_films(prior, films, **options, on_progress=progress("sampling"))
+    silent = sample_films(prior, films, told=False, **options, on_progress=progress("sampling without words"))
+    taken = [classify_samples(prior, films, made, config.seed) for made in (samples, silent)]
+    if sheet:
+        write_samples(prior, films, samples, sheet, config.sheet)
+    trials = trials_of(prior, subjects, config, progress("fitting samples"))
+    return Report(
+        group,
+        tuple(subject.name for subject in subjects),
+        len(films.subjects),
+        gate,
+        confusion,
+        Confusion({**taken[0].counts, **taken[1].counts}),
+        summary_of([trial.flexion for trial in trials if trial.told in GAITS], 1.0, TOLERANCE),
+        summary_of([trial.lift for trial in trials if trial.told in GAITS], 1.0, TOLERANCE),
+        {action: summary_of([t.phases for t in trials if t.told == action], 0.0, PHASE) for action in GAITS},
+        _swings(trials),
+        tuple(trials),
+    )
+
+
+def trials_of(
+    prior: PocketPrior, subjects: Sequence[Subject], config: ReportConfig, on_progress: Callable[[int, int], None]
+) -> list[Trial]:
+    """Gaits of some subjects, evenly chosen; some of these also stand, and are told nothing."""
+    able = [subject for subject in subjects if subject.anatomy.legs and set(subject.cycles) & set(GAITS)]
+    count = min(config.fitted, len(able))
+    chosen = [able[number * len(able) // count] for number in range(count)]
+    pairs = [(subject, action) for subject in chosen for action in GAITS if action in subject.cycles]
+    pairs += [(subject, action) for subject in chosen[: config.controls] for action in ("stand", "")]
+    trials = []
+    for done, (subject, action) in enumerate(pairs, start=1):
+        trials.append(run_trial(prior, subject, action, config.sample, config.fit))
+        on_progress(done, len(pairs))
+    return trials
+
+
+def _swings(trials: Sequence[Trial]) -> dict[str, float]:
+    """By what was told; only of those who were told nothing too, so that the numbers can be compared."""
+    silent = {trial.subject for trial in trials if not trial.told}
+    found = {}
+    for told in ("", "stand", *GAITS):
+        own = [trial.swing for trial in trials if trial.told == told and trial.subject in silent]
+        if own:
+            found[told] = sum(own) / len(own)
+    return found
+
+
+def as_plain(report: Report) -> dict:
+    """For JSON, which knows no arrays and nothing that is not a number."""
+    return {**_plain(asdict(report)), "checks": [asdict(check) for check in report.checks]}
+
+
+def _plain(value):
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not isfinite(value) else value
