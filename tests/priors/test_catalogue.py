@@ -101,8 +101,9 @@ def test_folders_that_are_no_models(tmp_path, broken):
     assert "has no model_index.json" in refused(tmp_path)
     index = broken["wan"] / "model_index.json"
     edit(index, _class_name="StableDiffusionPipeline")
-    assert "is a model for StableDiffusionPipeline; gambol takes text-to-video models for CogVideoXPipeline or WanP" in (
-        refused(broken["wan"])
+    assert (
+        "is a model for StableDiffusionPipeline; gambol takes text-to-video models for CogVideoXPipeline or WanP"
+        in (refused(broken["wan"]))
     )
     index.write_text("{")
     assert "model_index.json is not JSON" in refused(broken["wan"])

@@ -66,7 +66,11 @@ def test_encode_has_the_gradient_of_finite_differences(model):
     latents = prior.encode(video)
     weights = torch.randn(latents.shape, generator=generator, dtype=torch.float64)
     (latents * weights).sum().backward()
-    for frame in (0, video.shape[1] // 2, video.shape[1] - 1):  # through one frame at a time: states carry gradients too
+    for frame in (
+        0,
+        video.shape[1] // 2,
+        video.shape[1] - 1,
+    ):  # one at a time: states carry gradients too
         direction = torch.zeros_like(video)
         direction[:, frame] = torch.randn(video.shape[2:], generator=generator, dtype=torch.float64)
         slope = directional(lambda video: (prior.encode(video) * weights).sum(), video.detach(), direction)

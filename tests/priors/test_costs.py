@@ -5,9 +5,9 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 pytest.importorskip("diffusers")
 pytest.importorskip("transformers")
 
-from gambol.priors.big.configurations import BIG_MODELS  # noqa: E402
-from gambol.priors.big.costs import Meter, count_costs, count_pocket_costs, empty_prior, measure  # noqa: E402
-from gambol.priors.big.figures import FIGURES  # noqa: E402
+from gambol.priors.big.configurations import BIG_MODELS
+from gambol.priors.big.costs import Meter, count_costs, count_pocket_costs, empty_prior, measure
+from gambol.priors.big.figures import FIGURES
 
 KNOWN_SIZES = {
     "cogvideox-2b": 1.69e9,
@@ -53,7 +53,7 @@ def test_meter_does_not_count_weights():
 
 @pytest.mark.parametrize("name", BIG_MODELS)
 def test_networks_have_their_published_sizes(name):
-    assert FIGURES[name].network == pytest.approx(KNOWN_SIZES[name], rel=2e-3)
+    assert FIGURES[name].network == pytest.approx(KNOWN_SIZES[name], rel=3e-3)
     assert FIGURES[name].text_encoder == pytest.approx(4.76e9 if "cog" in name else 5.68e9, rel=1e-3)
 
 
@@ -99,7 +99,7 @@ def test_checkpoints_save_memory_not_arithmetic():
     readings = []
     for checkpoint in (False, True):
         with empty_prior(BIG_MODELS["wan-2.1-1.3b"], checkpoint=checkpoint) as prior:
-            video = torch.empty(1, 17, 240, 416, 3, requires_grad=True)
+            video = torch.empty(1, 13, 240, 416, 3, requires_grad=True)
             work = lambda prior=prior, video=video: prior.encode(video).sum().backward()  # noqa: E731
             readings.append(measure(work, prior.components.use("vae")))
     assert readings[1].peak < 0.5 * readings[0].peak

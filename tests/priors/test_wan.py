@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -80,7 +82,11 @@ def test_encode_has_the_gradient_of_finite_differences(model):
     latents = prior.encode(video)
     weights = torch.randn(latents.shape, generator=generator, dtype=torch.float64)
     (latents * weights).sum().backward()
-    for frame in (0, video.shape[1] // 2, video.shape[1] - 1):  # through one frame at a time: states carry gradients too
+    for frame in (
+        0,
+        video.shape[1] // 2,
+        video.shape[1] - 1,
+    ):  # one at a time: states carry gradients too
         direction = torch.zeros_like(video)
         direction[:, frame] = torch.randn(video.shape[2:], generator=generator, dtype=torch.float64)
         slope = directional(lambda video: (prior.encode(video) * weights).sum(), video.detach(), direction)
@@ -125,8 +131,8 @@ def test_tiles_are_those_of_the_autoencoder(version, tmp_path):
 
 @pytest.mark.parametrize("steps", [1, 3])
 def test_denoises_as_the_pipeline_does(model, steps):
-    """The pipeline's own sampling, with its network and sampler, against ours with only the clean estimates. Three steps
-    cross the boundary between two experts."""
+    """The pipeline's own sampling, with its network and sampler, against ours with only the clean estimates.
+    Three steps cross the boundary between two experts."""
     version, _, prior, pipeline = model
     frames, height, width = VERSIONS[version]
     noise = draw_noise(prior, version).float()  # as the pipeline has it
@@ -144,7 +150,7 @@ def test_denoises_as_the_pipeline_does(model, steps):
     levels = [*(pipeline.scheduler.timesteps / 1000).tolist(), 0.0]
     assert levels[0] == 1 and (steps == 1 or 0.875 > levels[1] > levels[2])
     noisy = noise
-    for level, lower in zip(levels[:-1], levels[1:], strict=True):
+    for level, lower in pairwise(levels):
         clean = prior.denoise(noisy, level, prior.embed(SENTENCE), 5.0, prior.embed(OTHER))
         noisy = noisy + (lower - level) * (noisy - clean) / level  # Euler
     torch.testing.assert_close(noisy, expected.to(noisy), rtol=1e-4, atol=1e-5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 if TYPE_CHECKING:
-    from gambol.distill.report import Report
+    from rich.table import Table
+
+    from gambol.distill.report import Group, Report
+    from gambol.priors.pocket.subjects import Subject
+
+QUICK = 4
+"""Creatures of a quick test."""
 
 
 @dataclass
@@ -40,34 +48,117 @@ class EvalPrior:
     def run(self) -> None:
         from gambol.distill.report import ReportConfig, report_on
         from gambol.errors import GambolError
-        from gambol.files import check_folder
         from gambol.priors.pocket.prior import PocketPrior
-        from gambol.priors.pocket.subjects import held_out_creatures, real_rigs
         from gambol.progress import progress
 
-        if self.fitted < 1:
-            raise GambolError(f"--fitted must be at least 1, got {self.fitted}")
+        for name, value in (("creatures", self.creatures), ("fitted", self.fitted)):
+            if value < 1:
+                raise GambolError(f"--{name} must be at least 1, got {value}")
         if self.rigs and not self.rigs.is_dir():
-            raise GambolError(f"{self.rigs} is not a folder")
+            raise GambolError(f"{self.rigs} is not a folder: give one with .glb, .gltf or .vrm files")
         if self.output:
-            check_folder(self.output / "report.json" if self.output.is_dir() else self.output)
+            _prepare(self.output)
         prior = PocketPrior.load(self.weights)
-        config = _quick(self.seed) if self.quick else ReportConfig(fitted=self.fitted, seed=self.seed)
-        groups = []
-        with progress("making creatures") as advance:
-            count = min(self.creatures, 4) if self.quick else self.creatures
-            groups.append(("creatures", held_out_creatures(count, on_progress=advance)))
-        if self.rigs:
-            with progress("reading characters") as advance:
-                subjects, _ = real_rigs(self.rigs, on_progress=advance)
-                groups.append(("rigs", subjects))
-        if self.output:
-            self.output.mkdir(exist_ok=True)
+        config = ReportConfig.quick(self.seed) if self.quick else ReportConfig(fitted=self.fitted, seed=self.seed)
         reports = []
-        for group, subjects in groups:
+        for group, subjects in self._groups():
             sheet = self.output / f"samples-{group}.png" if self.output else None
             with progress(group) as advance:
                 reports.append(report_on(prior, group, subjects, sheet, config, lambda what: advance))
             show(reports[-1])
         if self.output:
             _write(reports, self.output)
+            print(f"wrote {self.output / 'report.json'} and sheets of samples")
+
+    def _groups(self) -> Iterator[tuple[Group, list[Subject]]]:
+        """Whom to test on, made or read when it is their turn."""
+        from gambol.priors.pocket.subjects import held_out_creatures, real_rigs
+        from gambol.progress import progress
+
+        with progress("making creatures") as advance:
+            count = min(self.creatures, QUICK) if self.quick else self.creatures
+            creatures = held_out_creatures(count, on_progress=advance)
+        yield "creatures", creatures
+        if self.rigs:
+            with progress("reading characters") as advance:
+                rigs, skipped = real_rigs(self.rigs, advance)
+            if skipped:
+                print(
+                    f"{len(rigs)} characters in {self.rigs} have clips to compare with; left out: {len(skipped)} clips"
+                )
+            yield "rigs", rigs
+
+
+def _prepare(folder: Path) -> None:
+    """Refuse, before minutes of work, a folder that cannot be written to."""
+    from gambol.errors import GambolError
+    from gambol.files import check_folder
+
+    if folder.exists() and not folder.is_dir():
+        raise GambolError(f"{folder} is a file; give the name of a folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise GambolError(f"the folder {folder} cannot be made: {error.strerror}") from None
+    check_folder(folder / "report.json")
+
+
+def _write(reports: list[Report], folder: Path) -> None:
+    from gambol.distill.report import as_plain
+    from gambol.files import write_file
+
+    plain = {report.group: as_plain(report) for report in reports}
+    write_file(folder / "report.json", (json.dumps(plain, indent=1, allow_nan=False) + "\n").encode())
+
+
+def show(report: Report) -> None:
+    """Tables on the terminal: what is asked for, then what was taken for what, then the movement of legs."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    who = "creatures of new seeds" if report.group == "creatures" else "characters from files"
+    table = Table(title=f"{len(report.subjects)} {who}, {report.films} videos", title_justify="left")
+    table.add_column("asked of the prior")
+    table.add_column("found", justify="right")
+    table.add_column("enough")
+    table.add_column("")
+    for check in report.checks:
+        verdict = "[green]pass[/]" if check.passed else "[red]FAIL[/]"
+        table.add_row(check.name, f"{check.found:.3f}", check.rule, verdict)
+    console.print(table)
+    console.print(_taken_for(report))
+    console.print(_legs(report))
+
+
+def _taken_for(report: Report) -> Table:
+    """True videos and samples, row by row, by what they were taken for."""
+    from rich.table import Table
+
+    from gambol.priors.pocket.subjects import TOLD
+
+    table = Table(title="taken for", title_justify="left")
+    table.add_column("shown")
+    for word in TOLD:
+        table.add_column(word, justify="right")
+    for kind, confusion in (("true", report.films_taken_for), ("sample", report.samples_taken_for)):
+        for shown, row in confusion.counts.items():
+            table.add_row(f"{kind}, {shown or 'told nothing'}", *(str(row.get(word, "")) for word in TOLD))
+    return table
+
+
+def _legs(report: Report) -> Table:
+    """What legs do in fitted samples."""
+    from rich.table import Table
+
+    table = Table(title="legs in fitted samples", title_justify="left")
+    for column in ("", "compared", "median", "mean", "9 in 10 below", "close"):
+        table.add_column(column, justify="left" if not column else "right")
+    rows = {"knee flexion / truth": report.flexion, "foot lift / truth": report.lift}
+    rows |= {f"phase error, {action} [cycles]": summary for action, summary in report.phases.items()}
+    for name, found in rows.items():
+        numbers = (f"{value:.3f}" for value in (found.median, found.mean, found.high))
+        table.add_row(name, str(found.count), *numbers, f"{found.close:.0%}" if found.count else "")
+    for told, swing in report.swings.items():
+        table.add_row(f"swing, {told or 'told nothing'} [degrees]", "", "", f"{swing:.1f}", "", "")
+    return table

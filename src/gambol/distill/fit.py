@@ -36,12 +36,15 @@ class FitConfig:
     """Weight of the places of limbs [per square half side of the picture]."""
     rest: float = 1e-2
     """Weight of the pull to the pose at rest [per square rad of all joints together]."""
-    smooth: float = 2e-3
+    smooth: float = 2e-4
     """Weight of the acceleration of angles [per square rad per frame^2 of all joints together]."""
     limits: float = 10.0
     """Weight of knees that bend the wrong way."""
     ground: float = 100.0
     """Weight of soles below the ground [per square leg length]."""
+
+
+USUAL_FIT = FitConfig()
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ def fit_motion(
     shots: Shots,
     *,
     loops: bool = True,
-    config: FitConfig = FitConfig(),
+    config: FitConfig = USUAL_FIT,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Fit:
     """Find joint angles and the body's own movement that make the figure look as it does in the shots.
@@ -86,7 +89,9 @@ def fit_motion(
         movement = puppet()
         pictures = film_views(figure, figure.points(movement.T_world_joint), seen).flatten(0, 1)
         chosen = (views[:, None] * frames + torch.arange(frames)).flatten()
-        loss = unlikeness(pictures, target, chosen, config.places) + _strain(movement, loops, config, step / config.steps)
+        loss = unlikeness(pictures, target, chosen, config.places) + _strain(
+            movement, loops, config, step / config.steps
+        )
         loss = loss + config.limits * limits.overbent(movement.T_world_joint)
         loss = loss + config.ground * limits.sunk(movement.T_world_joint)
         optimizer.zero_grad()

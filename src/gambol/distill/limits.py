@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +11,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from gambol.character.anatomy import Anatomy
-from gambol.distill.puppet import arm_chain
-from gambol.priors.pocket.measures import legs_of
+from gambol.character.transforms import normalize
+from gambol.distill.puppet import folding_limbs
 
 LEAST_FOLD = 0.3
 """A joint has a limit if it takes part in folding by at least this."""
@@ -31,7 +32,7 @@ class Limits:
     """Unit vector along the bone below."""
     bearing: Int[Tensor, " soles"]
     soles: Float[Tensor, "soles 3"]
-    up: Float[Tensor, "3"]
+    up: Float[Tensor, 3]
     ground: float
     leg: float
 
@@ -57,31 +58,31 @@ def find_limits(anatomy: Anatomy, leg: float) -> Limits:
     """From the way limbs are bent at rest. leg: the unit of depth [file units]."""
     body = anatomy.body
     T_joint_world = np.linalg.inv(body.T_world_node[body.nodes])[:, :3, :3]
-    rows: list[tuple[int, int, np.ndarray, np.ndarray, np.ndarray]] = []
-    chains = [(each.links, each.chain) for each in legs_of(anatomy)]
-    chains += [(limb.chain, arm_chain(anatomy, limb.chain)) for limb in anatomy.limbs if limb.kind == "arm"]
-    for joints, chain in chains:
+    above, below = [], []
+    before, normal, after = [], [], []
+    for joints, chain in folding_limbs(anatomy):
         bones = np.diff(chain.points, axis=0)
-        for number in range(1, len(joints)):
-            if abs(chain.fold[number]) >= LEAST_FOLD:
-                above, below = joints[number - 1], joints[number]
-                normal = chain.normal * np.sign(chain.fold[number])
-                rows.append(
-                    (above, below, *(T_joint_world[joint] @ vector for joint, vector in
-                                     ((above, bones[number - 1]), (above, normal), (below, bones[number]))))
-                )
+        for number in np.flatnonzero(np.abs(chain.fold) >= LEAST_FOLD):
+            upper, lower = joints[number - 1], joints[number]
+            above.append(upper)
+            below.append(lower)
+            before.append(T_joint_world[upper] @ normalize(bones[number - 1]))
+            normal.append(T_joint_world[upper] @ (chain.normal * np.sign(chain.fold[number])))
+            after.append(T_joint_world[lower] @ normalize(bones[number]))
     contacts = [contact for each in anatomy.legs for contact in each.contacts] if anatomy.stands else []
-
-    def vectors(values: list) -> Float[Tensor, "rows 3"]:
-        return torch.tensor(np.array(values, np.float32).reshape(-1, 3))
-
     return Limits(
-        torch.tensor([row[0] for row in rows], dtype=torch.int64),
-        torch.tensor([row[1] for row in rows], dtype=torch.int64),
-        *(vectors([row[2 + k] for row in rows]) for k in range(3)),
-        torch.tensor([joint for joint, _ in contacts], dtype=torch.int64),
-        vectors([local for _, local in contacts]),
-        torch.tensor(anatomy.up, dtype=torch.float32),
-        anatomy.ground,
-        leg,
+        above=torch.tensor(above, dtype=torch.int64),
+        below=torch.tensor(below, dtype=torch.int64),
+        before=_vectors(before),
+        normal=_vectors(normal),
+        after=_vectors(after),
+        bearing=torch.tensor([joint for joint, _ in contacts], dtype=torch.int64),
+        soles=_vectors([local for _, local in contacts]),
+        up=torch.tensor(anatomy.up, dtype=torch.float32),
+        ground=anatomy.ground,
+        leg=leg,
     )
+
+
+def _vectors(rows: Sequence) -> Float[Tensor, "rows 3"]:
+    return torch.tensor(np.array(rows, np.float32).reshape(-1, 3))

@@ -81,9 +81,8 @@ def _basis(frames: int, loops: bool, harmonics: int) -> Float[Tensor, "frames cu
 
 
 def _folds(anatomy: Anatomy, rig: Rig) -> Float[Array, "limbs joints 3"]:
-    """Angles of all joints per unit of folding of each leg and arm [rad]."""
-    limbs = [(leg.links, leg.chain) for leg in legs_of(anatomy)]
-    limbs += [(limb.chain, arm_chain(anatomy, limb.chain)) for limb in anatomy.limbs if limb.kind == "arm"]
+    """Angles of all joints per unit of folding of each limb [rad]."""
+    limbs = folding_limbs(anatomy)
     found = np.zeros((len(limbs), len(rig.nodes), 3))
     T_world_joint = rig.world()
     for number, (joints, chain) in enumerate(limbs):
@@ -94,7 +93,11 @@ def _folds(anatomy: Anatomy, rig: Rig) -> Float[Array, "limbs joints 3"]:
     return found
 
 
-def arm_chain(anatomy: Anatomy, joints: tuple[int, ...]) -> FoldingChain:
-    """How an arm folds: forwards at the elbow."""
-    points = np.concatenate([anatomy.body.heads[list(joints)], anatomy.body.tips[joints[-1]][None]])
-    return folding_chain(points, anatomy.left, knee_forward=False)
+def folding_limbs(anatomy: Anatomy) -> list[tuple[tuple[int, ...], FoldingChain]]:
+    """Legs down to the foot, and arms, with the way they fold: elbows forward, if they do not show."""
+    limbs = [(leg.links, leg.chain) for leg in legs_of(anatomy)]
+    for limb in anatomy.limbs:
+        if limb.kind == "arm":
+            points = np.concatenate([anatomy.body.heads[list(limb.chain)], anatomy.body.tips[limb.chain[-1]][None]])
+            limbs.append((limb.chain, folding_chain(points, anatomy.left, knee_forward=False)))
+    return limbs

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from gambol.character.anatomy import Anatomy
-from gambol.distill.fit import Fit, FitConfig, fit_motion
+from gambol.distill.fit import USUAL_FIT, Fit, FitConfig, fit_motion
 from gambol.distill.shots import Shots, both_sides, film_rest
 from gambol.priors.pocket.look import Figure, draw_figure
 from gambol.priors.prior import Prompt, VideoPrior
@@ -34,6 +34,9 @@ class SampleConfig:
     seed: int = 0
 
 
+USUAL_SAMPLE = SampleConfig()
+
+
 @dataclass(frozen=True)
 class SampledMotion:
     """A motion with the videos it was fitted to."""
@@ -48,8 +51,8 @@ def sample_motion(
     prompt: Prompt,
     *,
     loops: bool = True,
-    config: SampleConfig = SampleConfig(),
-    fit: FitConfig = FitConfig(),
+    config: SampleConfig = USUAL_SAMPLE,
+    fit: FitConfig = USUAL_FIT,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> SampledMotion:
     """What a character does when told so, on the spot; the prior must know figures of strokes (`look` "parts").
@@ -61,9 +64,7 @@ def sample_motion(
     return SampledMotion(fit_motion(anatomy, figure, shots, loops=loops, config=fit, on_progress=on_progress), shots)
 
 
-def sample_shots(
-    prior: VideoPrior, figure: Figure, prompt: Prompt, config: SampleConfig = SampleConfig()
-) -> Shots:
+def sample_shots(prior: VideoPrior, figure: Figure, prompt: Prompt, config: SampleConfig = USUAL_SAMPLE) -> Shots:
     """Videos of a figure from several sides, from nothing but noise and a sentence."""
     if prior.look != "parts":
         raise ValueError(f"the prior '{prior.name}' does not know figures of strokes")
@@ -72,7 +73,5 @@ def sample_shots(
     like = prior.encode(rests[:, None].expand(-1, prior.format.frames[0], -1, -1, -1))
     generator = torch.Generator().manual_seed(config.seed)
     noise = draw_noise(like[:1] if config.shared_noise else like, generator).expand_as(like)
-    latents = sample(
-        prior, prompt, noise=noise, steps=config.steps, guidance=config.guidance, reference=rests
-    )
+    latents = sample(prior, prompt, noise=noise, steps=config.steps, guidance=config.guidance, reference=rests)
     return Shots(prior.decode(latents).clamp(0, 1), viewpoints)

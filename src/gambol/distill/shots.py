@@ -42,24 +42,25 @@ class Shots:
 
 
 def both_sides(figure: Figure, views: int, size: int) -> Viewpoints:
-    """Cameras on both sides by turns, left first, each pair opposite to another: what one cannot see of a leg behind
-    another leg, its opposite does."""
+    """Cameras on both sides by turns, left first: a leg behind another one is before it for the opposite camera."""
     if views < 1:
         raise ValueError(f"there must be at least 1 view, got {views}")
     pairs = (views + 1) // 2
     offsets = np.linspace(-SPREAD, SPREAD, pairs) if pairs > 1 else np.zeros(1)
-    azimuths = [azimuth for left, right in zip(offsets, np.roll(offsets, 1)) for azimuth in (90 + left, -90 + right)]
+    # Not exactly opposite: together the two of a pair also see how near things are.
+    places = zip(offsets, np.roll(offsets, 1), strict=True)
+    azimuths = [float(azimuth) for left, right in places for azimuth in (90 + left, -90 + right)]
     return viewpoints(figure, azimuths[:views], size)
 
 
 def viewpoints(figure: Figure, azimuths: list[float], size: int, elevation: float = ELEVATION) -> Viewpoints:
     """Cameras as the pocket prior knows them (`look.aim`), angles in degrees."""
     aimed = [aim(figure, azimuth, elevation, size) for azimuth in azimuths]
-    fields = {
-        name: torch.cat([getattr(camera, name) for camera, _ in aimed])
-        for name in ("T_camera_world", "focal", "center")
-    }
-    cameras = replace(aimed[0][0], **fields, near=min(camera.near for camera, _ in aimed))
+    T_camera_world, focal, center = (
+        torch.cat([getattr(camera, name) for camera, _ in aimed]) for name in ("T_camera_world", "focal", "center")
+    )
+    near = min(camera.near for camera, _ in aimed)
+    cameras = replace(aimed[0][0], T_camera_world=T_camera_world, focal=focal, center=center, near=near)
     return Viewpoints(cameras, torch.tensor([half for _, half in aimed]))
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from gambol.distill.fit import FitConfig
-from gambol.distill.sampled import SampleConfig, sample_motion
+from gambol.distill.fit import USUAL_FIT, FitConfig
+from gambol.distill.sampled import USUAL_SAMPLE, SampleConfig, sample_motion
 from gambol.priors.pocket.clips import on_the_spot
 from gambol.priors.pocket.measures import LEAST_FLEXION, LEAST_LIFT, Gait, measure_gait, phase_errors, ratios
 from gambol.priors.pocket.subjects import TOLD, Subject
@@ -59,8 +59,8 @@ def run_trial(
     prior: VideoPrior,
     subject: Subject,
     action: str,
-    sample: SampleConfig = SampleConfig(),
-    fit: FitConfig = FitConfig(),
+    sample: SampleConfig = USUAL_SAMPLE,
+    fit: FitConfig = USUAL_FIT,
 ) -> Trial:
     """Tell a subject with legs to do an action, or say nothing (""), and measure its legs."""
     prompt = prior.embed(TOLD.get(action, ""))

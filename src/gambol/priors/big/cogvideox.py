@@ -3,7 +3,7 @@ size, in the layout (frame, channel, height, width)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
@@ -66,8 +66,8 @@ class CogVideoXPrior(LatentPrior):
         self._rotary = lru_cache(maxsize=4)(self._find_rotary)
 
     def _find_padding(self) -> int:
-        """Version 1.5 takes latent frames by twos, but 16k+1 frames have 4k+1 latent ones: it was trained with the first
-        one doubled."""
+        """Version 1.5 takes latent frames by twos, but 16k+1 frames have 4k+1 latent ones: in training the first one was
+        doubled."""
         together = self._settings.get("patch_size_t") or 1
         if self._squeeze % together:
             raise GambolError(f"{self.name} takes {together} latent frames at a time, a form unknown to gambol")
@@ -115,7 +115,7 @@ class CogVideoXPrior(LatentPrior):
         return run_tiles(partial(self._encode_chunks, forget=True), pixels, tiles, vae.blend_v, vae.blend_h)
 
     def _encode_chunks(self, pixels: Tensor, forget: bool = False) -> Tensor:
-        """By eight frames, the first chunk with the odd one: its norms see a chunk at a time, so no other cut will do."""
+        """By eight frames, the first chunk with the odd one: norms see a chunk at a time, so no other cut will do."""
 
         def step(chunk: Tensor, state: Any) -> tuple[Tensor, Any]:
             vae = self.components.use("vae")  # each time: it may have been moved away before the backward pass
@@ -131,9 +131,7 @@ class CogVideoXPrior(LatentPrior):
         latents = self._scale * means.transpose(1, 2)
         return torch.cat([*[latents[:, :1]] * self._padding, latents], dim=1)
 
-    def _from_latents(
-        self, latents: Latents
-    ) -> Float[Tensor, "batch channels frames height width"]:
+    def _from_latents(self, latents: Latents) -> Float[Tensor, "batch channels frames height width"]:
         return latents[:, self._padding :].transpose(1, 2) / self._scale
 
     def _predict(
@@ -163,7 +161,9 @@ class CogVideoXPrior(LatentPrior):
         patch, together = self._settings["patch_size"], self._settings.get("patch_size_t")
         grid = (height // patch, width // patch)
         trained = (self._settings["sample_height"] // patch, self._settings["sample_width"] // patch)
-        place = partial(get_3d_rotary_pos_embed, self._settings["attention_head_dim"], device=self.device)
+        place: Callable[..., Any] = partial(
+            get_3d_rotary_pos_embed, self._settings["attention_head_dim"], device=self.device
+        )
         if together is None:
             region = get_resize_crop_region_for_grid(grid, trained[1], trained[0])
             return place(region, grid, frames)

@@ -1,8 +1,8 @@
 """Model folders in the layout of `diffusers`: from the hub or the disk, checked before anything large is read.
 
-    model_index.json     the pipeline's class, and options such as the boundary between two experts
-    transformer/  vae/  text_encoder/     config.json and weights, in one file or in several with an index
-    tokenizer/    scheduler/
+model_index.json     the pipeline's class, and options such as the boundary between two experts
+transformer/  vae/  text_encoder/     config.json and weights, in one file or in several with an index
+tokenizer/    scheduler/
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -115,13 +115,13 @@ def find_in_cache(hub_id: str) -> Path | None:
         return None
 
 
-def fetch(hub_id: str, pipelines: Iterable[str], download: bool = True) -> Path:
+def fetch(hub_id: str, pipelines: Collection[str], download: bool = True) -> Path:
     """The folder of a model from the hub; what it is gets checked before its gigabytes are fetched."""
     from huggingface_hub import hf_hub_download, snapshot_download
     from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError, RepositoryNotFoundError
 
     try:
-        place = {"cache_dir": hub_cache(), "local_files_only": not download}
+        place: dict[str, Any] = {"cache_dir": hub_cache(), "local_files_only": not download}
         index = Path(hf_hub_download(hub_id, INDEX, **place))
         content = read_json(index)
         check_pipeline(content, hub_id, pipelines)
@@ -138,16 +138,13 @@ def fetch(hub_id: str, pipelines: Iterable[str], download: bool = True) -> Path:
         raise GambolError(f"{hub_id} cannot be fetched: {first_line(error)}") from None
 
 
-def check_pipeline(index: Mapping[str, Any], name: str | Path, pipelines: Iterable[str]) -> str:
+def check_pipeline(index: Mapping[str, Any], name: str | Path, pipelines: Collection[str]) -> str:
     """The class of pipeline a model was made for, which must be one of those given."""
     found = index.get("_class_name")
     if found not in pipelines:
-        raise GambolError(f"{name} is a model for {found}; gambol takes text-to-video models for {_or(pipelines)}")
+        known = " or ".join(pipelines)
+        raise GambolError(f"{name} is a model for {found}; gambol takes text-to-video models for {known}")
     return str(found)
-
-
-def _or(names: Iterable[str]) -> str:
-    return " or ".join(names)
 
 
 def first_line(error: BaseException) -> str:

@@ -82,9 +82,7 @@ class LatentPrior(VideoPrior):
             raise ValueError(f"{self.name} takes no reference picture")
         return self._estimates(noisy, level, prompts)
 
-    def _estimates(
-        self, noisy: Tensor, level: Level, prompts: Sequence[Prompt], known: int = 0
-    ) -> tuple[Tensor, ...]:
+    def _estimates(self, noisy: Tensor, level: Level, prompts: Sequence[Prompt], known: int = 0) -> tuple[Tensor, ...]:
         """Clean estimates; the first `known` frames of the noisy latents are clean already."""
         batch = len(noisy)
         levels = torch.as_tensor(level, dtype=torch.float64, device=self.device).expand(batch)
@@ -125,9 +123,7 @@ class LatentPrior(VideoPrior):
         """From the autoencoder's scale and layout to the network's."""
 
     @abstractmethod
-    def _from_latents(
-        self, latents: Latents
-    ) -> Float[Tensor, "batch channels frames height width"]:
+    def _from_latents(self, latents: Latents) -> Float[Tensor, "batch channels frames height width"]:
         """From the network's scale and layout to the autoencoder's."""
 
     @abstractmethod

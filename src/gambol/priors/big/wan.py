@@ -111,9 +111,7 @@ class WanPrior(LatentPrior):
     def _to_latents(self, means: Float[Tensor, "batch channels frames height width"]) -> Latents:
         return (means - self._mean.to(means)) / self._deviation.to(means)
 
-    def _from_latents(
-        self, latents: Latents
-    ) -> Float[Tensor, "batch channels frames height width"]:
+    def _from_latents(self, latents: Latents) -> Float[Tensor, "batch channels frames height width"]:
         return latents * self._deviation.to(latents) + self._mean.to(latents)
 
     @torch.no_grad()

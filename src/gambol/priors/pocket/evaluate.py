@@ -85,7 +85,9 @@ def classify(
     return found
 
 
-def classify_films(prior: VideoPrior, films: Films, seed: int = 0, on_progress: Progress = lambda d, t: None) -> Confusion:
+def classify_films(
+    prior: VideoPrior, films: Films, seed: int = 0, on_progress: Progress = lambda d, t: None
+) -> Confusion:
     """The confusion table of true videos."""
     lesson = films.lesson
     called = classify(prior, *_as_latents(prior, lesson), lesson.weights(), seed=seed, on_progress=on_progress)

@@ -54,6 +54,8 @@ def measure_gait(anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"]) -> 
 
 def legs_of(anatomy: Anatomy) -> list[Leg]:
     """The legs as gaits see them: where the foot begins, and how the joints above it fold; as `Anatomy.legs`."""
+    if not anatomy.legs:
+        return []
     hips = [anatomy.body.heads[leg.chain[0]] @ anatomy.up for leg in anatomy.legs[-2:]]
     return find_legs(anatomy, IDLE, float(np.mean(hips)) - anatomy.ground)
 
@@ -117,9 +119,7 @@ def phase_errors(found: Float[Array, " legs"], truth: Float[Array, " legs"]) -> 
     return np.where(np.isnan(truth), np.nan, np.where(np.isnan(found), 0.5, apart))
 
 
-def ratios(
-    found: Float[Array, " legs"], truth: Float[Array, " legs"], least: float
-) -> Float[Array, " compared"]:
+def ratios(found: Float[Array, " legs"], truth: Float[Array, " legs"], least: float) -> Float[Array, " compared"]:
     """Found over true, for the legs whose truth is at least so large."""
     compared = truth >= least
     return found[compared] / truth[compared]

@@ -61,9 +61,7 @@ def held_out_creatures(
     return subjects
 
 
-def real_rigs(
-    folder: Path, on_progress: Progress = lambda done, total: None
-) -> tuple[list[Subject], list[str]]:
+def real_rigs(folder: Path, on_progress: Progress = lambda done, total: None) -> tuple[list[Subject], list[str]]:
     """The characters of a folder with their artists' clips, of each action the first cycle; and what was left out."""
     performances, skipped = gather(folder, on_progress)
     subjects: dict[Path, Subject] = {}
