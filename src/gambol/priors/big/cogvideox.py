@@ -66,7 +66,7 @@ class CogVideoXPrior(LatentPrior):
         self._rotary = lru_cache(maxsize=4)(self._find_rotary)
 
     def _find_padding(self) -> int:
-        """Version 1.5 takes latent frames by twos, but 16k+1 frames have 4k+1 latent ones: in training the first one was
+        """Version 1.5 takes latent frames by twos, but 16k+1 frames have 4k+1 latent ones: in training the first was
         doubled."""
         together = self._settings.get("patch_size_t") or 1
         if self._squeeze % together:
@@ -78,8 +78,7 @@ class CogVideoXPrior(LatentPrior):
         if name == "vae" and self.config.checkpoint:
             from torch.utils.checkpoint import checkpoint
 
-            # A chunk alone has 19 GiB of activations at 720 x 480. Blocks only: around them, the whole encoder's own
-            # switch would recompute everything once more.
+            # One chunk alone has 19 GiB of activations at 720 x 480, so its blocks are recomputed one by one as well.
             for block in (*part.encoder.down_blocks, part.encoder.mid_block):
                 block.gradient_checkpointing = True
                 block._gradient_checkpointing_func = partial(checkpoint, use_reentrant=False)

@@ -27,7 +27,7 @@ class BigPriorConfig:
     """Estimates under several prompts as one batch, or one after the other: slower on big GPUs, less memory."""
     checkpoint: bool = True
     """Recompute the encoder's activations in the backward pass instead of keeping them (`gambol.priors.big.chunks`):
-    for CogVideoX-5B's 49 frames of 720 x 480 that makes 16 GiB out of 113."""
+    for CogVideoX-5B's 49 frames of 720 x 480 that makes 17 GiB out of 116."""
     tiling: bool = False
     """Encode and decode pictures in overlapping tiles: less memory, and slightly other latents at the seams."""
     offload: bool = False
