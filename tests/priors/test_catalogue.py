@@ -3,6 +3,7 @@ import shutil
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from tiny_models import write_cogvideox, write_wan
 
 from gambol.errors import GambolError
@@ -159,6 +160,17 @@ def test_broken_weights_are_told_when_they_are_read(broken):
     weights.write_bytes(weights.read_bytes()[:1000])
     with pytest.raises(GambolError, match="text_encoder cannot be loaded as UMT5EncoderModel: "):
         prior.embed("a fox walks")
+
+
+@pytest.mark.parametrize("part", ["text_encoder", "transformer", "vae"])
+def test_missing_tensors_are_refused_not_made_up(part, broken):
+    path = next((broken["cogvideox"] / part).glob("*.safetensors"))
+    tensors = load_file(path)
+    lost = sorted(tensors)[0]
+    save_file({name: value for name, value in tensors.items() if name != lost}, path, {"format": "pt"})
+    prior = open_prior(str(broken["cogvideox"]))
+    with pytest.raises(GambolError, match=f"{part} lacks 1 tensors, {lost} among them"):
+        prior.components.use(part)
 
 
 def test_takes_models_from_the_hubs_cache(made, tmp_path, monkeypatch):

@@ -105,7 +105,8 @@ def write_wan(folder: Path, version: str) -> Path:
 
 
 def _text_settings(tokenizer: T5Tokenizer) -> dict:
-    return {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "vocab_size": len(tokenizer)}
+    real = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
+    return {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "vocab_size": len(tokenizer), **real}
 
 
 def _tokenizer(folder: Path) -> T5Tokenizer:

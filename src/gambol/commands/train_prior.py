@@ -29,7 +29,7 @@ class TrainPrior:
     """How many to learn from; none comes twice. More than before goes on with a finished training."""
     creatures: int = 900
     """Random creatures in the herd; about a second each, once."""
-    batch: int = 32
+    batch: int = 16
     """Videos in a step."""
     seed: int = 0
     """Of everything that is random."""

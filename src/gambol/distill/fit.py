@@ -30,6 +30,7 @@ class FitConfig:
     """Looked at in a step, by turns: neighbours in the shots, one from each side."""
     rate: float = 0.05
     """Of Adam: about how far an angle moves in a step [rad]; falls to nothing."""
+    floor: float = 1e-4
     harmonics: int = 6
     """Of angles over a cycle: with 3 the sharpest knees of a walk would keep 84 % of their flexion, with 6 98 %."""
     places: float = 10.0
@@ -80,7 +81,7 @@ def fit_motion(
     puppet = Puppet(anatomy, figure, build_rig(anatomy), frames, loops, config.harmonics)
     target = target_of(shots.videos.flatten(0, 1), figure)
     limits = find_limits(anatomy, figure.leg)
-    optimizer = torch.optim.Adam(puppet.parameters(), lr=config.rate, betas=(0.9, 0.98))
+    optimizer = torch.optim.Adam(puppet.parameters(), lr=config.rate, betas=(0.9, 0.98), eps=config.floor)
     losses = []
     for step in range(config.steps):
         optimizer.param_groups[0]["lr"] = config.rate * _warmth(step, config.steps)

@@ -61,13 +61,20 @@ def _load(folder: Path, library: str, class_name: str, dtype: torch.dtype | None
     from importlib import import_module
 
     kind = getattr(import_module(library), class_name)
-    options = {} if dtype is None else {"dtype": dtype}
     try:
-        return kind.from_pretrained(folder, local_files_only=True, **options)
+        if dtype is None:
+            return kind.from_pretrained(folder, local_files_only=True)
+        part, report = kind.from_pretrained(folder, local_files_only=True, dtype=dtype, output_loading_info=True)
     except MemoryError:
         raise GambolError(f"there is not enough memory for {folder}; see gambol priors") from None
     except Exception as error:
         raise GambolError(f"{folder} cannot be loaded as {class_name}: {first_line(error)}") from error
+    missing = sorted(report["missing_keys"])
+    if missing:  # the libraries would go on with random numbers
+        raise GambolError(
+            f"the weights in {folder} lack {missing[0]} and {len(missing) - 1} more; fetch the model again"
+        )
+    return part
 
 
 class Components:

@@ -29,7 +29,7 @@ class TrainConfig:
 
     clips: int = 250_000
     """Videos to learn from, each of them new."""
-    batch: int = 32
+    batch: int = 16
     seed: int = 0
     rate: float = 2e-3
     """Of AdamW (vectors, ends of the network) [per step]."""
@@ -41,6 +41,8 @@ class TrainConfig:
     """Steps in which the rates rise."""
     cooling: float = 0.3
     """Last part of the training, in which the rates fall to nothing."""
+    near_noise: float = 0.35
+    """Share of videos with next to no signal, from which all that is learnt is how a figure moves."""
     silent: float = 0.12
     """Share of videos without words."""
     blind: float = 0.04
@@ -99,7 +101,8 @@ class Training:
         """Flow matching of the clean estimate: (x - x_hat)^2 / level^2, limbs weighted up."""
         batch = len(lesson.videos)
         level = 1 / (1 + np.exp(-generator.normal(1.0, 1.2, batch)))
-        level = np.where(generator.random(batch) < 0.15, generator.uniform(0.97, 1.0, batch), level)
+        near_noise = 1 - 0.1 * generator.random(batch) ** 2
+        level = np.where(generator.random(batch) < self.config.near_noise, near_noise, level)
         levels = torch.tensor(level, dtype=torch.float32)
         words = lesson.words * torch.tensor(generator.random(batch) >= self.config.silent)[:, None]
         rests = lesson.rests * torch.tensor(generator.random(batch) >= self.config.blind)[:, None, None, None]
