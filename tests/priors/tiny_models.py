@@ -69,6 +69,8 @@ def write_cogvideox(folder: Path, version: str) -> Path:
     text_encoder = T5EncoderModel(T5Config(**_text_settings(tokenizer)))
     parts = {"tokenizer": tokenizer, "text_encoder": text_encoder, "vae": vae, "transformer": transformer}
     CogVideoXPipeline(scheduler=scheduler, **parts).save_pretrained(folder)
+    if version == "2b":
+        _forget(folder / "transformer" / "config.json", "patch_size_t", "ofs_embed_dim", "patch_bias")
     _write_sentencepiece(folder / "tokenizer")  # as on the hub, not the tokenizer.json that is written today
     return folder
 
@@ -101,7 +103,19 @@ def write_wan(folder: Path, version: str) -> Path:
         boundary_ratio=0.875 if version == "a14b" else None,
         expand_timesteps=version == "5b",
     ).save_pretrained(folder)
+    if version == "2.1":
+        newer = ("patch_size", "is_residual", "in_channels", "out_channels", "decoder_base_dim")
+        _forget(folder / "vae" / "config.json", "scale_factor_spatial", "scale_factor_temporal", *newer)
+        _forget(folder / "model_index.json", "transformer_2", "boundary_ratio", "expand_timesteps")
     return folder
+
+
+def _forget(path: Path, *names: str) -> None:
+    """Options that the model on the hub does not name, as it is older than they are."""
+    content = json.loads(path.read_text())
+    for name in names:
+        del content[name]
+    path.write_text(json.dumps(content))
 
 
 def _text_settings(tokenizer: T5Tokenizer) -> dict:

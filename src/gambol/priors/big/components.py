@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ class Checkpoint:
     index: Mapping[str, Any]
     """Options of the pipeline: model_index.json."""
     settings: Mapping[str, Mapping[str, Any]]
-    """Configuration of the components that have one."""
+    """Full configuration of the components of diffusers."""
     load: Callable[[str], Any]
     """Loads a component, in main memory."""
 
@@ -39,15 +41,21 @@ def open_folder(folder: Path, classes: ClassNames, config: BigPriorConfig, name:
     if fault or lost:
         raise GambolError(f"{fault or f'the folder {folder / lost[0]} is missing'}; fetch the model again")
     settings = {}
-    for part in classes:
+    for part, (library, class_name) in classes.items():
         path = folder / part / ("scheduler_config.json" if part == "scheduler" else "config.json")
-        if part != "tokenizer" and path.is_file():
-            settings[part] = read_json(path)
+        if library == "diffusers" and path.is_file():
+            settings[part] = {**_defaults(library, class_name), **read_json(path)}
 
     def load(part: str) -> Any:
         return _load(folder / part, *classes[part], _dtype(part, config))
 
     return Checkpoint(name or folder.resolve().name, index, settings, load)
+
+
+def _defaults(library: str, class_name: str) -> dict[str, Any]:
+    """Options of a class that a configuration need not name: older models do not know the newer ones."""
+    parameters = signature(getattr(import_module(library), class_name).__init__).parameters.values()
+    return {one.name: one.default for one in parameters if one.default is not Parameter.empty}
 
 
 def _dtype(part: str, config: BigPriorConfig) -> torch.dtype | None:
@@ -58,8 +66,6 @@ def _dtype(part: str, config: BigPriorConfig) -> torch.dtype | None:
 
 def _load(folder: Path, library: str, class_name: str, dtype: torch.dtype | None) -> Any:
     """One component. What goes wrong inside the libraries, in many ways, is told in one."""
-    from importlib import import_module
-
     kind = getattr(import_module(library), class_name)
     try:
         if dtype is None:
@@ -71,9 +77,7 @@ def _load(folder: Path, library: str, class_name: str, dtype: torch.dtype | None
         raise GambolError(f"{folder} cannot be loaded as {class_name}: {first_line(error)}") from error
     missing = sorted(report["missing_keys"])
     if missing:  # the libraries would go on with random numbers
-        raise GambolError(
-            f"the weights in {folder} lack {missing[0]} and {len(missing) - 1} more; fetch the model again"
-        )
+        raise GambolError(f"{folder} lacks {len(missing)} tensors, {missing[0]} among them; fetch the model again")
     return part
 
 

@@ -1,0 +1,97 @@
+"""Fitting a motion to videos whose motion is known."""
+
+import numpy as np
+import pytest
+import torch
+from character.creatures import dog, fish, human
+
+from gambol.character.anatomy import study
+from gambol.creatures.zoo import random_creature
+from gambol.distill.fit import FitConfig, _views, fit_motion
+from gambol.distill.shots import Shots, both_sides, film_motion, film_rest
+from gambol.priors.pocket.clips import on_the_spot
+from gambol.priors.pocket.herd import gait_cycle
+from gambol.priors.pocket.look import draw_figure
+from gambol.priors.pocket.measures import measure_gait, phase_errors
+
+
+def true_shots(anatomy, poses, views=4):
+    figure = draw_figure(anatomy)
+    return figure, film_motion(figure, poses, both_sides(figure, views, 60))
+
+
+@pytest.mark.parametrize("plan, gait", [("theropod", "run"), ("quadruped", "trot")])
+def test_knees_feet_and_phases_are_found_again(plan, gait):
+    """On creatures of seeds that nothing was tuned on."""
+    anatomy = study(random_creature(1_000_040, plan).character())
+    poses = on_the_spot(gait_cycle(anatomy, gait))
+    figure, shots = true_shots(anatomy, poses)
+    fit = fit_motion(anatomy, figure, shots, config=FitConfig(steps=80))
+    found, truth = (measure_gait(anatomy, each) for each in (fit.T_world_joint, poses))
+    np.testing.assert_allclose(found.flexion / truth.flexion, 1, atol=0.15)
+    np.testing.assert_allclose(found.lift / truth.lift, 1, atol=0.15)
+    assert np.nanmax(phase_errors(found.phases, truth.phases)) < 0.02
+    assert fit.losses[-1] < 0.1 * fit.losses[0]
+
+
+def test_who_stands_still_stays_still():
+    anatomy = study(human())
+    figure = draw_figure(anatomy)
+    viewpoints = both_sides(figure, 2, 60)
+    rests = film_rest(figure, viewpoints)
+    fit = fit_motion(
+        anatomy,
+        figure,
+        Shots(rests[:, None].expand(-1, 16, -1, -1, -1), viewpoints),
+        config=FitConfig(steps=12),
+    )
+    assert np.abs(fit.angles).max() < 0.05
+    assert np.abs(fit.root_translation).max() < 0.02 * figure.leg
+    neutral = anatomy.body.heads
+    assert np.linalg.norm(fit.T_world_joint[..., :3, 3] - neutral, axis=-1).max() < 0.08 * figure.leg
+
+
+def test_what_does_not_loop_need_not_end_as_it_began():
+    """The body sinks by a third of a leg from the first frame to the last."""
+    anatomy = study(dog())
+    leg = draw_figure(anatomy).leg
+    poses = np.repeat(anatomy.body.T_world_node[anatomy.body.nodes][None], 16, 0)
+    rise = np.linspace(0, leg / 3, 16)
+    poses[..., :3, 3] += rise[:, None, None] * anatomy.up
+    figure, shots = true_shots(anatomy, poses, views=2)
+    settings = FitConfig(steps=40)
+    heights = [
+        fit_motion(anatomy, figure, shots, loops=loops, config=settings).T_world_joint[:, 0, :3, 3] @ anatomy.up
+        for loops in (False, True)
+    ]
+    true = poses[:, 0, :3, 3] @ anatomy.up
+    straight, looping = (np.abs(height - true).max() / leg for height in heights)
+    assert straight < 0.06
+    assert looping > 2 * straight
+
+
+def test_the_same_videos_give_the_same_motion():
+    anatomy = study(dog())
+    figure, shots = true_shots(anatomy, on_the_spot(gait_cycle(anatomy, "walk")), views=2)
+    seen = []
+    fits = [
+        fit_motion(anatomy, figure, shots, config=FitConfig(steps=3), on_progress=lambda *done: seen.append(done))
+        for _ in range(2)
+    ]
+    np.testing.assert_array_equal(fits[0].T_world_joint, fits[1].T_world_joint)
+    assert seen[:3] == [(1, 3), (2, 3), (3, 3)]
+    assert fits[0].T_world_joint.shape == (16, len(anatomy.body), 4, 4)
+
+
+def test_the_legless_can_be_fitted_too():
+    anatomy = study(fish())
+    poses = np.repeat(anatomy.body.T_world_node[anatomy.body.nodes][None], 16, 0)
+    figure, shots = true_shots(anatomy, poses, views=2)
+    assert np.isfinite(fit_motion(anatomy, figure, shots, config=FitConfig(steps=2)).T_world_joint).all()
+
+
+@pytest.mark.parametrize("count, together", [(6, 2), (6, 6), (5, 2), (1, 4), (3, 2)])
+def test_all_views_are_looked_at(count, together):
+    groups = [_views(step, count, together) for step in range(count)]
+    assert set(torch.cat(groups).tolist()) == set(range(count))
+    assert all(len(group) == min(count, together) for group in groups)
