@@ -34,6 +34,7 @@ class FitConfig:
     """Of Adam: gradients below this move little [per rad]. What videos hardly show then stays where it is, instead of
     moving as fast as what they show: with 1e-8 the joints of a running human were off by 2.9 % of a leg, with this by
     2.1 %, with 1e-2 by 2.5 %."""
+    near: float = 0.05
     harmonics: int = 6
     """Of angles over a cycle: with 3 the sharpest knees of a walk would keep 84 % of their flexion, with 6 98 %."""
     places: float = 10.0
@@ -87,7 +88,6 @@ def fit_motion(
     optimizer = torch.optim.Adam(puppet.parameters(), lr=config.rate, betas=(0.9, 0.98), eps=config.floor)
     losses = []
     for step in range(config.steps):
-        optimizer.param_groups[0]["lr"] = config.rate * _warmth(step, config.steps)
         views = _views(step, len(shots.viewpoints), config.views)
         seen = Viewpoints(shots.viewpoints.cameras[views], shots.viewpoints.halves[views])
         movement = puppet()
@@ -100,8 +100,9 @@ def fit_motion(
         loss = loss + config.ground * limits.sunk(movement.T_world_joint)
         optimizer.zero_grad()
         loss.backward()
-        optimizer.step()
         losses.append(loss.item())
+        optimizer.param_groups[0]["lr"] = config.rate * _warmth(step, config.steps) * min(1.0, (losses[-1] / config.near) ** 0.5)
+        optimizer.step()
         on_progress(step + 1, config.steps)
     with torch.no_grad():
         return _fit(puppet(), losses)
