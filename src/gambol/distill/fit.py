@@ -34,7 +34,7 @@ class FitConfig:
     """Of Adam: gradients below this move little [per rad]. What videos hardly show then stays where it is, instead of
     moving as fast as what they show: with 1e-8 the joints of a running human were off by 2.9 % of a leg, with this by
     2.1 %, with 1e-2 by 2.5 %."""
-    near: float = 0.05
+    near: float = 0.003
     harmonics: int = 6
     """Of angles over a cycle: with 3 the sharpest knees of a walk would keep 84 % of their flexion, with 6 98 %."""
     places: float = 10.0
