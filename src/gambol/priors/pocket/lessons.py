@@ -15,8 +15,9 @@ from gambol.priors.pocket.actions import ACTIONS
 from gambol.priors.pocket.network import WORDS
 from gambol.priors.pocket.takes import Take, film_takes, varied, with_arms_elsewhere
 
-FREQUENCY = {"walk": 5.0, "run": 5.0, "trot": 4.0, "stand": 3.0, "hop": 3.0, "jump": 3.0, "fly": 1.5}
-"""How often an action is taught, relative to those not named here (1)."""
+FREQUENCY = {"walk": 5.0, "run": 5.0, "trot": 4.0, "stand": 3.0, "hop": 3.0, "jump": 3.0, "fly": 1.5, "turn left": 1.0, "turn right": 1.0}
+"""How often an action is taught, relative to each other; those not named here, for which only artists' clips exist, half
+as often as the rarest."""
 CONTRAST = 0.35
 """Colours count from the background in this unit, so that figures are about as strong as noise."""
 
@@ -45,7 +46,7 @@ class Teacher:
         self.size, self.artists = size, artists
         self.herd, self.clips = (_by_action(takes) for takes in (herd, clips))
         self.actions = sorted(self.herd.keys() | self.clips.keys(), key=list(ACTIONS).index)
-        shares = np.array([FREQUENCY.get(action, 1.0) for action in self.actions])
+        shares = np.array([FREQUENCY.get(action, 0.5) for action in self.actions])
         self.shares = shares / shares.sum()
 
     def lesson(self, generator: np.random.Generator, batch: int) -> Lesson:

@@ -35,6 +35,11 @@ WIDTHS = {"trunk": 0.058, "neck": 0.045, "head": 0.058, "tail": 0.030, "limb": 0
 KERNELS = 3
 """Gaussians in a stroke."""
 OPACITY = 0.95
+VIEWS = (55.0, 90.0, 125.0, -55.0, -90.0, -125.0)
+"""Azimuths of the cameras, as in `cameras.orbit` [degrees]: whoever asks the prior chooses the cameras, so it need not
+know more of them. From both sides, since one leg hides the other; askew, since a side view has no depth."""
+ELEVATION = 10.0
+"""Of the cameras [degrees]."""
 FIELD_OF_VIEW = 20.0
 """[degrees] A long lens, as perspective adds nothing but variety."""
 

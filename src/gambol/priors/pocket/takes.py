@@ -20,15 +20,13 @@ from torch import Tensor
 from gambol.character.anatomy import Anatomy
 from gambol.files import write_file
 from gambol.priors.pocket.cycle import FRAMES, Cycle
-from gambol.priors.pocket.look import Figure, aim, film
+from gambol.priors.pocket.look import ELEVATION, VIEWS, Figure, aim, film
 from gambol.render.cameras import Cameras
 
 Array = np.ndarray
 
-SIDEWAYS = 43.0
-"""Cameras stand within this angle of either side [degrees]."""
-ELEVATIONS = (3.0, 26.0)
-"""[degrees]"""
+ASTRAY, ZOOMED, SHIFTED = 3.0, 1.02, 0.015
+"""How far training cameras leave the usual ones: angles [degrees], size (a factor), framing (in half sides)."""
 FACTORS = {"leg": 1.25, "neck": 1.4, "head": 1.25, "tail": 1.4, "arm": 1.25, "wing": 1.25, "fin": 1.25}
 """By how much parts grow or shrink at most."""
 
@@ -123,16 +121,16 @@ def with_arms_elsewhere(take: Take, generator: np.random.Generator) -> Take:
 def film_takes(
     takes: Sequence[Take], generator: np.random.Generator, size: int, jitter: float = 1.0
 ) -> tuple[Float[Tensor, "takes frames size size 3"], Float[Tensor, "takes size size 3"]]:
-    """Videos, each from a random camera, and the pictures of the figures at rest. jitter: 0 for the usual framing."""
+    """Videos, each from one of the usual cameras, and the pictures of the figures at rest. jitter: 0 for exactly those."""
     strokes = max(len(take.rest) for take in takes)
     points = torch.zeros(len(takes), 1 + FRAMES, strokes, 2, 3)
     colors, widths = torch.zeros(len(takes), strokes, 3), torch.zeros(len(takes), strokes)
     cameras = []
     for number, take in enumerate(takes):
-        azimuth = float(generator.choice([-90.0, 90.0]) + generator.uniform(-SIDEWAYS, SIDEWAYS))
-        elevation = float(generator.uniform(*ELEVATIONS))
-        zoom = float(1.08 ** (jitter * generator.uniform(-1, 1)))
-        shift = tuple(jitter * generator.uniform(-0.05, 0.05, 2))
+        azimuth = float(generator.choice(VIEWS) + jitter * generator.uniform(-ASTRAY, ASTRAY))
+        elevation = float(ELEVATION + jitter * generator.uniform(-ASTRAY, ASTRAY))
+        zoom = float(ZOOMED ** (jitter * generator.uniform(-1, 1)))
+        shift = tuple(jitter * generator.uniform(-SHIFTED, SHIFTED, 2))
         camera, half = aim(take.figure(), azimuth, elevation, size, zoom=zoom, shift=shift)
         count = len(take.rest)
         points[number, 0, :count] = torch.from_numpy(take.rest)
