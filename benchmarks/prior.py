@@ -7,11 +7,12 @@ matrices of the network's own width, which is the limit, measured in the same ru
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import gambol  # noqa: F401  # before torch, whose idle threads would else take our cores
 import torch
+from gambol.priors.big.costs import measure
 from gambol.priors.pocket.network import WORDS, PocketNetwork
-from torch.utils.flop_counter import FlopCounterMode
 
 BATCHES = (1, 2, 6)
 
@@ -39,7 +40,9 @@ def main() -> None:
     network = PocketNetwork().eval()
     size = network.config.size
     count = sum(parameter.numel() for parameter in network.parameters())
-    print(f"pocket prior, {count / 1e6:.2f} M parameters, 16 frames of {size} x {size} pixels, torch {torch.__version__}")
+    print(
+        f"pocket prior, {count / 1e6:.2f} M parameters, 16 frames of {size} x {size} pixels, torch {torch.__version__}"
+    )
     print("threads   batch   ms per denoise   ms per video   GFLOP   GFLOP/s   of peak")
     for threads in (1, 2):
         torch.set_num_threads(threads)
@@ -51,9 +54,7 @@ def main() -> None:
                 torch.zeros(batch, WORDS),
                 torch.randn(batch, size, size, 3),
             )
-            with FlopCounterMode(display=False) as counter:
-                network(*inputs)
-            work, took = counter.get_total_flops(), fastest(lambda inputs=inputs: network(*inputs))
+            work, took = measure(partial(network, *inputs), network).flop, fastest(partial(network, *inputs))
             print(
                 f"{threads:7} {batch:7} {1e3 * took:16.1f} {1e3 * took / batch:14.1f} {work / 1e9:7.2f} "
                 f"{work / took / 1e9:9.1f} {work / took / limit:8.0%}"

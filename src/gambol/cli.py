@@ -17,6 +17,7 @@ from gambol.commands.priors import Priors
 from gambol.commands.render import Render
 from gambol.commands.skin import Skin
 from gambol.commands.splat import Splat
+from gambol.commands.train_prior import TrainPrior
 from gambol.errors import GambolError
 
 EPILOGUE = """examples:
@@ -38,6 +39,7 @@ Command = (
     | Annotated[Render, tyro.conf.subcommand("render")]
     | Annotated[Splat, tyro.conf.subcommand("splat")]
     | Annotated[Priors, tyro.conf.subcommand("priors")]
+    | Annotated[TrainPrior, tyro.conf.subcommand("train-prior")]
 )
 
 

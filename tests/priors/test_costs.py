@@ -108,5 +108,6 @@ def test_checkpoints_save_memory_not_arithmetic():
 
 def test_pocket_prior_fits_a_pocket():
     costs = count_pocket_costs()
+    assert costs == FIGURES["pocket"]
     assert costs.network < 6e6
     assert 0 < costs.call_flop < 1e10

@@ -38,7 +38,7 @@ def test_strokes_hang_together_at_rest_and_follow_their_joints(fox):
     assert np.allclose(figure.points(world).numpy(), figure.rest, atol=1e-9)
     shifted = world.clone()
     shifted[:, :3, 3] += torch.tensor([1.0, 2.0, 3.0])
-    assert np.allclose(figure.points(shifted).numpy(), figure.rest + [1.0, 2.0, 3.0], atol=1e-9)
+    assert np.allclose(figure.points(shifted).numpy(), figure.rest + np.array([1.0, 2.0, 3.0]), atol=1e-9)
     starts = figure.rest[:, 0]
     for number, start in enumerate(starts[1:], start=1):  # each begins where an earlier one begins or ends
         assert np.linalg.norm(figure.rest[:number].reshape(-1, 3) - start, axis=1).min() < 1e-9

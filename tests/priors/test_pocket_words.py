@@ -157,6 +157,11 @@ def test_a_long_text_makes_a_short_message():
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("text", ["a fox walks backwards", "she runs backward", "the robot is moonwalking"])
+def test_backwards_is_not_forwards(text):
+    assert understand(text) is None
+
+
 def test_an_action_is_required_and_there():
     assert require("a fox walks") == understand("a fox walks")
 

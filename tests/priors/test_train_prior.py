@@ -1,18 +1,21 @@
 """Training the pocket prior, small."""
 
 import json
+import signal
 
 import numpy as np
 import pytest
 import torch
 
 from gambol.character.anatomy import study
+from gambol.cli import main
 from gambol.creatures.zoo import create
 from gambol.errors import GambolError
 from gambol.priors.pocket.herd import gait_cycle
 from gambol.priors.pocket.lessons import Teacher
 from gambol.priors.pocket.look import draw_figure
 from gambol.priors.pocket.network import NetworkConfig
+from gambol.priors.pocket.prior import PocketPrior
 from gambol.priors.pocket.takes import take_of
 from gambol.priors.pocket.train import TrainConfig, Training, measure_gate, train
 
@@ -27,14 +30,14 @@ def takes():
 
 
 def training(takes, **settings):
-    config = TrainConfig(**{"clips": 16 * 40, "batch": 16, "warm": 5, "average": 0.9, "network": SMALL, **settings})
+    config = TrainConfig(**{"videos": 16 * 40, "batch": 16, "warm": 5, "average": 0.9, "network": SMALL, **settings})
     return Training(config, Teacher(takes, [], 20), takes)
 
 
 def test_it_learns_to_move_when_told_how(takes):
-    lesson = training(takes, clips=16 * 150, seed=1)
+    lesson = training(takes, videos=16 * 100, seed=1)
     before = measure_gate(lesson.averaged(), lesson.held_out)
-    for _ in range(150):
+    for _ in range(100):
         lesson.advance()
     after = measure_gate(lesson.averaged(), lesson.held_out)
     assert after.with_words < 0.6 * before.with_words
@@ -73,20 +76,22 @@ def test_other_settings_cannot_go_on(takes, tmp_path):
     training(takes).save(tmp_path / "state.safetensors")
     with pytest.raises(GambolError, match="other settings"):
         training(takes, rate=1e-5).load(tmp_path / "state.safetensors")
-    training(takes, clips=10_000).load(tmp_path / "state.safetensors")  # only longer
+    training(takes, videos=10_000).load(tmp_path / "state.safetensors")  # only longer
 
 
 def test_the_gate_is_logged_and_ctrl_c_loses_nothing(takes, tmp_path):
     def interrupt(done, total):
-        if done >= 16 * 5:
+        if done >= 5:
             raise KeyboardInterrupt
 
     lesson = training(takes)
     with pytest.raises(KeyboardInterrupt):
-        train(lesson, tmp_path, gate_every=2, on_progress=interrupt)
+        train(lesson, tmp_path, gate_every=2, on_step=interrupt)
     rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [row["step"] for row in rows] == [2, 4]
-    assert all(np.isfinite([row[key] for key in ("loss", "with_words", "without_words", "motionless")]).all() for row in rows)
+    assert all(
+        np.isfinite([row[key] for key in ("loss", "with_words", "without_words", "motionless")]).all() for row in rows
+    )
     resumed = training(takes)
     resumed.load(tmp_path / "state.safetensors")
     assert resumed.step == 5
@@ -100,3 +105,70 @@ def test_the_teacher_shows_everything_it_has(takes):
     assert 0.05 < seen.videos.square().mean() < 2, "about as strong as noise"
     weights = seen.weights()
     assert weights.min() == 1 and 5 < weights.max() <= 9
+
+
+def test_ctrl_c_within_a_step_waits_until_the_step_is_whole(takes, monkeypatch):
+    whole, interrupted = training(takes), training(takes)
+    whole.advance()
+    usual = interrupted.optimizers[1].step
+
+    def pressed():
+        signal.raise_signal(signal.SIGINT)
+        usual()
+
+    monkeypatch.setattr(interrupted.optimizers[1], "step", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted.advance()
+    assert interrupted.step == 1
+    assert all(torch.equal(value, interrupted.average[name]) for name, value in whole.average.items())
+
+
+def test_other_takes_cannot_go_on(takes, tmp_path):
+    training(takes).save(tmp_path / "state.safetensors")
+    with pytest.raises(GambolError, match="other creatures or clips"):
+        training(takes[:3]).load(tmp_path / "state.safetensors")
+    (tmp_path / "state.safetensors").write_bytes(b"broken")
+    with pytest.raises(GambolError, match="delete it"):
+        training(takes).load(tmp_path / "state.safetensors")
+
+
+def test_a_loss_that_is_no_number_stops_the_training(takes):
+    broken = training(takes)
+    with torch.no_grad():
+        broken.network.leave.bias.fill_(torch.nan)
+    with pytest.raises(GambolError, match="the loss is nan"):
+        broken.advance()
+
+
+def test_the_command_trains_resumes_and_writes_weights(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    few = ["train-prior", "small", "--videos", "8", "--creatures", "1", "--batch", "4"]
+    main(few)
+    assert "wrote small/weights.safetensors" in capsys.readouterr().out
+    prior = PocketPrior.load(tmp_path / "small" / "weights.safetensors")
+    assert prior.format.frames == (16,)
+    assert (tmp_path / "small" / "samples-000002.png").exists()
+    few[3] = "12"
+    main(few)
+    assert "going on after 8 videos" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--videos", "0"], "at least 1"),
+        (["--creatures", "0"], "1 to 100,000 creatures"),
+        (["--seed", "-1"], "the seed must be"),
+        (["--seed", "10000"], "the seed must be"),
+        (["--clips", "nowhere"], "is not a folder"),
+        (["--clips", "empty"], "no clip in"),
+        (["--clips", "empty", "--without", "Fox"], "no file of that name"),
+        (["--sheet-every", "-1"], "at least 0"),
+    ],
+)
+def test_the_command_refuses_nonsense(options, says, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SystemExit):
+        main(["train-prior", "small", *options])
+    assert says in capsys.readouterr().err

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
+
+if TYPE_CHECKING:
+    from gambol.priors.pocket.takes import Take
 
 
 @dataclass
 class TrainPrior:
-    """Train the pocket prior, the small video model that gambol ships, on figures of random creatures and of your clips.
+    """Train the pocket prior, the small video model that gambol ships, on figures of random creatures and your clips.
 
     Everything is kept in one folder: what was filmed, the state, log.jsonl with the gate, sample sheets, and at the end
     weights.safetensors. Stop it with Ctrl-C whenever you like; the same command goes on where it stopped. The same seed
@@ -28,13 +31,13 @@ class TrainPrior:
     videos: int = 250_000
     """How many to learn from; none comes twice. More than before goes on with a finished training."""
     creatures: int = 900
-    """Random creatures in the herd; about a second each, once."""
+    """Random creatures in the herd; some seconds each, once."""
     batch: int = 16
     """Videos in a step."""
     seed: int = 0
     """Of everything that is random."""
-    sheet_every: int = 1000
-    """Steps between sample sheets."""
+    sheet_every: int = 2000
+    """Steps between sample sheets; 0: only at the end."""
 
     def run(self) -> None:
         from gambol.errors import GambolError
@@ -43,37 +46,46 @@ class TrainPrior:
         from gambol.priors.pocket.train import TrainConfig, Training, train
         from gambol.progress import progress
 
-        for name, value in (("videos", self.videos), ("creatures", self.creatures), ("batch", self.batch)):
-            if value < 1:
-                raise GambolError(f"--{name} must be at least 1, got {value}")
-        if self.seed < 0:
-            raise GambolError(f"--seed must be a whole number from 0, got {self.seed}")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with progress("gathering the herd") as advance:
-            herd = gather_takes(self.folder, self.creatures, self.seed, advance)
-        with progress("creatures to test on") as advance:
-            held_out = held_out_takes(self.folder, self.seed, advance)
-        clips, skipped = [], []
+        for name, value, least in (
+            ("videos", self.videos, 1),
+            ("batch", self.batch, 1),
+            ("sheet-every", self.sheet_every, 0),
+        ):
+            if value < least:
+                raise GambolError(f"--{name} must be at least {least}, got {value}")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise GambolError(f"'{self.folder}' cannot be a folder to train in: {error.strerror}") from None
+        clips: list[Take] = []
         if self.clips:
             with progress("reading clips") as advance:
                 clips, skipped = film_clips(self.clips, self.without, advance)
-        print(f"{len(herd):,} movements of {self.creatures:,} creatures, {len(clips):,} from clips ({len(skipped)} skipped)")
-        if skipped:
-            (self.folder / "skipped.txt").write_text("\n".join(skipped) + "\n")
-        config = TrainConfig(clips=self.videos, batch=self.batch, seed=self.seed)
+            (self.folder / "skipped.txt").write_text("\n".join(skipped) + "\n", encoding="utf-8")
+        with progress("gathering the herd") as advance:
+            herd = gather_takes(self.folder, self.creatures, self.seed, advance)
+        with progress("creatures to test on") as advance:
+            held_out = held_out_takes(self.folder, self.creatures, advance)
+        print(f"{len(herd):,} movements of {self.creatures:,} creatures, {len(clips):,} from clips", flush=True)
+        config = TrainConfig(videos=self.videos, batch=self.batch, seed=self.seed)
         training = Training(config, Teacher(herd, clips, config.network.size), held_out)
         if (self.folder / "state.safetensors").exists():
             training.load(self.folder / "state.safetensors")
-            print(f"going on after {training.step * self.batch:,} videos")
-
-        def on_gate(step, gate) -> None:
-            print(
-                f"{step * self.batch:>9,} videos: from noise {gate.with_words:.3f} with words, {gate.without_words:.3f} "
-                f"without; best motionless video {gate.motionless:.3f}"
-            )
-            if step % self.sheet_every == 0 or step == config.steps:
-                show_samples(training, self.folder / f"samples-{step:06d}.png")
-
+            print(f"going on after {training.step * self.batch:,} videos", flush=True)
         with progress("training") as advance:
-            train(training, self.folder, on_progress=advance, on_gate=on_gate)
-        print(f"wrote {finish(training, self.folder)}")
+
+            def on_step(step: int, steps: int) -> None:
+                advance(step * self.batch, steps * self.batch)
+                if step == steps or (self.sheet_every and step % self.sheet_every == 0):
+                    show_samples(training, self.folder / f"samples-{step:06d}.png")
+
+            def on_gate(step: int, gate) -> None:
+                print(
+                    f"{step * self.batch:>9,} videos: from noise {gate.with_words:.3f} with words, "
+                    f"{gate.without_words:.3f} without; best motionless video {gate.motionless:.3f}",
+                    flush=True,
+                )
+
+            train(training, self.folder, on_step=on_step, on_gate=on_gate)
+        about = {"seed": self.seed, "creatures": self.creatures, "clips": len(clips), "without": list(self.without)}
+        print(f"wrote {finish(training, self.folder, about)}")

@@ -78,7 +78,9 @@ def _basis(frames: int, loops: bool, harmonics: int) -> Float[Tensor, "frames cu
         waves = 2 * torch.pi * time[:, None] * number
         return torch.cat([torch.ones(frames, 1), waves.cos() / slow, waves.sin() / slow], 1)
     halves = torch.arange(1, 2 * harmonics + 1)
-    return torch.cat([torch.ones(frames, 1), (torch.pi * time[:, None] * halves).cos() / (halves / 2).clamp(1).sqrt()], 1)
+    return torch.cat(
+        [torch.ones(frames, 1), (torch.pi * time[:, None] * halves).cos() / (halves / 2).clamp(1).sqrt()], 1
+    )
 
 
 def _folds(anatomy: Anatomy, rig: Rig) -> Float[Array, "limbs joints 3"]:

@@ -24,7 +24,7 @@ class SampleConfig:
     """How to sample."""
 
     views: int = 6
-    """Half of them from either side."""
+    """Left and right by turns; at most six."""
     steps: int = 8
     """From noise to video; the prior is asked once in each, for all views."""
     guidance: float = 1.5

@@ -9,15 +9,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gambol.priors.pocket.look import Figure, aim, film
+from gambol.priors.pocket.look import ELEVATION, Figure, aim, film
 from gambol.render.cameras import Cameras
 
 Array = np.ndarray
 
-ELEVATION = 12.0
-"""Of the cameras that look at a motion [degrees]."""
-SPREAD = 35.0
-"""Cameras stand within this angle of either side [degrees]; the pocket prior knows up to 43."""
+ORDER = (55.0, -55.0, 125.0, -125.0, 90.0, -90.0)
+"""In which order cameras the prior knows (`look.VIEWS`) are used, if not all are [degrees]: both sides by turns, since
+a leg behind another one is before it for a camera on the other side, and first those that are not opposite to each
+other, which together see how near things are."""
 
 
 @dataclass(frozen=True)
@@ -42,20 +42,10 @@ class Shots:
 
 
 def both_sides(figure: Figure, views: int, size: int) -> Viewpoints:
-    """Cameras on both sides by turns, left first: a leg behind another one is before it for the opposite camera."""
-    if views < 1:
-        raise ValueError(f"there must be at least 1 view, got {views}")
-    pairs = (views + 1) // 2
-    offsets = np.linspace(-SPREAD, SPREAD, pairs) if pairs > 1 else np.zeros(1)
-    # Not exactly opposite: together the two of a pair also see how near things are.
-    places = zip(offsets, np.roll(offsets, 1), strict=True)
-    azimuths = [float(azimuth) for left, right in places for azimuth in (90 + left, -90 + right)]
-    return viewpoints(figure, azimuths[:views], size)
-
-
-def viewpoints(figure: Figure, azimuths: list[float], size: int, elevation: float = ELEVATION) -> Viewpoints:
-    """Cameras as the pocket prior knows them (`look.aim`), angles in degrees."""
-    aimed = [aim(figure, azimuth, elevation, size) for azimuth in azimuths]
+    """Cameras where the pocket prior knows them, left and right by turns."""
+    if not 1 <= views <= len(ORDER):
+        raise ValueError(f"there must be 1 to {len(ORDER)} views, got {views}")
+    aimed = [aim(figure, azimuth, ELEVATION, size) for azimuth in ORDER[:views]]
     T_camera_world, focal, center = (
         torch.cat([getattr(camera, name) for camera, _ in aimed]) for name in ("T_camera_world", "focal", "center")
     )

@@ -34,11 +34,7 @@ class KnownPrior:
     @property
     def costs(self) -> Costs:
         """What it needs."""
-        if self.hub:
-            return FIGURES[self.name]
-        from gambol.priors.big.costs import count_pocket_costs  # it is small enough to be counted each time
-
-        return count_pocket_costs()
+        return FIGURES[self.name]
 
     @property
     def format(self) -> Format:

@@ -24,6 +24,8 @@ class Prompt:
     text: str
     embedding: Tensor
     """Whatever the prior conditions on, without a batch axis."""
+    note: str = ""
+    """What of the sentence the prior leaves out, for the user to know."""
 
 
 @dataclass(frozen=True)

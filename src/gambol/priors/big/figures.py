@@ -89,4 +89,13 @@ FIGURES: dict[str, Costs] = {
         encode=21_980_001_936,
         encode_flop=608_573_343_006_720,
     ),
+    "pocket": Costs(
+        network=4_150_294,
+        vae=0,
+        text_encoder=0,
+        call=6_962_960,
+        call_flop=3_062_784_640,
+        encode=0,
+        encode_flop=0,
+    ),
 }

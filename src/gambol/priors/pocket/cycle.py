@@ -24,7 +24,7 @@ class Cycle:
     """A name in `actions.ACTIONS`."""
     T_world_joint: Float[Array, "frames joints 4 4"]
     """[file units]"""
-    travel: Float[Array, "3"]
+    travel: Float[Array, 3]
     """Way of the whole body in a cycle; zero for what stays in place or does not loop [file units]."""
     period: float
     """Duration of the sixteen frames [s]."""

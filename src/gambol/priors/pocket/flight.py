@@ -15,7 +15,9 @@ STROKE, LAG = 50.0, 0.08
 
 def flight(take: Take, generator: np.random.Generator) -> list[Take]:
     """A take of the same figure flying; a cycle begins with the wings at their highest. Nothing if it has no wings."""
-    wings = {side: [i for i, part in enumerate(take.parts) if part.startswith(f"{side} wing")] for side in ("left", "right")}
+    wings = {
+        side: [i for i, part in enumerate(take.parts) if part.startswith(f"{side} wing")] for side in ("left", "right")
+    }
     if not all(wings.values()):
         return []
     pace = float(generator.uniform(-1, 1))

@@ -17,8 +17,14 @@ from gambol.priors.pocket.look import draw_figure
 from gambol.priors.pocket.takes import Take, save_takes, take_of
 
 SHARES = {
-    "quadruped": 0.34, "humanoid": 0.20, "theropod": 0.12, "bird": 0.13, "reptile": 0.07, "insect": 0.07, "arachnid": 0.07
-}  # fmt: skip
+    "quadruped": 0.34,
+    "humanoid": 0.20,
+    "theropod": 0.12,
+    "bird": 0.13,
+    "reptile": 0.07,
+    "insect": 0.07,
+    "arachnid": 0.07,
+}
 """How often each body plan comes."""
 ACTION_OF = {"idle": "stand", "jog": "trot", "gallop": "run"}
 """What gaits are called here, if otherwise; animals pace when told to trot, so that is left out."""
@@ -26,6 +32,8 @@ FASTER = 1.3
 """The speed of pace 1, in usual speeds."""
 TOGETHER = 20
 """Creatures in a file."""
+VERSION = 1
+"""Of what creatures do; files of another are not used."""
 
 
 def takes_of_creature(seed: int) -> list[Take]:
@@ -47,9 +55,7 @@ def takes_of_creature(seed: int) -> list[Take]:
     return takes
 
 
-def gait_cycle(
-    anatomy: Anatomy, gait: str, pace: float = 0.0, generator: np.random.Generator | None = None
-) -> Cycle:
+def gait_cycle(anatomy: Anatomy, gait: str, pace: float = 0.0, generator: np.random.Generator | None = None) -> Cycle:
     """A gait in canonical time; with a generator its stride and bounce vary a little."""
     stride, bounce = (1.0, 1.0) if generator is None else 1.12 ** generator.uniform(-1, 1, 2)
     plan = plan_gait(anatomy, gait, speed=FASTER**pace, stride=float(stride), bounce=float(bounce))
@@ -59,17 +65,20 @@ def gait_cycle(
 
 
 def gather_herd(
-    folder: Path, creatures: int, seed: int, on_progress: Callable[[int, int], None] | None = None
+    folder: Path, creatures: int, first_seed: int, on_progress: Callable[[int, int], None] | None = None
 ) -> list[Path]:
     """Files of takes, TOGETHER creatures each; those that exist are not made again."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for first in range(0, creatures, TOGETHER):
-        path = folder / f"creatures-{seed}-{first:05d}.safetensors"
+        count, seed = min(TOGETHER, creatures - first), first_seed + first
+        path = folder / f"creatures-{VERSION}-{seed}-{count}.safetensors"
         paths.append(path)
-        if not path.exists():
-            count = min(TOGETHER, creatures - first)
-            save_takes([t for i in range(count) for t in takes_of_creature(seed + first + i)], path)
-        if on_progress:
-            on_progress(min(first + TOGETHER, creatures), creatures)
+        takes = []
+        for number in range(0 if path.exists() else count):
+            takes.extend(takes_of_creature(seed + number))
+            if on_progress:
+                on_progress(first + number + 1, creatures)
+        if takes:
+            save_takes(takes, path)
     return paths

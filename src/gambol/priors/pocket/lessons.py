@@ -12,14 +12,25 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.priors.pocket.actions import ACTIONS
-from gambol.priors.pocket.network import WORDS
+from gambol.priors.pocket.look import CONTRAST, scaled
+from gambol.priors.pocket.network import words_of
 from gambol.priors.pocket.takes import Take, film_takes, varied, with_arms_elsewhere
+from gambol.render.cache import fingerprint
 
-FREQUENCY = {"walk": 5.0, "run": 5.0, "trot": 4.0, "stand": 3.0, "hop": 3.0, "jump": 3.0, "fly": 1.5, "turn left": 1.0, "turn right": 1.0}
-"""How often an action is taught, relative to each other; those not named here, for which only artists' clips exist, half
-as often as the rarest."""
-CONTRAST = 0.35
-"""Colours count from the background in this unit, so that figures are about as strong as noise."""
+FREQUENCY = {
+    "walk": 5.0,
+    "run": 5.0,
+    "trot": 4.0,
+    "stand": 3.0,
+    "hop": 3.0,
+    "jump": 3.0,
+    "fly": 1.5,
+    "turn left": 1.0,
+    "turn right": 1.0,
+}
+"""How often an action is taught, relative to the others."""
+RARELY = 0.5
+"""How often those are that only artists show."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,10 @@ class Teacher:
         self.size, self.artists = size, artists
         self.herd, self.clips = (_by_action(takes) for takes in (herd, clips))
         self.actions = sorted(self.herd.keys() | self.clips.keys(), key=list(ACTIONS).index)
-        shares = np.array([FREQUENCY.get(action, 0.5) for action in self.actions])
+        arrays = [array for take in [*herd, *clips] for array in (take.points, take.rest)]
+        self.fingerprint = fingerprint([*arrays, *(take.action for take in [*herd, *clips])])
+        """Of all that may be shown."""
+        shares = np.array([FREQUENCY.get(action, RARELY) for action in self.actions])
         self.shares = shares / shares.sum()
 
     def lesson(self, generator: np.random.Generator, batch: int) -> Lesson:
@@ -64,20 +78,9 @@ class Teacher:
 
 def lesson_of(takes: Sequence[Take], videos: Tensor, rests: Tensor) -> Lesson:
     """Filmed takes as the network sees them."""
-    from gambol.priors.pocket.look import BACKGROUND
-
     words = torch.stack([words_of(take.action, take.pace) for take in takes])
     actions = tuple(take.action for take in takes)
-    return Lesson((videos - BACKGROUND) / CONTRAST, (rests - BACKGROUND) / CONTRAST, words, actions)
-
-
-def words_of(action: str | None, pace: float = 0.0) -> Float[Tensor, " words"]:
-    """The embedding of a prompt; zeros mean that nothing was said."""
-    words = torch.zeros(WORDS)
-    if action is not None:
-        words[list(ACTIONS).index(action)] = 1.0
-        words[-1] = pace
-    return words
+    return Lesson(scaled(videos), scaled(rests), words, actions)
 
 
 def _by_action(takes: Sequence[Take]) -> dict[str, list[Take]]:

@@ -28,10 +28,12 @@ FRONT = {"left": (0.98, 0.62, 0.05), "right": (0.05, 0.72, 0.78)}
 """Orange and cyan: front legs, arms, wings and fins; pairs of legs between are mixtures."""
 TRUNK, HEAD, TAIL = (0.45, 0.45, 0.45), (0.22, 0.22, 0.24), (0.20, 0.65, 0.25)
 BACKGROUND = 0.92
+CONTRAST = 0.35
+"""For a network colours count from the background in this unit, so that figures are about as strong as noise."""
 UPPER = 0.66
 """Brightness of the first stroke of a limb, so that the knee shows."""
 WIDTHS = {"trunk": 0.058, "neck": 0.045, "head": 0.058, "tail": 0.030, "limb": 0.034}
-"""Standard deviation across a stroke, in half sides of the picture: a limb of 64 pixels is 1.1, about 3.5 wide."""
+"""Standard deviation across a stroke, in half sides of the picture: of 60 pixels, a limb is about 3.5 wide."""
 KERNELS = 3
 """Gaussians in a stroke."""
 OPACITY = 0.95
@@ -60,8 +62,8 @@ class Figure:
     """trunk, neck, head, tail, or a limb: 'left leg 0'."""
     rest: Float[Array, "strokes 2 3"]
     """Start and end in the neutral pose [file units]."""
-    up: Float[Array, "3"]
-    forward: Float[Array, "3"]
+    up: Float[Array, 3]
+    forward: Float[Array, 3]
     leg: float
     """Length of its legs, or what stands for it in a body without [file units]."""
 
@@ -89,8 +91,8 @@ def draw_figure(anatomy: Anatomy) -> Figure:
         for number, joint in enumerate(limb.chain):
             last = number + 1 == len(limb.chain)
             end = body.tips[joint] if last else body.heads[limb.chain[number + 1]]
-            color = np.array(_color(anatomy, limb)) * (UPPER if number == 0 else 1.0)
-            strokes.append((joint, body.heads[joint], end, tuple(color), WIDTHS["limb"], _name(limb)))
+            shade = np.array(_color(anatomy, limb)) * (UPPER if number == 0 else 1.0)
+            strokes.append((joint, body.heads[joint], end, tuple(shade), WIDTHS["limb"], _name(limb)))
     joints = np.array([stroke[0] for stroke in strokes], np.int64)
     rest = np.array([[stroke[1], stroke[2]] for stroke in strokes]).reshape(-1, 2, 3)
     T_joint_world = np.linalg.inv(body.T_world_node[body.nodes])[joints]
@@ -121,7 +123,7 @@ def _middle(anatomy: Anatomy, roots: list[int], in_limbs: set[int]) -> list[tupl
 
 
 def _tips(anatomy: Anatomy, middle: list[int]) -> list[int]:
-    """The joints at which head, tail and, if there is neither, the trunk end: one each, the one that reaches farthest."""
+    """The joints at which head, tail and, if there is neither, the trunk end: one each, that which reaches farthest."""
     body, ends = anatomy.body, []
     for part in ("head", "tail"):
         own = [joint for joint in middle if anatomy.parts[joint] == part]
@@ -168,8 +170,8 @@ def aim(
 ) -> tuple[Cameras, float]:
     """One camera that stands still, and half the side of its picture at the character's middle [file units].
 
-    The figure at rest, but for its tail, fits with room for strides on both sides and for a leap above. azimuth as in `cameras.orbit`
-    [degrees]; zoom and shift (in half sides) leave the usual framing, for training.
+    The figure at rest, but for its tail, fits with room for strides on both sides and for a leap above. azimuth as in
+    `cameras.orbit` [degrees]; zoom and shift (in half sides) leave the usual framing, for training.
     """
     shown = [part != "tail" for part in figure.parts]  # a long tail would make everything else tiny
     points = (figure.rest if rest is None else rest)[shown if any(shown) else slice(None)].reshape(-1, 3)
@@ -221,3 +223,13 @@ def film(
     return rasterize(means, covariances, opacities, shades, cameras, kernel=kernel).over(
         torch.full((3,), BACKGROUND).to(points)
     )
+
+
+def scaled(pictures: Float[Tensor, "*pictures 3"]) -> Float[Tensor, "*pictures 3"]:
+    """sRGB as a network sees it."""
+    return (pictures - BACKGROUND) / CONTRAST
+
+
+def unscaled(latents: Float[Tensor, "*pictures 3"]) -> Float[Tensor, "*pictures 3"]:
+    """Back to sRGB."""
+    return latents * CONTRAST + BACKGROUND

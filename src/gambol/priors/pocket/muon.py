@@ -20,7 +20,7 @@ class Muon(torch.optim.Optimizer):
         super().__init__(matrices, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()
-    def step(self, closure=None) -> None:
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
         for group in self.param_groups:
             alike = defaultdict(list)
             for matrix in group["params"]:
@@ -35,8 +35,9 @@ class Muon(torch.optim.Optimizer):
     def _momentum(self, matrix: Tensor, keep: float) -> Tensor:
         """Nesterov's."""
         buffer = self.state[matrix].setdefault("momentum", torch.zeros_like(matrix))
-        buffer.lerp_(matrix.grad, 1 - keep)
-        return matrix.grad.lerp(buffer, keep)
+        gradient = matrix.grad if matrix.grad is not None else torch.zeros_like(matrix)
+        buffer.lerp_(gradient, 1 - keep)
+        return gradient.lerp(buffer, keep)
 
 
 def orthogonal(matrices: Float[Tensor, "count rows columns"], steps: int = 5) -> Float[Tensor, "count rows columns"]:

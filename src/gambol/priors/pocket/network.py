@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gambol.priors.pocket.actions import KNOWN
+from gambol.priors.pocket.actions import ACTIONS, KNOWN
 from gambol.priors.pocket.cycle import FRAMES
 
 WORDS = len(KNOWN) + 1
@@ -50,6 +50,9 @@ class NetworkConfig:
     def side(self) -> int:
         """Blocks along a side of a frame."""
         return self.size // self.patch
+
+
+SHIPPED = NetworkConfig()
 
 
 class Local(nn.Module):
@@ -101,7 +104,7 @@ class Block(nn.Module):
 class PocketNetwork(nn.Module):
     """(noisy video, level, words, picture at rest) to clean video, all scaled as `PocketPrior.encode` does."""
 
-    def __init__(self, config: NetworkConfig = NetworkConfig()):
+    def __init__(self, config: NetworkConfig = SHIPPED):
         super().__init__()
         self.config, fine, width = config, config.fine, config.width
         pixels, times = 3 * config.patch**2, FRAMES // SPAN
@@ -171,7 +174,9 @@ class PocketNetwork(nn.Module):
         blocks = blocks.unflatten(1, (-1, min(SPAN, video.shape[1])))  # batch times span side patch side patch 3
         return blocks.permute(0, 1, 3, 5, 2, 4, 6, 7).flatten(4)
 
-    def _paste(self, blocks: Float[Tensor, "batch times side side pixels"]) -> Float[Tensor, "batch frames size size 3"]:
+    def _paste(
+        self, blocks: Float[Tensor, "batch times side side pixels"]
+    ) -> Float[Tensor, "batch frames size size 3"]:
         patch = self.config.patch
         parts = blocks.unflatten(4, (SPAN, patch, patch, 3)).permute(0, 1, 4, 2, 5, 3, 6, 7)
         return parts.flatten(5, 6).flatten(3, 4).flatten(1, 2)
@@ -199,3 +204,12 @@ def _waves(level: Float[Tensor, " batch"]) -> Float[Tensor, "batch 64"]:
     frequencies = torch.exp(torch.linspace(0, 5, 32, device=level.device))
     angles = level[:, None] * frequencies
     return torch.cat([angles.sin(), angles.cos()], 1)
+
+
+def words_of(action: str | None, pace: float = 0.0) -> Float[Tensor, " words"]:
+    """The embedding of a prompt; zeros mean that nothing was said."""
+    words = torch.zeros(WORDS)
+    if action is not None:
+        words[list(ACTIONS).index(action)] = 1.0
+        words[-1] = pace
+    return words

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,14 +17,15 @@ from torch import Tensor
 from gambol.errors import AssetError
 from gambol.files import write_file
 from gambol.priors.pocket.cycle import FRAMES
-from gambol.priors.pocket.lessons import CONTRAST, words_of
-from gambol.priors.pocket.look import BACKGROUND
-from gambol.priors.pocket.network import NetworkConfig, PocketNetwork
+from gambol.priors.pocket.look import scaled, unscaled
+from gambol.priors.pocket.network import NetworkConfig, PocketNetwork, words_of
 from gambol.priors.pocket.words import require
 from gambol.priors.prior import Format, Prompt, VideoPrior
 from gambol.priors.schedule import Flow
 
 SHIPPED = "weights.safetensors"
+
+Videos = Float[Tensor, "batch frames height width 3"]
 
 
 class PocketPrior(VideoPrior):
@@ -53,34 +53,32 @@ class PocketPrior(VideoPrior):
         if not text.strip():
             return Prompt(text, words_of(None))
         intent = require(text)
-        return Prompt(text, words_of(intent.action, intent.pace))
+        note = f"only '{intent.action}' is shown, not {' and '.join(intent.left_out)}" if intent.left_out else ""
+        return Prompt(text, words_of(intent.action, intent.pace), note)
 
-    def encode(self, video: Float[Tensor, "batch frames height width 3"]) -> Float[Tensor, "batch frames height width 3"]:
+    def encode(self, video: Videos) -> Videos:
         self.format.check(*video.shape[1:4])
-        return (video - BACKGROUND) / CONTRAST
+        return scaled(video)
 
-    def decode(self, latents: Float[Tensor, "batch frames height width 3"]) -> Float[Tensor, "batch frames height width 3"]:
-        return latents.detach() * CONTRAST + BACKGROUND
+    def decode(self, latents: Videos) -> Videos:
+        return unscaled(latents.detach())
 
     @torch.no_grad()
     def estimates(
         self,
-        noisy: Float[Tensor, "batch frames height width 3"],
+        noisy: Videos,
         level: float | Float[Tensor, " batch"],
         prompts: Sequence[Prompt],
         reference: Float[Tensor, "batch height width 3"] | None = None,
-    ) -> tuple[Float[Tensor, "batch frames height width 3"], ...]:
+    ) -> tuple[Videos, ...]:
+        self.format.check(*noisy.shape[1:4])
         count, batch = len(prompts), len(noisy)
         levels = torch.as_tensor(level, dtype=torch.float32, device=noisy.device).expand(batch).repeat(count)
         words = torch.stack([prompt.embedding for prompt in prompts]).to(noisy).repeat_interleave(batch, 0)
-        rest = torch.zeros_like(noisy[:, 0]) if reference is None else (reference.to(noisy) - BACKGROUND) / CONTRAST
+        rest = torch.zeros_like(noisy[:, 0]) if reference is None else scaled(reference.to(noisy))
         many = noisy.repeat(count, *[1] * (noisy.ndim - 1))
         clean = self.network(many, levels, words, rest.repeat(count, 1, 1, 1))
         return clean.unflatten(0, (count, batch)).unbind(0)
-
-    @cached_property
-    def parameters(self) -> int:
-        return sum(parameter.numel() for parameter in self.network.parameters())
 
 
 def save_network(network: PocketNetwork, path: Path, facts: dict | None = None) -> None:
@@ -94,18 +92,14 @@ def load_network(path: Path) -> PocketNetwork:
     """What `save_network` wrote."""
     try:
         with safe_open(path, "pt") as file:
-            config = NetworkConfig(**json.loads(file.metadata()["network"]))
+            config = NetworkConfig(**json.loads((file.metadata() or {})["network"]))
             tensors = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
         network = PocketNetwork(config)
         network.load_state_dict(tensors)
     except FileNotFoundError:
         raise AssetError(f"there is no file '{path}'") from None
-    except (OSError, SafetensorError, TypeError, KeyError, ValueError, RuntimeError) as error:
+    except (OSError, SafetensorError, TypeError, KeyError, ValueError, RuntimeError, ArithmeticError) as error:
         raise AssetError(f"'{path}' is no pocket prior: {error}") from error
+    if not all(value.isfinite().all() for value in tensors.values()):
+        raise AssetError(f"'{path}' holds weights that are no numbers; was its training cut short?")
     return network
-
-
-def facts_of(path: Path) -> dict:
-    """What was noted when the weights were saved: clips, gate, data, licence."""
-    with safe_open(path, "pt") as file:
-        return json.loads(file.metadata()["facts"])

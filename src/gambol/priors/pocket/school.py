@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
 
-from gambol.priors.pocket.clips import gather, mirrored
+from gambol.errors import GambolError
+from gambol.priors.pocket.clips import SUFFIXES, gather, mirrored
 from gambol.priors.pocket.herd import gather_herd
-from gambol.priors.pocket.look import draw_figure
+from gambol.priors.pocket.look import draw_figure, unscaled
 from gambol.priors.pocket.prior import PocketPrior, save_network
 from gambol.priors.pocket.sheets import write_sheet
 from gambol.priors.pocket.takes import Take, load_takes, take_of
@@ -19,10 +19,12 @@ from gambol.priors.pocket.train import Training, measure_gate
 from gambol.priors.prior import Prompt
 from gambol.priors.sample import sample
 
-HELD_OUT = 1_000_000
+APART = 100_000
+"""Between the seeds of the first creatures of two trainings."""
+HELD_OUT = 1_000_000_000
 """Seeds of creatures from here on are for tests."""
 TESTED = 20
-"""Creatures the gate is measured on."""
+"""Creatures the gate is measured on, or as many as are trained on."""
 SHOWN = 10
 """Rows of samples in a sheet."""
 
@@ -30,23 +32,42 @@ Progress = Callable[[int, int], None] | None
 
 
 def gather_takes(folder: Path, creatures: int, seed: int, on_progress: Progress = None) -> list[Take]:
-    return [take for path in gather_herd(folder / "takes", creatures, seed, on_progress) for take in load_takes(path)]
+    """What the creatures of a training do."""
+    if not 1 <= creatures <= APART:
+        raise GambolError(f"a herd has 1 to {APART:,} creatures, got {creatures:,}")
+    if not 0 <= seed < HELD_OUT // APART:
+        raise GambolError(f"the seed must be a whole number from 0 to {HELD_OUT // APART - 1:,}, got {seed}")
+    return _takes(folder, creatures, seed * APART, on_progress)
 
 
-def held_out_takes(folder: Path, seed: int, on_progress: Progress = None) -> list[Take]:
-    return gather_takes(folder, TESTED, seed + HELD_OUT, on_progress)
+def held_out_takes(folder: Path, creatures: int, on_progress: Progress = None) -> list[Take]:
+    """What the creatures do that no training sees."""
+    return _takes(folder, min(creatures, TESTED), HELD_OUT, on_progress)
+
+
+def _takes(folder: Path, creatures: int, first_seed: int, on_progress: Progress) -> list[Take]:
+    paths = gather_herd(folder / "takes", creatures, first_seed, on_progress)
+    return [take for path in paths for take in load_takes(path)]
 
 
 def film_clips(folder: Path, without: Sequence[str] = (), on_progress: Progress = None) -> tuple[list[Take], list[str]]:
-    """Takes of artists' clips and their mirror images, but for files left out; and what was skipped, with the reason."""
+    """Takes of artists' clips and their mirror images, but for files left out; and what was skipped, with reasons."""
+    if not folder.is_dir():
+        raise GambolError(f"'{folder}' is not a folder: give one with {', '.join(SUFFIXES)} files")
+    stems = {path.stem for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES}
+    for name in without:
+        if name not in stems:
+            raise GambolError(f"--without {name}: no file of that name, without its ending, is in '{folder}'")
     performances, skipped = gather(folder, on_progress)
-    takes = []
+    takes: list[Take] = []
     for performance in performances:
         if performance.path.stem in without:
             continue
         figure = draw_figure(performance.anatomy)
         twin = mirrored(performance.cycle, performance.anatomy)
         takes.extend(take_of(figure, performance.anatomy, cycle) for cycle in (performance.cycle, twin) if cycle)
+    if not takes:
+        raise GambolError(f"no clip in '{folder}' shows an action by its name; say --clips only if there are some")
     return takes, skipped
 
 
@@ -56,25 +77,22 @@ def show_samples(training: Training, path: Path) -> None:
     lesson = training.held_out
     rows = []
     for number in range(min(SHOWN, len(lesson.actions))):
-        action, rest = lesson.actions[number], lesson.rests[number : number + 1]
-        truth, reference = prior.decode(lesson.videos[number : number + 1]), prior.decode(rest)
-        prompt = Prompt(action, lesson.words[number])
-        made = sample(prior, prompt, truth.shape, reference=reference, generator=torch.Generator().manual_seed(number))
-        rows += [(f"{action}: truth", reference[0], truth[0]), ("sample", reference[0], prior.decode(made)[0])]
+        truth, rest = (unscaled(latents[number : number + 1]) for latents in (lesson.videos, lesson.rests))
+        prompt, generator = Prompt("", lesson.words[number]), torch.Generator().manual_seed(number)
+        made = prior.decode(sample(prior, prompt, tuple(truth.shape), reference=rest, generator=generator))
+        rows += [(f"{lesson.actions[number]}: truth", rest[0], truth[0]), ("sample", rest[0], made[0])]
     write_sheet(rows, path)
 
 
-def finish(training: Training, folder: Path) -> Path:
+def finish(training: Training, folder: Path, about: dict) -> Path:
     """Write the averaged weights, with what is known about them."""
     network = training.averaged()
     path = folder / "weights.safetensors"
-    gate = measure_gate(network, training.held_out)
     facts = {
+        **about,
         "videos": training.step * training.config.batch,
-        "seed": training.config.seed,
         "actions": training.teacher.actions,
-        "gate": asdict(gate),
-        "licence": "Apache-2.0",
+        "gate": asdict(measure_gate(network, training.held_out)),
     }
-    save_network(network, path, json.loads(json.dumps(facts)))
+    save_network(network, path, facts)
     return path

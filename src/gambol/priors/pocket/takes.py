@@ -13,11 +13,12 @@ from pathlib import Path
 import numpy as np
 import torch
 from jaxtyping import Float
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from torch import Tensor
 
 from gambol.character.anatomy import Anatomy
+from gambol.errors import AssetError
 from gambol.files import write_file
 from gambol.priors.pocket.cycle import FRAMES, Cycle
 from gambol.priors.pocket.look import ELEVATION, VIEWS, Figure, aim, film
@@ -121,7 +122,7 @@ def with_arms_elsewhere(take: Take, generator: np.random.Generator) -> Take:
 def film_takes(
     takes: Sequence[Take], generator: np.random.Generator, size: int, jitter: float = 1.0
 ) -> tuple[Float[Tensor, "takes frames size size 3"], Float[Tensor, "takes size size 3"]]:
-    """Videos, each from one of the usual cameras, and the pictures of the figures at rest. jitter: 0 for exactly those."""
+    """Videos, each from one of the usual cameras (jitter 0: exactly so), and the pictures of the figures at rest."""
     strokes = max(len(take.rest) for take in takes)
     points = torch.zeros(len(takes), 1 + FRAMES, strokes, 2, 3)
     colors, widths = torch.zeros(len(takes), strokes, 3), torch.zeros(len(takes), strokes)
@@ -138,18 +139,19 @@ def film_takes(
         colors[number, :count] = torch.from_numpy(take.colors)
         widths[number, :count] = torch.from_numpy(take.widths) * half
         cameras.append(camera)
-    repeated = (tensor.repeat_interleave(1 + FRAMES, 0) for tensor in (colors, widths))
-    pictures = film(points.flatten(0, 1), *repeated, _for_all_frames(cameras)).unflatten(0, (len(takes), -1))
+    colors, widths = (tensor.repeat_interleave(1 + FRAMES, 0) for tensor in (colors, widths))
+    pictures = film(points.flatten(0, 1), colors, widths, _for_all_frames(cameras)).unflatten(0, (len(takes), -1))
     return pictures[:, 1:], pictures[:, 0]
 
 
 def _for_all_frames(cameras: Sequence[Cameras]) -> Cameras:
     """One after the other, each for all frames of its take."""
-    fields = {
-        name: torch.cat([getattr(camera, name) for camera in cameras]).repeat_interleave(1 + FRAMES, 0)
+    placed, focal, center = (
+        torch.cat([getattr(camera, name) for camera in cameras]).repeat_interleave(1 + FRAMES, 0)
         for name in ("T_camera_world", "focal", "center")
-    }
-    return replace(cameras[0], **fields, near=min(camera.near for camera in cameras))
+    )
+    near = min(camera.near for camera in cameras)
+    return Cameras(placed, focal, center, cameras[0].width, cameras[0].height, near)
 
 
 def save_takes(takes: Sequence[Take], path: Path) -> None:
@@ -162,14 +164,16 @@ def save_takes(takes: Sequence[Take], path: Path) -> None:
 
 
 def load_takes(path: Path) -> list[Take]:
-    with safe_open(path, "np") as file:
-        facts = json.loads(file.metadata()["takes"])
-        return [
-            Take(
-                fact["action"],
-                fact["pace"],
-                *(file.get_tensor(f"{number}.{name}") for name in ("points", "rest", "colors", "widths")),
-                tuple(fact["parts"]),
+    try:
+        with safe_open(path, "np") as file:
+            facts = json.loads(file.metadata()["takes"])
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        takes = []
+        for number, fact in enumerate(facts):
+            points, rest, colors, widths = (
+                arrays[f"{number}.{name}"] for name in ("points", "rest", "colors", "widths")
             )
-            for number, fact in enumerate(facts)
-        ]
+            takes.append(Take(fact["action"], fact["pace"], points, rest, colors, widths, tuple(fact["parts"])))
+        return takes
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise AssetError(f"'{path}' is no file of takes ({error}); delete it and it will be made again") from None

@@ -1,17 +1,21 @@
-"""Training the pocket prior: resumable, the same for the same seed, with a gate that tells whether it learns to move."""
+"""Training the pocket prior: resumable, the same for the same seed, with a gate that tells whether it learns."""
 
 from __future__ import annotations
 
 import json
+import math
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
@@ -19,7 +23,7 @@ from gambol.errors import GambolError
 from gambol.files import write_file
 from gambol.priors.pocket.lessons import Lesson, Teacher, lesson_of
 from gambol.priors.pocket.muon import Muon
-from gambol.priors.pocket.network import NetworkConfig, PocketNetwork
+from gambol.priors.pocket.network import SHIPPED, NetworkConfig, PocketNetwork
 from gambol.priors.pocket.takes import Take, film_takes
 
 
@@ -27,8 +31,8 @@ from gambol.priors.pocket.takes import Take, film_takes
 class TrainConfig:
     """What the weights depend on, beside the takes."""
 
-    clips: int = 250_000
-    """Videos to learn from, each of them new."""
+    videos: int = 250_000
+    """To learn from, each of them new."""
     batch: int = 16
     seed: int = 0
     rate: float = 2e-3
@@ -47,11 +51,11 @@ class TrainConfig:
     """Share of videos without words."""
     blind: float = 0.04
     """Share of videos without the picture at rest."""
-    network: NetworkConfig = NetworkConfig()
+    network: NetworkConfig = SHIPPED
 
     @property
     def steps(self) -> int:
-        return -(-self.clips // self.batch)
+        return -(-self.videos // self.batch)
 
 
 class Training:
@@ -62,8 +66,9 @@ class Training:
         self.config, self.teacher = config, teacher
         self.network = PocketNetwork(config.network)
         self.average = {name: value.detach().clone() for name, value in self.network.named_parameters()}
-        matrices = [p for name, p in self.network.named_parameters() if name.startswith("blocks") and "scales" not in name]
-        others = [p for p in self.network.parameters() if all(p is not matrix for matrix in matrices)]
+        named = dict(self.network.named_parameters())
+        matrices = [value for name, value in named.items() if name.startswith("blocks") and "scales" not in name]
+        others = [value for value in named.values() if all(value is not matrix for matrix in matrices)]
         self.optimizers = (
             Muon(matrices, lr=config.matrix_rate),
             torch.optim.AdamW(others, lr=config.rate, betas=(0.9, 0.99), weight_decay=0.0),
@@ -80,18 +85,26 @@ class Training:
         generator = np.random.default_rng([config.seed, 1, self.step])
         lesson = self.teacher.lesson(generator, config.batch)
         loss = self._loss(lesson, generator)
+        if not math.isfinite(value := loss.item()):
+            raise GambolError(f"the loss is {value} after {self.step * config.batch:,} videos; try a lower rate")
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        with _without_interruption():
+            self._update()
+        return value
+
+    def _update(self) -> None:
+        """Change the weights by their gradients, and their average by them; all of it or nothing."""
+        config = self.config
         for optimizer, rate in zip(self.optimizers, (config.matrix_rate, config.rate), strict=True):
             optimizer.param_groups[0]["lr"] = rate * self._warmth()
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         keep = min(config.average, (1 + self.step) / (10 + self.step))
         with torch.no_grad():
-            for name, value in self.network.named_parameters():
-                self.average[name].lerp_(value, 1 - keep)
+            for name, parameter in self.network.named_parameters():
+                self.average[name].lerp_(parameter, 1 - keep)
         self.step += 1
-        return loss.item()
 
     def _warmth(self) -> float:
         left = (self.config.steps - self.step) / max(self.config.cooling * self.config.steps, 1)
@@ -125,17 +138,24 @@ class Training:
         for number, optimizer in enumerate(self.optimizers):
             for index, state in optimizer.state_dict()["state"].items():
                 tensors |= {f"optimizer.{number}.{index}.{key}": torch.as_tensor(value) for key, value in state.items()}
-        facts = {"step": str(self.step), "config": json.dumps(asdict(self.config))}
+        facts = {"step": str(self.step), "takes": self.teacher.fingerprint, "config": json.dumps(asdict(self.config))}
         write_file(path, save({name: value.contiguous() for name, value in tensors.items()}, facts))
 
     def load(self, path: Path) -> None:
-        """Go on where `save` left off. More clips may be asked for than before; nothing else may differ."""
-        with safe_open(path, "pt") as file:
-            facts = file.metadata()
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        saved = {**json.loads(facts["config"]), "clips": self.config.clips}
+        """Go on where `save` left off. More videos may be asked for than before; nothing else may differ."""
+        try:
+            with safe_open(path, "pt") as file:
+                facts = file.metadata()
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            saved = {**json.loads(facts["config"]), "videos": self.config.videos}
+        except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
+            raise GambolError(f"'{path}' is no state of a training ({error}); delete it to start anew") from None
         if saved != json.loads(json.dumps(asdict(self.config))):
             raise GambolError(f"'{path}' was trained with other settings; give the same ones, or another folder")
+        if facts["takes"] != self.teacher.fingerprint:
+            raise GambolError(
+                f"'{path}' was trained on other creatures or clips; give the same ones, or another folder"
+            )
         parts: dict[str, dict] = {"network": {}, "average": {}, "optimizer": {}}
         for name, value in tensors.items():
             part, rest = name.split(".", 1)
@@ -155,7 +175,7 @@ class Training:
 @dataclass(frozen=True)
 class Gate:
     """Mean squared errors, per limb-weighted pixel, of what the network makes of pure noise: words must help, and
-    with them it must beat the best video that does not move, the mean over time of the truth."""
+    with them it must beat the best video that does not move, the weighted mean over time of the truth."""
 
     with_words: float
     without_words: float
@@ -173,7 +193,24 @@ def measure_gate(network: PocketNetwork, lesson: Lesson, seed: int = 0) -> Gate:
 
     told = network(noise, level, lesson.words, lesson.rests)
     untold = network(noise, level, torch.zeros_like(lesson.words), lesson.rests)
-    return Gate(error(told), error(untold), error(lesson.videos.mean(1, keepdim=True).expand_as(lesson.videos)))
+    still = (lesson.videos * weights).sum(1, keepdim=True) / weights.sum(1, keepdim=True)
+    return Gate(error(told), error(untold), error(still.expand_as(lesson.videos)))
+
+
+@contextmanager
+def _without_interruption() -> Iterator[None]:
+    """Let Ctrl-C wait until this is done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+    usual = signal.signal(signal.SIGINT, lambda number, frame: waiting.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if waiting:
+        raise KeyboardInterrupt
 
 
 def train(
@@ -182,30 +219,30 @@ def train(
     *,
     gate_every: int = 200,
     save_every: float = 300.0,
-    on_progress: Callable[[int, int], None] | None = None,
-    on_gate: Callable[[int, Gate], None] | None = None,
+    on_step: Callable[[int, int], None] = lambda done, total: None,
+    on_gate: Callable[[int, Gate], None] = lambda step, gate: None,
 ) -> None:
-    """Train to the end. `folder` receives state.safetensors (to resume), log.jsonl (the gate) and is safe to read at any
-    time; Ctrl-C loses nothing. gate_every: steps; save_every: [s]."""
-    state, log = folder / "state.safetensors", folder / "log.jsonl"
-    saved, losses, began = time.monotonic(), [], time.monotonic()
-    first = training.step
+    """Train to the end. `folder` receives state.safetensors (to resume) and log.jsonl (the gate); Ctrl-C loses nothing.
+
+    gate_every: steps; save_every: [s]; on_step is told steps, done and in all.
+    """
+    config, state = training.config, folder / "state.safetensors"
+    began, first, losses = time.monotonic(), training.step, []
+    saved = began
     try:
-        while training.step < training.config.steps:
+        while training.step < config.steps:
             losses.append(training.advance())
-            if on_progress:
-                on_progress(training.step * training.config.batch, training.config.steps * training.config.batch)
-            if training.step % gate_every == 0 or training.step == training.config.steps:
+            if training.step % gate_every == 0 or training.step == config.steps:
                 gate = measure_gate(training.averaged(), training.held_out)
-                rate = (training.step - first) * training.config.batch / (time.monotonic() - began)
-                row = {"step": training.step, "clips": training.step * training.config.batch, "loss": float(np.mean(losses))}
-                with log.open("a") as file:
-                    file.write(json.dumps({**row, **asdict(gate), "clips_per_second": round(rate, 2)}) + "\n")
+                speed = (training.step - first) * config.batch / (time.monotonic() - began)
+                row = {"step": training.step, "videos": training.step * config.batch, "loss": float(np.mean(losses))}
+                with (folder / "log.jsonl").open("a") as file:
+                    file.write(json.dumps({**row, **asdict(gate), "videos_per_second": round(speed, 2)}) + "\n")
                 losses = []
-                if on_gate:
-                    on_gate(training.step, gate)
+                on_gate(training.step, gate)
             if time.monotonic() - saved > save_every:
                 training.save(state)
                 saved = time.monotonic()
+            on_step(training.step, config.steps)
     finally:
         training.save(state)

@@ -19,6 +19,10 @@ from gambol.priors.pocket.spelling import as_known
 from gambol.priors.pocket.vocabulary import group, longest, nouns, pace_idioms, verb_forms
 
 NOT_AFTER_A_SIDE = ("now", "here", "there", "away", "back")
+BACKWARDS = frozenset({"backward", "backwards", "reverse", "moonwalk", "moonwalks", "moonwalking"})
+"""Nothing that was taught goes that way."""
+LONGEST = 2000
+"""Letters of a sentence; more is no sentence, and reading it takes ever longer."""
 IN_PLACE = ("dance", "eat", "attack", "kick", "punch", "wave")
 """What one does standing."""
 
@@ -63,6 +67,8 @@ class Intent:
 def understand(text: str) -> Intent | None:
     """The action that a sentence asks for, the first if there are several, or None."""
     words = as_known(grammar.cut(text))
+    if BACKWARDS.intersection(words):
+        return None
     deeds = _wanted(Reader(Sentence(tuple(words))).read())
     if not deeds:
         return None
@@ -80,6 +86,8 @@ def understand(text: str) -> Intent | None:
 
 def require(text: str) -> Intent:
     """As `understand`, but raises if there is no action in it."""
+    if len(text) > LONGEST:
+        raise GambolError(f"a sentence has up to {LONGEST:,} letters, this one {len(text):,}")
     if intent := understand(text):
         return intent
     told = textwrap.shorten(text, 200, placeholder="...")
