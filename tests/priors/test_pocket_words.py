@@ -157,7 +157,7 @@ def test_a_long_text_makes_a_short_message():
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["a fox walks backwards", "she runs backward", "the robot is moonwalking"])
+@pytest.mark.parametrize("text", ["a fox walks backwards", "she runs backward", "walking in reverse"])
 def test_backwards_is_not_forwards(text):
     assert understand(text) is None
 

@@ -19,8 +19,8 @@ from gambol.priors.pocket.spelling import as_known
 from gambol.priors.pocket.vocabulary import group, longest, nouns, pace_idioms, verb_forms
 
 NOT_AFTER_A_SIDE = ("now", "here", "there", "away", "back")
-BACKWARDS = frozenset({"backward", "backwards", "reverse", "moonwalk", "moonwalks", "moonwalking"})
-"""Nothing that was taught goes that way."""
+BACKWARDS, GOING = frozenset({"backward", "backwards", "reverse"}), ("walk", "trot", "run", "hop", "crawl", "swim", "fly")
+"""A way that nothing was taught to go, and what goes."""
 LONGEST = 2000
 """Letters of a sentence; more is no sentence, and reading it takes ever longer."""
 IN_PLACE = ("dance", "eat", "attack", "kick", "punch", "wave")
@@ -67,13 +67,13 @@ class Intent:
 def understand(text: str) -> Intent | None:
     """The action that a sentence asks for, the first if there are several, or None."""
     words = as_known(grammar.cut(text))
-    if BACKWARDS.intersection(words):
-        return None
     deeds = _wanted(Reader(Sentence(tuple(words))).read())
     if not deeds:
         return None
     chosen = _done_meanwhile(min(deeds, key=lambda deed: (-deed.rank, deed.start)), deeds, words)
     action = _with_side(chosen, words)
+    if action in GOING and BACKWARDS.intersection(words):
+        return None
     asked = dict.fromkeys(_with_side(deed, words) for deed in deeds if deed.rank >= Rank.BESIDE and deed is not chosen)
     if chosen.sense.lemma in lexicon.POSTURE or chosen.start > min(deed.start for deed in deeds):
         asked.pop("stand", None)
