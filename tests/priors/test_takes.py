@@ -95,7 +95,7 @@ def test_a_creature_shows_what_it_can(tmp_path):
 
 
 def test_the_herd_is_gathered_once(tmp_path):
-    (path,) = gather_herd(tmp_path, 1, seed=3)
+    (path,) = gather_herd(tmp_path, 1, 3)
     made = path.stat().st_mtime_ns
-    assert gather_herd(tmp_path, 1, seed=3) == [path] and path.stat().st_mtime_ns == made
+    assert gather_herd(tmp_path, 1, 3) == [path] and path.stat().st_mtime_ns == made
     assert len(load_takes(path)) == len(takes_of_creature(3))

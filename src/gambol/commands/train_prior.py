@@ -32,7 +32,7 @@ class TrainPrior:
     """How many to learn from; none comes twice. More than before goes on with a finished training."""
     creatures: int = 900
     """Random creatures in the herd; some seconds each, once."""
-    batch: int = 16
+    batch: int = 24
     """Videos in a step."""
     seed: int = 0
     """Of everything that is random."""

@@ -19,7 +19,10 @@ from gambol.priors.pocket.spelling import as_known
 from gambol.priors.pocket.vocabulary import group, longest, nouns, pace_idioms, verb_forms
 
 NOT_AFTER_A_SIDE = ("now", "here", "there", "away", "back")
-BACKWARDS, GOING = frozenset({"backward", "backwards", "reverse"}), ("walk", "trot", "run", "hop", "crawl", "swim", "fly")
+BACKWARDS, GOING = (
+    frozenset({"backward", "backwards", "reverse"}),
+    ("walk", "trot", "run", "hop", "crawl", "swim", "fly"),
+)
 """A way that nothing was taught to go, and what goes."""
 LONGEST = 2000
 """Letters of a sentence; more is no sentence, and reading it takes ever longer."""
