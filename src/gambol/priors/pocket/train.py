@@ -28,7 +28,6 @@ from gambol.priors.pocket.muon import Muon
 from gambol.priors.pocket.network import SHIPPED, NetworkConfig, PocketNetwork
 from gambol.priors.pocket.takes import Take, film_takes
 
-
 HALVES = 2
 """Threads that learn. With torch's own two threads on a batch of 16 the second was idle half of the time."""
 
