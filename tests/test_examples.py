@@ -43,7 +43,7 @@ def test_readme_commands_and_python(tmp_path):
     readme = (ROOT / "README.md").read_text()
     shell = "\n".join(re.findall(r"```\n(.+?)```", readme, re.DOTALL))
     commands = re.findall(r"^gambol (.+?)(?:\s{2,}#.*)?$", shell, re.MULTILINE)
-    assert len(commands) == 9
+    assert len(commands) == 12
     for command in commands:
         run("-m", "gambol", *shlex.split(command), cwd=tmp_path)
     (python,) = re.findall(r"```python\n(.+?)```", readme, re.DOTALL)

@@ -11,6 +11,7 @@ from typing import Annotated
 import tyro
 
 from gambol.commands.create import Create
+from gambol.commands.eval_prior import EvalPrior
 from gambol.commands.flex import Flex
 from gambol.commands.info import Info
 from gambol.commands.priors import Priors
@@ -29,6 +30,8 @@ EPILOGUE = """examples:
   gambol render fox.glb --clip trot -o fox.mp4                a movie of a clip; .gif, or .png for a contact sheet
   gambol splat fox.glb -o fox.ply                             the character as Gaussians, for viewers of 3DGS
   gambol priors                               the video models that can drive a character, and what they need
+  gambol train-prior my-prior --clips animals/                teach the small one that ships with gambol
+  gambol eval-prior my-prior/weights.safetensors              and measure what it knows
 """
 
 Command = (
@@ -40,6 +43,7 @@ Command = (
     | Annotated[Splat, tyro.conf.subcommand("splat")]
     | Annotated[Priors, tyro.conf.subcommand("priors")]
     | Annotated[TrainPrior, tyro.conf.subcommand("train-prior")]
+    | Annotated[EvalPrior, tyro.conf.subcommand("eval-prior")]
 )
 
 

@@ -59,14 +59,14 @@ def test_what_does_not_loop_need_not_end_as_it_began():
     rise = np.linspace(0, leg / 3, 16)
     poses[..., :3, 3] += rise[:, None, None] * anatomy.up
     figure, shots = true_shots(anatomy, poses, views=2)
-    settings = FitConfig(steps=40)
+    settings = FitConfig(steps=60)
     heights = [
         fit_motion(anatomy, figure, shots, loops=loops, config=settings).T_world_joint[:, 0, :3, 3] @ anatomy.up
         for loops in (False, True)
     ]
     true = poses[:, 0, :3, 3] @ anatomy.up
-    straight, looping = (np.abs(height - true).max() / leg for height in heights)
-    assert straight < 0.05
+    straight, looping = (np.abs(height - true)[[0, -1]].mean() / leg for height in heights)
+    assert straight < 0.03
     assert looping > 1.5 * straight
 
 

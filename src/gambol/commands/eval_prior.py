@@ -63,8 +63,7 @@ class EvalPrior:
         reports = []
         for group, subjects in self._groups():
             sheet = self.output / f"samples-{group}.png" if self.output else None
-            with progress(group) as advance:
-                reports.append(report_on(prior, group, subjects, sheet, config, lambda what: advance))
+            reports.append(report_on(prior, group, subjects, sheet, config, progress))
             show(reports[-1])
         if self.output:
             _write(reports, self.output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
@@ -23,8 +24,9 @@ from gambol.priors.pocket.subjects import Subject, film_subjects
 from gambol.priors.pocket.train import Gate, measure_gate
 
 Group = Literal["creatures", "rigs"]
-Progress = Callable[[str], Callable[[int, int], None]]
-"""Given what begins, what to call with (done, total)."""
+Advance = Callable[[int, int], None]
+Progress = Callable[[str], AbstractContextManager[Advance]]
+"""Given what begins, yields what to call with (done, total); `gambol.progress.progress` is one."""
 
 GAITS = ("walk", "trot", "run")
 """Actions whose knees, feet and phases are measured; a quadruped's run is a gallop."""
@@ -130,26 +132,32 @@ def report_on(
     subjects: Sequence[Subject],
     sheet: Path | None = None,
     config: ReportConfig = USUAL_REPORT,
-    progress: Progress = lambda what: lambda done, total: None,
+    progress: Progress = lambda what: nullcontext(lambda done, total: None),
 ) -> Report:
     """Measure everything. group: 'creatures' or 'rigs'; sheet: a PNG of samples to look at."""
     films = film_subjects(subjects, prior.format.sizes[0][0], config.seed)
     gate = measure_gate(prior.network, films.lesson, config.seed)
-    confusion = classify_films(prior, films, config.seed, progress("telling actions apart"))
+    with progress("telling actions apart") as advance:
+        confusion = classify_films(prior, films, config.seed, advance)
     options: dict[str, Any] = {"steps": config.sample.steps, "guidance": config.sample.guidance, "seed": config.seed}
-    samples = sample_films(prior, films, **options, on_progress=progress("sampling"))
-    silent = sample_films(prior, films, told=False, **options, on_progress=progress("sampling without words"))
-    taken = [classify_samples(prior, films, made, config.seed) for made in (samples, silent)]
+    with progress("sampling") as advance:
+        samples = sample_films(prior, films, **options, on_progress=advance)
+        alone = films.one_of_each()
+        silent = sample_films(prior, alone, told=False, **options)
     if sheet:
         write_samples(prior, films, samples, sheet, config.sheet)
-    trials = trials_of(prior, subjects, config, progress("fitting samples"))
+    with progress("telling samples apart") as advance:
+        told = classify_samples(prior, films, samples, config.seed, advance)
+        untold = classify_samples(prior, alone, silent, config.seed)
+    with progress("fitting samples") as advance:
+        trials = trials_of(prior, subjects, config, advance)
     return Report(
         group,
         tuple(subject.name for subject in subjects),
         len(films.subjects),
         gate,
         confusion,
-        Confusion({**taken[0].counts, **taken[1].counts}),
+        Confusion({**told.counts, **untold.counts}),
         summary_of([trial.flexion for trial in trials if trial.told in GAITS], 1.0, TOLERANCE),
         summary_of([trial.lift for trial in trials if trial.told in GAITS], 1.0, TOLERANCE),
         {action: summary_of([t.phases for t in trials if t.told == action], 0.0, PHASE) for action in GAITS},
@@ -159,7 +167,7 @@ def report_on(
 
 
 def trials_of(
-    prior: PocketPrior, subjects: Sequence[Subject], config: ReportConfig, on_progress: Callable[[int, int], None]
+    prior: PocketPrior, subjects: Sequence[Subject], config: ReportConfig, on_progress: Advance
 ) -> list[Trial]:
     """Gaits of some subjects, evenly chosen; some of these also stand, and are told nothing."""
     able = [subject for subject in subjects if subject.anatomy.legs and set(subject.cycles) & set(GAITS)]

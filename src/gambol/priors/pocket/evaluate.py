@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -136,11 +136,18 @@ def sample_films(
     return Samples(made, wanted)
 
 
-def classify_samples(prior: VideoPrior, films: Films, samples: Samples, seed: int = 0) -> Confusion:
+def classify_samples(
+    prior: VideoPrior,
+    films: Films,
+    samples: Samples,
+    seed: int = 0,
+    on_progress: Progress = lambda done, total: None,
+) -> Confusion:
     """What the prior takes its own samples for; what it was told nothing about stands under ""."""
     _, rests = _as_latents(prior, films.lesson)
-    vivid = Lesson(samples.latents, films.lesson.rests, films.lesson.words, films.lesson.actions).weights()
-    return confusion_of(samples.told, classify(prior, samples.latents, rests, vivid, seed=seed + 1))
+    weights = replace(films.lesson, videos=samples.latents).weights()
+    called = classify(prior, samples.latents, rests, weights, seed=seed + 1, on_progress=on_progress)
+    return confusion_of(samples.told, called)
 
 
 def write_samples(prior: VideoPrior, films: Films, samples: Samples, path: Path, subjects: int = 8) -> None:

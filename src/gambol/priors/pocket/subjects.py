@@ -84,6 +84,14 @@ class Films:
     subjects: tuple[str, ...]
     lesson: Lesson
 
+    def one_of_each(self) -> Films:
+        """The first of every subject."""
+        chosen = [self.subjects.index(name) for name in dict.fromkeys(self.subjects)]
+        lesson = self.lesson
+        videos, rests, words = lesson.videos[chosen], lesson.rests[chosen], lesson.words[chosen]
+        actions = tuple(lesson.actions[i] for i in chosen)
+        return Films(tuple(self.subjects[i] for i in chosen), Lesson(videos, rests, words, actions))
+
 
 def film_subjects(subjects: Sequence[Subject], size: int, seed: int = 0) -> Films:
     """Each from a random camera on either side."""
