@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gambol.distill.report import Group, Report
     from gambol.priors.pocket.subjects import Subject
 
-QUICK = 4
+QUICK = 3
 """Creatures of a quick test."""
 
 

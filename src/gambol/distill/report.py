@@ -61,7 +61,7 @@ class ReportConfig:
     @staticmethod
     def quick(seed: int = 0) -> ReportConfig:
         """For a first impression."""
-        return ReportConfig(2, 1, 4, SampleConfig(views=2), FitConfig(steps=60, views=2), seed)
+        return ReportConfig(1, 1, 4, SampleConfig(views=2), FitConfig(steps=60, views=2), seed)
 
 
 USUAL_REPORT = ReportConfig()
