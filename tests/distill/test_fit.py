@@ -9,10 +9,10 @@ from gambol.character.anatomy import study
 from gambol.creatures.zoo import random_creature
 from gambol.distill.fit import FitConfig, _views, fit_motion
 from gambol.distill.shots import Shots, both_sides, film_motion, film_rest
-from gambol.priors.pocket.clips import on_the_spot
-from gambol.priors.pocket.herd import gait_cycle
+from gambol.priors.pocket.artists.clips import on_the_spot
+from gambol.priors.pocket.evaluation.measures import measure_gait, phase_errors
 from gambol.priors.pocket.look import draw_figure
-from gambol.priors.pocket.measures import measure_gait, phase_errors
+from gambol.priors.pocket.takes.herd import gait_cycle
 
 
 def true_shots(anatomy, poses, views=4):

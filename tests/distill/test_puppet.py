@@ -11,9 +11,9 @@ from gambol.distill.likeness import target_of, unlikeness
 from gambol.distill.limits import find_limits
 from gambol.distill.puppet import Puppet, _basis, folding_limbs
 from gambol.distill.shots import both_sides, film_views
+from gambol.priors.pocket.artists.stances import soles_of
+from gambol.priors.pocket.evaluation.measures import legs_of
 from gambol.priors.pocket.look import VIEWS, draw_figure
-from gambol.priors.pocket.measures import legs_of
-from gambol.priors.pocket.stances import soles_of
 
 
 @pytest.fixture(scope="module", params=[dog, human, spider])

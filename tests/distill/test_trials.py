@@ -11,10 +11,10 @@ from gambol.distill.fit import FitConfig
 from gambol.distill.sampled import SampleConfig, sample_shots
 from gambol.distill.shots import both_sides, film_motion, film_rest
 from gambol.distill.trials import run_trial, summary_of
-from gambol.priors.pocket.clips import on_the_spot
-from gambol.priors.pocket.herd import gait_cycle
+from gambol.priors.pocket.artists.clips import on_the_spot
+from gambol.priors.pocket.evaluation.subjects import Subject
 from gambol.priors.pocket.look import draw_figure
-from gambol.priors.pocket.subjects import Subject
+from gambol.priors.pocket.takes.herd import gait_cycle
 
 VIEWS = 2
 

@@ -15,14 +15,20 @@ from gambol.commands.eval_prior import EvalPrior
 from gambol.creatures.gaits import gait
 from gambol.distill.report import ReportConfig, as_plain, report_on
 from gambol.errors import GambolError
-from gambol.priors.pocket.clips import on_the_spot
-from gambol.priors.pocket.evaluate import classify_films, classify_samples, confusion_of, sample_films, write_samples
-from gambol.priors.pocket.herd import gait_cycle
+from gambol.priors.pocket.artists.clips import on_the_spot
+from gambol.priors.pocket.evaluation.evaluate import (
+    classify_films,
+    classify_samples,
+    confusion_of,
+    sample_films,
+    write_samples,
+)
+from gambol.priors.pocket.evaluation.measures import measure_gait
+from gambol.priors.pocket.evaluation.subjects import TOLD, Subject, film_subjects, held_out_creatures, real_rigs
 from gambol.priors.pocket.look import draw_figure
-from gambol.priors.pocket.measures import measure_gait
 from gambol.priors.pocket.network import NetworkConfig, PocketNetwork
 from gambol.priors.pocket.prior import PocketPrior, save_network
-from gambol.priors.pocket.subjects import TOLD, Subject, film_subjects, held_out_creatures, real_rigs
+from gambol.priors.pocket.takes.herd import gait_cycle
 
 SMALL = NetworkConfig(size=20, patch=5, fine=24, local=1, width=64, depth=1, heads=2)
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from gambol.priors.pocket.muon import Muon, orthogonal
 from gambol.priors.pocket.network import NetworkConfig, PocketNetwork, words_of
+from gambol.priors.pocket.training.muon import Muon, orthogonal
 
 SMALL = NetworkConfig(size=20, patch=5, fine=16, local=1, width=32, depth=2, heads=2)
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gambol.priors.pocket.actions import ACTIONS
-from gambol.priors.pocket.words import understand
+from gambol.priors.pocket.language.words import understand
 
 FILE = Path(__file__).with_name("paraphrases.txt")
 EXAMPLES = {"strolls along", "goes for a walk in the park", "sneaks", "galloping", "sprints away"}

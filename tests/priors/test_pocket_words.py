@@ -9,11 +9,11 @@ from gambol import GambolError
 from gambol.creatures.species import SPECIES
 from gambol.creatures.words import COLORS, SIZES, SYNONYMS
 from gambol.priors.pocket.actions import ACTIONS
-from gambol.priors.pocket.idioms import GROUPS, IDIOMS, OTHER_IDIOMS
-from gambol.priors.pocket.inflection import forms
-from gambol.priors.pocket.lexicon import LEXICON
-from gambol.priors.pocket.spelling import is_slip
-from gambol.priors.pocket.words import action_of_clip, require, understand
+from gambol.priors.pocket.language.idioms import GROUPS, IDIOMS, OTHER_IDIOMS
+from gambol.priors.pocket.language.inflection import forms
+from gambol.priors.pocket.language.lexicon import LEXICON
+from gambol.priors.pocket.language.spelling import is_slip
+from gambol.priors.pocket.language.words import action_of_clip, require, understand
 
 SMALL = "a the not to and , . that is while with its 's as - stops at which ... turn- -s too 7 left never or by an"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -292,6 +292,6 @@ def test_names_of_clips(wanted, names):
 
 
 def test_words_are_understood_without_torch():
-    code = "import sys; from gambol.priors.pocket.words import understand; understand('a red fox runs')\n"
+    code = "import sys; from gambol.priors.pocket.language.words import understand; understand('a red fox runs')\n"
     code += "print([m for m in ('torch', 'warp', 'numpy') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"

@@ -7,9 +7,9 @@ import torch
 from gambol.character.anatomy import study
 from gambol.creatures.zoo import create
 from gambol.priors.pocket.actions import ACTIONS
-from gambol.priors.pocket.herd import gait_cycle, gather_herd, takes_of_creature
 from gambol.priors.pocket.look import draw_figure
-from gambol.priors.pocket.takes import film_takes, load_takes, save_takes, take_of, varied, with_arms_elsewhere
+from gambol.priors.pocket.takes.herd import gait_cycle, gather_herd, takes_of_creature
+from gambol.priors.pocket.takes.take import film_takes, load_takes, save_takes, take_of, varied, with_arms_elsewhere
 
 
 def take(name, action):

@@ -11,13 +11,13 @@ from gambol.character.anatomy import study
 from gambol.cli import main
 from gambol.creatures.zoo import create
 from gambol.errors import GambolError
-from gambol.priors.pocket.herd import gait_cycle
-from gambol.priors.pocket.lessons import Teacher
 from gambol.priors.pocket.look import draw_figure
 from gambol.priors.pocket.network import NetworkConfig
 from gambol.priors.pocket.prior import PocketPrior
-from gambol.priors.pocket.takes import take_of
-from gambol.priors.pocket.train import TrainConfig, Training, measure_gate, train
+from gambol.priors.pocket.takes.herd import gait_cycle
+from gambol.priors.pocket.takes.take import take_of
+from gambol.priors.pocket.training.lessons import Teacher
+from gambol.priors.pocket.training.train import TrainConfig, Training, measure_gate, train
 
 SMALL = NetworkConfig(size=20, patch=5, fine=24, local=1, width=64, depth=2, heads=2)
 

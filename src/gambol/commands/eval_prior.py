@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from gambol.distill.report import Group, Report
-    from gambol.priors.pocket.subjects import Subject
+    from gambol.priors.pocket.evaluation.subjects import Subject
 
 QUICK = 3
 """Creatures of a quick test."""
@@ -71,7 +71,7 @@ class EvalPrior:
 
     def _groups(self) -> Iterator[tuple[Group, list[Subject]]]:
         """Whom to test on, made or read when it is their turn."""
-        from gambol.priors.pocket.subjects import held_out_creatures, real_rigs
+        from gambol.priors.pocket.evaluation.subjects import held_out_creatures, real_rigs
         from gambol.progress import progress
 
         with progress("making creatures") as advance:
@@ -134,7 +134,7 @@ def _taken_for(report: Report) -> Table:
     """True videos and samples, row by row, by what they were taken for."""
     from rich.table import Table
 
-    from gambol.priors.pocket.subjects import TOLD
+    from gambol.priors.pocket.evaluation.subjects import TOLD
 
     table = Table(title="taken for", title_justify="left")
     table.add_column("shown")

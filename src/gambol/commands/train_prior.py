@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 if TYPE_CHECKING:
-    from gambol.priors.pocket.takes import Take
+    from gambol.priors.pocket.takes.take import Take
 
 
 @dataclass
@@ -41,9 +41,9 @@ class TrainPrior:
 
     def run(self) -> None:
         from gambol.errors import GambolError
-        from gambol.priors.pocket.lessons import Teacher
-        from gambol.priors.pocket.school import film_clips, finish, gather_takes, held_out_takes, show_samples
-        from gambol.priors.pocket.train import TrainConfig, Training, train
+        from gambol.priors.pocket.training.lessons import Teacher
+        from gambol.priors.pocket.training.school import film_clips, finish, gather_takes, held_out_takes, show_samples
+        from gambol.priors.pocket.training.train import TrainConfig, Training, train
         from gambol.progress import progress
 
         for name, value, least in (

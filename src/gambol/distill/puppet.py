@@ -13,8 +13,8 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.rig import Rig
 from gambol.motion.inverse_kinematics import FoldingChain, folding_chain
 from gambol.motion.kinematics import Kinematics
+from gambol.priors.pocket.evaluation.measures import legs_of
 from gambol.priors.pocket.look import Figure
-from gambol.priors.pocket.measures import legs_of
 
 Array = np.ndarray
 

@@ -12,16 +12,16 @@ from typing import Any, Literal
 from gambol.distill.fit import FitConfig
 from gambol.distill.sampled import SampleConfig
 from gambol.distill.trials import Summary, Trial, run_trial, summary_of
-from gambol.priors.pocket.evaluate import (
+from gambol.priors.pocket.evaluation.evaluate import (
     Confusion,
     classify_films,
     classify_samples,
     sample_films,
     write_samples,
 )
+from gambol.priors.pocket.evaluation.subjects import Subject, film_subjects
 from gambol.priors.pocket.prior import PocketPrior
-from gambol.priors.pocket.subjects import Subject, film_subjects
-from gambol.priors.pocket.train import Gate, measure_gate
+from gambol.priors.pocket.training.train import Gate, measure_gate
 
 Group = Literal["creatures", "rigs"]
 Advance = Callable[[int, int], None]

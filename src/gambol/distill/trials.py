@@ -10,9 +10,9 @@ from jaxtyping import Float
 
 from gambol.distill.fit import USUAL_FIT, FitConfig
 from gambol.distill.sampled import USUAL_SAMPLE, SampleConfig, sample_motion
-from gambol.priors.pocket.clips import on_the_spot
-from gambol.priors.pocket.measures import LEAST_FLEXION, LEAST_LIFT, Gait, measure_gait, phase_errors, ratios
-from gambol.priors.pocket.subjects import TOLD, Subject
+from gambol.priors.pocket.artists.clips import on_the_spot
+from gambol.priors.pocket.evaluation.measures import LEAST_FLEXION, LEAST_LIFT, Gait, measure_gait, phase_errors, ratios
+from gambol.priors.pocket.evaluation.subjects import TOLD, Subject
 from gambol.priors.prior import VideoPrior
 
 Array = np.ndarray

@@ -183,7 +183,7 @@ def aim(
     above, toward = up * np.cos(lift) - level * np.sin(lift), level * np.cos(lift) + up * np.sin(lift)
     (west, east), (low, high) = (((points @ axis).min(), (points @ axis).max()) for axis in (right, above))
     room = figure.leg
-    west, east, low, high = west - 0.30 * room, east + 0.30 * room, low - 0.12 * room, high + 0.45 * room
+    west, east, low, high = west - 0.45 * room, east + 0.45 * room, low - 0.12 * room, high + 0.45 * room
     half = max(east - west, high - low) / 2 / zoom
     depth = points @ toward
     center = right * ((west + east) / 2 + shift[0] * half) + above * ((low + high) / 2 + shift[1] * half)

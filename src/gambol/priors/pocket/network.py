@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gambol.priors.pocket.actions import ACTIONS, KNOWN
-from gambol.priors.pocket.cycle import FRAMES
+from gambol.priors.pocket.takes.cycle import FRAMES
 
 WORDS = len(KNOWN) + 1
 """Length of a prompt's embedding: the share of each action, then the pace."""

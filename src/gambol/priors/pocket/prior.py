@@ -16,10 +16,10 @@ from torch import Tensor
 
 from gambol.errors import AssetError
 from gambol.files import write_file
-from gambol.priors.pocket.cycle import FRAMES
+from gambol.priors.pocket.language.words import require
 from gambol.priors.pocket.look import scaled, unscaled
 from gambol.priors.pocket.network import NetworkConfig, PocketNetwork, words_of
-from gambol.priors.pocket.words import require
+from gambol.priors.pocket.takes.cycle import FRAMES
 from gambol.priors.prior import Format, Prompt, VideoPrior
 from gambol.priors.schedule import Flow
 

@@ -12,13 +12,13 @@ from gambol.character.anatomy import Anatomy, study
 from gambol.creatures.gaits import actions_for
 from gambol.creatures.zoo import random_creature
 from gambol.errors import GambolError
-from gambol.priors.pocket.clips import gather
-from gambol.priors.pocket.cycle import Cycle
-from gambol.priors.pocket.herd import ACTION_OF, SHARES, gait_cycle
-from gambol.priors.pocket.lessons import Lesson, lesson_of
+from gambol.priors.pocket.artists.clips import gather
 from gambol.priors.pocket.look import Figure, draw_figure
-from gambol.priors.pocket.school import HELD_OUT
-from gambol.priors.pocket.takes import film_takes, take_of
+from gambol.priors.pocket.takes.cycle import Cycle
+from gambol.priors.pocket.takes.herd import ACTION_OF, SHARES, gait_cycle
+from gambol.priors.pocket.takes.take import film_takes, take_of
+from gambol.priors.pocket.training.lessons import Lesson, lesson_of
+from gambol.priors.pocket.training.school import HELD_OUT
 
 TOLD = {"walk": "walking", "trot": "trotting", "run": "running", "jump": "jumping", "stand": "standing still"}
 """The actions that are told apart, and how one says them."""

@@ -7,10 +7,20 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal
 
-from gambol.priors.pocket.grammar import LINKS
-from gambol.priors.pocket.idioms import GROUPS, IDIOMS, MOVING_IDIOMS, OTHER_IDIOMS, PACE_IDIOMS, WEAK_IDIOMS
-from gambol.priors.pocket.inflection import Form, forms
-from gambol.priors.pocket.lexicon import CATENATIVES, LEXICON, LIGHT, MOVING, OTHERS, REFUSING, SENSES, STOPPING, WEAK
+from gambol.priors.pocket.language.grammar import LINKS
+from gambol.priors.pocket.language.idioms import GROUPS, IDIOMS, MOVING_IDIOMS, OTHER_IDIOMS, PACE_IDIOMS, WEAK_IDIOMS
+from gambol.priors.pocket.language.inflection import Form, forms
+from gambol.priors.pocket.language.lexicon import (
+    CATENATIVES,
+    LEXICON,
+    LIGHT,
+    MOVING,
+    OTHERS,
+    REFUSING,
+    SENSES,
+    STOPPING,
+    WEAK,
+)
 
 Kind = Literal["action", "weak", "other", "light", "move"]
 """An action; what hints at one ('crosses the road'); a deed that is none of them; a verb that says little by itself

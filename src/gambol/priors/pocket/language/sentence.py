@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gambol.priors.pocket.grammar import DETERMINERS, PARTICLES, STOP, is_adjective, is_adverb
-from gambol.priors.pocket.inflection import Form
-from gambol.priors.pocket.vocabulary import verb_forms
+from gambol.priors.pocket.language.grammar import DETERMINERS, PARTICLES, STOP, is_adjective, is_adverb
+from gambol.priors.pocket.language.inflection import Form
+from gambol.priors.pocket.language.vocabulary import verb_forms
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ from torch import Tensor
 from gambol.errors import GambolError
 from gambol.files import write_file
 from gambol.parallel import run, shares
-from gambol.priors.pocket.lessons import Lesson, Teacher, lesson_of
-from gambol.priors.pocket.muon import Muon
 from gambol.priors.pocket.network import SHIPPED, NetworkConfig, PocketNetwork
-from gambol.priors.pocket.takes import Take, film_takes
+from gambol.priors.pocket.takes.take import Take, film_takes
+from gambol.priors.pocket.training.lessons import Lesson, Teacher, lesson_of
+from gambol.priors.pocket.training.muon import Muon
 
 HALVES = 2
 """Threads that learn. With torch's own two threads on a batch of 16 the second was idle half of the time."""

@@ -11,10 +11,10 @@ from gambol.character.anatomy import Anatomy, study
 from gambol.creatures.gaits import actions_for, plan_gait
 from gambol.creatures.zoo import random_creature
 from gambol.errors import GambolError
-from gambol.priors.pocket.cycle import FRAMES, Cycle
-from gambol.priors.pocket.flight import flight
 from gambol.priors.pocket.look import draw_figure
-from gambol.priors.pocket.takes import Take, save_takes, take_of
+from gambol.priors.pocket.takes.cycle import FRAMES, Cycle
+from gambol.priors.pocket.takes.flight import flight
+from gambol.priors.pocket.takes.take import Take, save_takes, take_of
 
 SHARES = {
     "quadruped": 0.34,

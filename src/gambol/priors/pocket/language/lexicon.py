@@ -1,13 +1,13 @@
 """The words by which English speakers ask for each action of the pocket prior. Verbs stand in their base form.
 
-The phrases are in `gambol.priors.pocket.idioms`.
+The phrases are in `gambol.priors.pocket.language.idioms`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gambol.priors.pocket.grammar import word_set
+from gambol.priors.pocket.language.grammar import word_set
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.limbs import Limb
 from gambol.creatures.gaits.footfalls import IDLE
 from gambol.creatures.gaits.legs import Leg, find_legs
+from gambol.priors.pocket.artists.stances import soles_of
 from gambol.priors.pocket.look import draw_figure
-from gambol.priors.pocket.stances import soles_of
 
 Array = np.ndarray
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from gambol.priors.pocket import grammar
-from gambol.priors.pocket.inflection import forms
-from gambol.priors.pocket.vocabulary import idiom_words, idioms, longest, nouns, verb_forms
+from gambol.priors.pocket.language import grammar
+from gambol.priors.pocket.language.inflection import forms
+from gambol.priors.pocket.language.vocabulary import idiom_words, idioms, longest, nouns, verb_forms
 
 SHORTEST = 6
 """Letters of the shortest word in which a slip is mended; shorter words are too like one another. In a word of one

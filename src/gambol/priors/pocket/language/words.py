@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gambol.errors import GambolError
-from gambol.priors.pocket import grammar, lexicon
 from gambol.priors.pocket.actions import ACTIONS
-from gambol.priors.pocket.reading import Deed, Rank, Reader
-from gambol.priors.pocket.sentence import Sentence
-from gambol.priors.pocket.spelling import as_known
-from gambol.priors.pocket.vocabulary import group, longest, nouns, pace_idioms, verb_forms
+from gambol.priors.pocket.language import grammar, lexicon
+from gambol.priors.pocket.language.reading import Deed, Rank, Reader
+from gambol.priors.pocket.language.sentence import Sentence
+from gambol.priors.pocket.language.spelling import as_known
+from gambol.priors.pocket.language.vocabulary import group, longest, nouns, pace_idioms, verb_forms
 
 NOT_AFTER_A_SIDE = ("now", "here", "there", "away", "back")
 BACKWARDS, GOING = (

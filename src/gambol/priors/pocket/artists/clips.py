@@ -17,11 +17,11 @@ from gambol.errors import GambolError
 from gambol.formats import load
 from gambol.motion.motion import Motion
 from gambol.priors.pocket.actions import ACTIONS
-from gambol.priors.pocket.beginnings import GAITS, LEAPS, STROKES, TURNS, begin_of, left_hind, telling_points
-from gambol.priors.pocket.cycle import FRAMES, Cycle
-from gambol.priors.pocket.footage import REPEATS, Footage, difference, footage_of, points_of, rounds_in, spread
-from gambol.priors.pocket.mirror import mirrored_poses, reflection
-from gambol.priors.pocket.stances import Stances, find_stances, soles_of
+from gambol.priors.pocket.artists.beginnings import GAITS, LEAPS, STROKES, TURNS, begin_of, left_hind, telling_points
+from gambol.priors.pocket.artists.footage import REPEATS, Footage, difference, footage_of, points_of, rounds_in, spread
+from gambol.priors.pocket.artists.mirror import mirrored_poses, reflection
+from gambol.priors.pocket.artists.stances import Stances, find_stances, soles_of
+from gambol.priors.pocket.takes.cycle import FRAMES, Cycle
 
 Array = np.ndarray
 
@@ -251,7 +251,7 @@ def gather(
     folder = Path(folder)
     if not folder.is_dir():
         raise GambolError(f"{folder} is not a folder: give one with .glb, .gltf or .vrm files")
-    from gambol.priors.pocket.words import action_of_clip
+    from gambol.priors.pocket.language.words import action_of_clip
 
     paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
     found: list[Performance] = []

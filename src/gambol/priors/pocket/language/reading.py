@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from gambol.priors.pocket import grammar, lexicon
-from gambol.priors.pocket.grammar import PAUSE, STOP, is_adjective, is_plural, may_be_noun
-from gambol.priors.pocket.inflection import Form
-from gambol.priors.pocket.sentence import Sentence
-from gambol.priors.pocket.vocabulary import Idiom, Sense, idioms, longest, nouns, verb_forms
+from gambol.priors.pocket.language import grammar, lexicon
+from gambol.priors.pocket.language.grammar import PAUSE, STOP, is_adjective, is_plural, may_be_noun
+from gambol.priors.pocket.language.inflection import Form
+from gambol.priors.pocket.language.sentence import Sentence
+from gambol.priors.pocket.language.vocabulary import Idiom, Sense, idioms, longest, nouns, verb_forms
 
 
 class Rank(IntEnum):

@@ -20,8 +20,8 @@ from torch import Tensor
 from gambol.character.anatomy import Anatomy
 from gambol.errors import AssetError
 from gambol.files import write_file
-from gambol.priors.pocket.cycle import FRAMES, Cycle
 from gambol.priors.pocket.look import ELEVATION, VIEWS, Figure, aim, film
+from gambol.priors.pocket.takes.cycle import FRAMES, Cycle
 from gambol.render.cameras import Cameras
 
 Array = np.ndarray

@@ -9,13 +9,13 @@ from pathlib import Path
 import torch
 
 from gambol.errors import GambolError
-from gambol.priors.pocket.clips import SUFFIXES, gather, mirrored
-from gambol.priors.pocket.herd import gather_herd
+from gambol.priors.pocket.artists.clips import SUFFIXES, gather, mirrored
 from gambol.priors.pocket.look import draw_figure, unscaled
 from gambol.priors.pocket.prior import PocketPrior, save_network
 from gambol.priors.pocket.sheets import write_sheet
-from gambol.priors.pocket.takes import Take, load_takes, take_of
-from gambol.priors.pocket.train import Training, measure_gate
+from gambol.priors.pocket.takes.herd import gather_herd
+from gambol.priors.pocket.takes.take import Take, load_takes, take_of
+from gambol.priors.pocket.training.train import Training, measure_gate
 from gambol.priors.prior import Prompt
 from gambol.priors.sample import sample
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gambol.priors.pocket.cycle import FRAMES
-from gambol.priors.pocket.takes import Take
+from gambol.priors.pocket.takes.cycle import FRAMES
+from gambol.priors.pocket.takes.take import Take
 
 STROKE, LAG = 50.0, 0.08
 """How far a wing beats up and down [degrees], and how much later each part out on it does [cycles]."""

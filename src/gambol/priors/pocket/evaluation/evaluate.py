@@ -14,10 +14,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gambol.priors.pocket.lessons import CONTRAST, Lesson
+from gambol.priors.pocket.evaluation.subjects import TOLD, Films
 from gambol.priors.pocket.look import BACKGROUND
 from gambol.priors.pocket.sheets import write_sheet
-from gambol.priors.pocket.subjects import TOLD, Films
+from gambol.priors.pocket.training.lessons import CONTRAST, Lesson
 from gambol.priors.prior import VideoPrior
 from gambol.priors.sample import draw_noise, sample
 from gambol.priors.schedule import Latents

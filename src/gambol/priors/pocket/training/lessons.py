@@ -14,7 +14,7 @@ from torch import Tensor
 from gambol.priors.pocket.actions import ACTIONS
 from gambol.priors.pocket.look import CONTRAST, scaled
 from gambol.priors.pocket.network import words_of
-from gambol.priors.pocket.takes import Take, film_takes, varied, with_arms_elsewhere
+from gambol.priors.pocket.takes.take import Take, film_takes, varied, with_arms_elsewhere
 from gambol.render.cache import fingerprint
 
 FREQUENCY = {

@@ -1,0 +1,1 @@
+"""Artists' clips cut into cycles that begin where ours do: `clips.gather`."""

@@ -1,0 +1,1 @@
+"""Sentences and names of clips to actions and paces, without guessing: `words.understand`."""
