@@ -12,7 +12,7 @@ from functools import partial
 import gambol  # noqa: F401  # before torch, whose idle threads would else take our cores
 import torch
 from gambol.priors.big.costs import measure
-from gambol.priors.pocket.network import WORDS, PocketNetwork
+from gambol.priors.pocket.prior import PocketPrior
 
 BATCHES = (1, 2, 6)
 
@@ -37,24 +37,23 @@ def peak(width: int) -> float:
 
 @torch.no_grad()
 def main() -> None:
-    network = PocketNetwork().eval()
+    prior = PocketPrior.load()
+    network, prompt = prior.network, prior.embed("a fox walks")
     size = network.config.size
     count = sum(parameter.numel() for parameter in network.parameters())
     print(
         f"pocket prior, {count / 1e6:.2f} M parameters, 16 frames of {size} x {size} pixels, torch {torch.__version__}"
     )
+    inputs = torch.zeros(1, 16, size, size, 3), torch.ones(1), prompt.embedding[None], torch.zeros(1, size, size, 3)
+    one = measure(partial(network, *inputs), network).flop
     print("threads   batch   ms per denoise   ms per video   GFLOP   GFLOP/s   of peak")
     for threads in (1, 2):
         torch.set_num_threads(threads)
         limit = peak(network.config.width)
         for batch in BATCHES:
-            inputs = (
-                torch.randn(batch, 16, size, size, 3),
-                torch.full((batch,), 0.9),
-                torch.zeros(batch, WORDS),
-                torch.randn(batch, size, size, 3),
-            )
-            work, took = measure(partial(network, *inputs), network).flop, fastest(partial(network, *inputs))
+            noisy, reference = torch.randn(batch, 16, size, size, 3), torch.rand(batch, size, size, 3)
+            call = partial(prior.denoise, noisy, 0.9, prompt, reference=reference)
+            took, work = fastest(call), batch * one
             print(
                 f"{threads:7} {batch:7} {1e3 * took:16.1f} {1e3 * took / batch:14.1f} {work / 1e9:7.2f} "
                 f"{work / took / 1e9:9.1f} {work / took / limit:8.0%}"
