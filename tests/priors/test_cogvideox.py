@@ -34,7 +34,7 @@ def draw_video(version, batch=1, seed=0):
 def test_is_a_prior_that_shows_characters_as_they_are(model):
     version, folder, prior, _ = model
     assert isinstance(prior, VideoPrior)
-    assert (prior.name, prior.look, prior.wants_reference) == (folder.name, "own", False)
+    assert (prior.name, prior.look, prior.reference) == (folder.name, "own", "none")
     assert prior.format.fps == (16 if version == "1.5" else 8)
 
 

@@ -13,7 +13,7 @@ import gambol
 from gambol.character.anatomy import study
 from gambol.commands.eval_prior import EvalPrior
 from gambol.creatures.gaits import gait
-from gambol.distill.report import ReportConfig, as_plain, report_on
+from gambol.distillation.report import ReportConfig, as_plain, report_on
 from gambol.errors import GambolError
 from gambol.priors.pocket.artists.clips import on_the_spot
 from gambol.priors.pocket.evaluation.evaluate import (
@@ -23,12 +23,12 @@ from gambol.priors.pocket.evaluation.evaluate import (
     sample_films,
     write_samples,
 )
-from gambol.priors.pocket.evaluation.measures import measure_gait
 from gambol.priors.pocket.evaluation.subjects import TOLD, Subject, film_subjects, held_out_creatures, real_rigs
 from gambol.priors.pocket.look import draw_figure
 from gambol.priors.pocket.network import NetworkConfig, PocketNetwork
 from gambol.priors.pocket.prior import PocketPrior, save_network
 from gambol.priors.pocket.takes.herd import gait_cycle
+from gambol.quality.gait import measure_gait
 
 SMALL = NetworkConfig(size=20, patch=5, fine=24, local=1, width=64, depth=1, heads=2)
 

@@ -53,9 +53,9 @@ def scaled(vae, means):
 def test_is_a_prior_that_shows_characters_as_they_are(model):
     version, folder, prior, _ = model
     assert isinstance(prior, VideoPrior)
-    assert (prior.name, prior.look, prior.wants_reference) == (folder.name, "own", False)
+    assert (prior.name, prior.look, prior.time_axis) == (folder.name, "own", 2)
     assert (prior.format.fps, prior.format.multiple) == ((24, 32) if version == "5b" else (16, 16))
-    assert prior.takes_reference == (version == "5b")
+    assert prior.reference == ("first" if version == "5b" else "none")
 
 
 @pytest.mark.parametrize("text", [SENTENCE, "", "  birds\n fly &amp;  dance "])

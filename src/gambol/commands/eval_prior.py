@@ -13,7 +13,7 @@ import tyro
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from gambol.distill.report import Group, Report
+    from gambol.distillation.report import Group, Report
     from gambol.priors.pocket.evaluation.subjects import Subject
 
 QUICK = 3
@@ -46,7 +46,7 @@ class EvalPrior:
     """Of noise and cameras."""
 
     def run(self) -> None:
-        from gambol.distill.report import ReportConfig, report_on
+        from gambol.distillation.report import ReportConfig, report_on
         from gambol.errors import GambolError
         from gambol.priors.pocket.prior import PocketPrior
         from gambol.progress import progress
@@ -103,7 +103,7 @@ def _prepare(folder: Path) -> None:
 
 
 def _write(reports: list[Report], folder: Path) -> None:
-    from gambol.distill.report import as_plain
+    from gambol.distillation.report import as_plain
     from gambol.files import write_file
 
     plain = {report.group: as_plain(report) for report in reports}

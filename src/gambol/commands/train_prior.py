@@ -53,6 +53,8 @@ class TrainPrior:
         ):
             if value < least:
                 raise GambolError(f"--{name} must be at least {least}, got {value}")
+        if self.without and not self.clips:
+            raise GambolError("--without names files of --clips, which is not given")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -16,6 +16,9 @@ from gambol.priors.schedule import Latents, Level, Schedule
 Look = Literal["own", "parts"]
 """What the character must look like in the video: as it is, or coloured by its parts (`gambol.priors.pocket.look`)."""
 
+Reference = Literal["none", "rest", "first"]
+"""Which picture, taken by the same camera, a prior wants to see: none, the character at rest, or the first frame."""
+
 
 @dataclass(frozen=True, eq=False)
 class Prompt:
@@ -71,8 +74,11 @@ class VideoPrior(ABC):
     format: Format
     schedule: Schedule
     look: Look
-    wants_reference: bool = False
-    """Whether it is better with a picture of the character at rest, taken by the same camera."""
+    reference: Reference = "none"
+    time_axis: int = 1
+    """The axis of latents along which time goes; 0 is the batch."""
+    squeeze: int = 1
+    """Frames of a video in one of its latents; the first frame has one for itself if there are several."""
 
     @abstractmethod
     def embed(self, text: str) -> Prompt:

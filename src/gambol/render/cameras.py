@@ -7,6 +7,7 @@ them or at one of many `Views` (`sample_cameras`).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -59,6 +60,12 @@ class Cameras:
         x, y = torch.broadcast_tensors(x[:, None, :], y[:, :, None])
         seen = torch.nn.functional.normalize(torch.stack([x, y, torch.ones_like(x)], -1), dim=-1)
         return torch.einsum("fhwc,fcx->fhwx", seen, self.T_camera_world[..., :3])
+
+
+def together(cameras: Sequence[Cameras]) -> Cameras:
+    """Cameras of the same picture size, one after the other."""
+    tensors = (torch.cat([getattr(each, name) for each in cameras]) for name in ("T_camera_world", "focal", "center"))
+    return Cameras(*tensors, cameras[0].width, cameras[0].height, min(each.near for each in cameras))
 
 
 def look_at(

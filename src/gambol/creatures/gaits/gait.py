@@ -18,7 +18,7 @@ from gambol.character.rig import build_rig
 from gambol.character.skeleton import Pose
 from gambol.creatures.gaits.fit import fitted
 from gambol.creatures.gaits.footfalls import GRAVITY, Action, Footfalls, speed_of, stride_length, table_for
-from gambol.creatures.gaits.legs import FootPath, Path, Roll, find_legs
+from gambol.creatures.gaits.legs import FootPath, Path, Roll, find_legs, hip_height_of
 from gambol.creatures.gaits.plan import GaitPlan, with_breaks
 from gambol.creatures.gaits.skin import above_ground
 from gambol.creatures.gaits.trunk import Carriage
@@ -43,14 +43,8 @@ HIGHEST = 0.004
 
 def actions_for(anatomy: Anatomy) -> tuple[str, ...]:
     """What this body can do; nothing if it does not stand on pairs of legs."""
-    able = anatomy.stands and anatomy.legs and _hip_height(anatomy) > 0.02 * anatomy.height
+    able = anatomy.stands and anatomy.legs and hip_height_of(anatomy) > 0.02 * anatomy.height
     return tuple(table_for(len(anatomy.legs))) if able else ()
-
-
-def _hip_height(anatomy: Anatomy) -> float:
-    """Of the hind legs [file units]."""
-    hips = [anatomy.body.heads[limb.chain[0]] @ anatomy.up for limb in anatomy.legs[-2:]]
-    return float(np.mean(hips)) - anatomy.ground
 
 
 def gait(
@@ -107,7 +101,7 @@ def plan_gait(
             raise ValueError(f"{name} must be positive, got {value}")
     known = _named(anatomy, action)
     footfalls = table_for(len(anatomy.legs))[known]
-    hip_height = _hip_height(anatomy)
+    hip_height = hip_height_of(anatomy)
     metres = metres_per_unit or _likely_metres(anatomy)
     length, period = _stride_and_period(footfalls, hip_height * metres, speed, stride, bounce)
     rig = build_rig(anatomy)

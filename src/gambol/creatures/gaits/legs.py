@@ -9,7 +9,7 @@ from scipy.interpolate import CubicSpline
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.limbs import Limb
-from gambol.creatures.gaits.footfalls import Footfalls
+from gambol.creatures.gaits.footfalls import IDLE, Footfalls
 from gambol.motion.inverse_kinematics import FoldingChain, folding_chain
 
 Array = np.ndarray
@@ -116,6 +116,17 @@ def about(axis: Float[Array, "3"], angles: Float[Array, " frames"]) -> Float[Arr
     skew = np.cross(axis, np.eye(3)).T
     sine, cosine = np.sin(angles)[..., None, None], np.cos(angles)[..., None, None]
     return np.eye(3) + sine * skew + (1 - cosine) * (skew @ skew)
+
+
+def hip_height_of(anatomy: Anatomy) -> float:
+    """Of the hind legs, above the ground [file units]."""
+    hips = [anatomy.body.heads[limb.chain[0]] @ anatomy.up for limb in anatomy.legs[-2:]]
+    return float(np.mean(hips)) - anatomy.ground
+
+
+def legs_of(anatomy: Anatomy) -> list[Leg]:
+    """The legs, whatever the gait: where the foot begins, and how the joints above it fold; as `Anatomy.legs`."""
+    return find_legs(anatomy, IDLE, hip_height_of(anatomy)) if anatomy.legs else []
 
 
 def find_legs(anatomy: Anatomy, footfalls: Footfalls, hip_height: float) -> list[Leg]:

@@ -57,7 +57,7 @@ class CogVideoXPrior(LatentPrior):
         self.text_length = transformer["max_text_seq_length"]
         self._settings, self._scale = transformer, vae["scaling_factor"]
         self._shrink = 2 ** (len(vae["block_out_channels"]) - 1)
-        self._squeeze = vae["temporal_compression_ratio"]
+        self.squeeze = vae["temporal_compression_ratio"]
         self._padding = self._find_padding()
         scheduler = self.components.use("scheduler")
         if scheduler.config.prediction_type != "v_prediction":
@@ -69,7 +69,7 @@ class CogVideoXPrior(LatentPrior):
         """Version 1.5 takes latent frames by twos, but 16k+1 frames have 4k+1 latent ones: in training the first was
         doubled."""
         together = self._settings.get("patch_size_t") or 1
-        if self._squeeze % together:
+        if self.squeeze % together:
             raise GambolError(f"{self.name} takes {together} latent frames at a time, a form unknown to gambol")
         return together - 1
 
@@ -94,7 +94,7 @@ class CogVideoXPrior(LatentPrior):
                 )
 
     def latent_shape(self, frames: int, height: int, width: int) -> tuple[int, ...]:
-        count = (frames - 1) // self._squeeze + 1 + self._padding
+        count = (frames - 1) // self.squeeze + 1 + self._padding
         return count, self._settings["in_channels"], height // self._shrink, width // self._shrink
 
     def _embed(self, text: str) -> Float[Tensor, "tokens width"]:

@@ -53,6 +53,7 @@ class WanPrior(LatentPrior):
 
     prediction = "flow"
     text_length = TEXT_LENGTH
+    time_axis, squeeze = 2, SQUEEZE
 
     def __init__(self, checkpoint: Checkpoint, config: BigPriorConfig):
         super().__init__(checkpoint, config)
@@ -65,7 +66,7 @@ class WanPrior(LatentPrior):
         """Levels from this on belong to the first of two experts; None if there is one for all."""
         if self._boundary is not None and "transformer_2" not in checkpoint.settings:
             raise GambolError(f"{self.name} names a boundary between two experts but has no transformer_2")
-        self.takes_reference = bool(checkpoint.index.get("expand_timesteps"))
+        self.reference = "first" if checkpoint.index.get("expand_timesteps") else "none"
         self._patch, self._shrink = transformer["patch_size"], vae["scale_factor_spatial"]
         self._mean = torch.tensor(vae["latents_mean"], dtype=torch.float64).view(1, -1, 1, 1, 1)
         self._deviation = torch.tensor(vae["latents_std"], dtype=torch.float64).view(1, -1, 1, 1, 1)
@@ -122,7 +123,7 @@ class WanPrior(LatentPrior):
         prompts: Sequence[Prompt],
         reference: Float[Tensor, "batch height width 3"] | None = None,
     ) -> tuple[Latents, ...]:
-        if reference is None or not self.takes_reference:
+        if reference is None or self.reference == "none":
             return super().estimates(noisy, level, prompts, reference)
         first = self._encode(reference[:, None]).to(noisy)
         given = torch.cat([first, noisy[:, :, 1:]], dim=2)

@@ -164,7 +164,6 @@ def aim(
     elevation: float,
     size: int,
     *,
-    rest: Float[Array, "strokes 2 3"] | None = None,
     zoom: float = 1.0,
     shift: tuple[float, float] = (0.0, 0.0),
 ) -> tuple[Cameras, float]:
@@ -174,7 +173,7 @@ def aim(
     `cameras.orbit` [degrees]; zoom and shift (in half sides) leave the usual framing, for training.
     """
     shown = [part != "tail" for part in figure.parts]  # a long tail would make everything else tiny
-    points = (figure.rest if rest is None else rest)[shown if any(shown) else slice(None)].reshape(-1, 3)
+    points = figure.rest[shown if any(shown) else slice(None)].reshape(-1, 3)
     up, forward = figure.up, figure.forward
     left = np.cross(up, forward)
     turn, lift = np.radians(azimuth), np.radians(elevation)

@@ -35,7 +35,7 @@ class PocketPrior(VideoPrior):
 
     name = "pocket"
     look = "parts"
-    wants_reference = True
+    reference = "rest"
 
     def __init__(self, network: PocketNetwork):
         self.network = network.eval().requires_grad_(False)

@@ -22,7 +22,7 @@ from gambol.errors import AssetError
 from gambol.files import write_file
 from gambol.priors.pocket.look import ELEVATION, VIEWS, Figure, aim, film
 from gambol.priors.pocket.takes.cycle import FRAMES, Cycle
-from gambol.render.cameras import Cameras
+from gambol.render.cameras import together
 
 Array = np.ndarray
 
@@ -139,19 +139,10 @@ def film_takes(
         colors[number, :count] = torch.from_numpy(take.colors)
         widths[number, :count] = torch.from_numpy(take.widths) * half
         cameras.append(camera)
-    colors, widths = (tensor.repeat_interleave(1 + FRAMES, 0) for tensor in (colors, widths))
-    pictures = film(points.flatten(0, 1), colors, widths, _for_all_frames(cameras)).unflatten(0, (len(takes), -1))
+    every = torch.arange(len(takes)).repeat_interleave(1 + FRAMES)
+    pictures = film(points.flatten(0, 1), colors[every], widths[every], together(cameras)[every])
+    pictures = pictures.unflatten(0, (len(takes), -1))
     return pictures[:, 1:], pictures[:, 0]
-
-
-def _for_all_frames(cameras: Sequence[Cameras]) -> Cameras:
-    """One after the other, each for all frames of its take."""
-    placed, focal, center = (
-        torch.cat([getattr(camera, name) for camera in cameras]).repeat_interleave(1 + FRAMES, 0)
-        for name in ("T_camera_world", "focal", "center")
-    )
-    near = min(camera.near for camera in cameras)
-    return Cameras(placed, focal, center, cameras[0].width, cameras[0].height, near)
 
 
 def save_takes(takes: Sequence[Take], path: Path) -> None:

@@ -7,12 +7,13 @@ from character.creatures import dog, human, spider
 
 from gambol.character.anatomy import study
 from gambol.character.rig import build_rig
-from gambol.distill.likeness import target_of, unlikeness
-from gambol.distill.limits import find_limits
-from gambol.distill.puppet import Puppet, _basis, folding_limbs
-from gambol.distill.shots import both_sides, film_views
-from gambol.priors.pocket.artists.stances import soles_of
-from gambol.priors.pocket.evaluation.measures import legs_of
+from gambol.creatures.gaits.legs import legs_of
+from gambol.distillation.draft import Draft
+from gambol.distillation.figures import FigureSet
+from gambol.distillation.likeness import target_of, unlikeness
+from gambol.distillation.limits import find_limits
+from gambol.distillation.puppet import CurvePuppet, _basis, folding_limbs
+from gambol.motion.stances import soles_of
 from gambol.priors.pocket.look import VIEWS, draw_figure
 
 
@@ -22,7 +23,9 @@ def anatomy(request):
 
 
 def puppet_of(anatomy, loops=True):
-    return Puppet(anatomy, draw_figure(anatomy), build_rig(anatomy), 16, loops, 4)
+    rig, figure = build_rig(anatomy), draw_figure(anatomy)
+    base = Draft.at_rest(len(rig.nodes), 16, 1.0, loops)
+    return CurvePuppet(anatomy, rig, base, np.unique(figure.joints), figure.leg, 4)
 
 
 def test_slack_strings_leave_the_neutral_pose(anatomy):
@@ -92,31 +95,26 @@ def test_soles_are_stopped_by_the_ground(anatomy):
 
 def test_cameras_stand_on_both_sides_by_turns(anatomy):
     figure = draw_figure(anatomy)
-    viewpoints = both_sides(figure, 6, 60)
-    toward = viewpoints.cameras.positions.numpy() - figure.rest.reshape(-1, 3).mean(0)
+    toward = FigureSet(figure, 6, 60).cameras.positions.numpy() - figure.rest.reshape(-1, 3).mean(0)
     angles = np.degrees(np.arctan2(toward @ anatomy.left, toward @ anatomy.forward))
     np.testing.assert_allclose(np.sign(angles), [1, -1, 1, -1, 1, -1])
     np.testing.assert_allclose(np.sort(angles), np.sort(VIEWS), atol=8)
     opposite = np.abs((angles[::2] - angles[1::2]) % 360 - 180)
     assert opposite[:2].min() > 20, "views of a pair that are exactly opposite show the same outline"
     with pytest.raises(ValueError, match="1 to 6 views, got 7"):
-        both_sides(figure, 7, 60)
+        FigureSet(figure, 7, 60)
 
 
 def test_likeness_leads_from_afar(anatomy):
     """A figure moved aside by half its picture hardly overlaps itself, yet every step back is an improvement."""
     figure = draw_figure(anatomy)
-    viewpoints = both_sides(figure, 1, 60)
+    film_set = FigureSet(figure, 1, 60)
     points = torch.tensor(figure.rest, dtype=torch.float32)[None]
-    target = target_of(film_views(figure, points, viewpoints)[0], figure)
-    half = float(viewpoints.halves[0])
+    target = target_of(film_set.at_rest(), film_set.part_colors, film_set.background)
+    half = float(film_set.halves[0])
     along = torch.tensor(anatomy.forward, dtype=torch.float32)
     losses = [
-        float(
-            unlikeness(
-                film_views(figure, points + share * half * along, viewpoints)[0], target, torch.tensor([0]), 10.0
-            )
-        )
+        float(unlikeness(film_set.film_points(points + share * half * along)[0], target, torch.tensor([0]), 10.0))
         for share in (0, 0.05, 0.15, 0.3, 0.5)
     ]
     assert losses[0] < 1e-6

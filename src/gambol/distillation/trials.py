@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from gambol.distill.fit import USUAL_FIT, FitConfig
-from gambol.distill.sampled import USUAL_SAMPLE, SampleConfig, sample_motion
+from gambol.distillation.fit import USUAL_FIT, FitConfig
+from gambol.distillation.sampled import USUAL_SAMPLE, SampleConfig, sample_motion
 from gambol.priors.pocket.artists.clips import on_the_spot
-from gambol.priors.pocket.evaluation.measures import LEAST_FLEXION, LEAST_LIFT, Gait, measure_gait, phase_errors, ratios
 from gambol.priors.pocket.evaluation.subjects import TOLD, Subject
 from gambol.priors.prior import VideoPrior
+from gambol.quality.gait import LEAST_FLEXION, LEAST_LIFT, Gait, measure_gait, phase_errors, ratios
 
 Array = np.ndarray
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.transforms import normalize
-from gambol.distill.puppet import folding_limbs
+from gambol.distillation.puppet import folding_limbs
 
 LEAST_FOLD = 0.3
 """A joint has a limit if it takes part in folding by at least this."""

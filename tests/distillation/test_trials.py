@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 from character.creatures import dog, human
-from distill.knowing_prior import IgnorantPrior, KnowingPrior
+from distillation.knowing_prior import IgnorantPrior, KnowingPrior
 
 from gambol.character.anatomy import study
-from gambol.distill.fit import FitConfig
-from gambol.distill.sampled import SampleConfig, sample_shots
-from gambol.distill.shots import both_sides, film_motion, film_rest
-from gambol.distill.trials import run_trial, summary_of
+from gambol.distillation.figures import FigureSet
+from gambol.distillation.fit import FitConfig
+from gambol.distillation.sampled import SampleConfig, sample_videos
+from gambol.distillation.trials import run_trial, summary_of
 from gambol.priors.pocket.artists.clips import on_the_spot
 from gambol.priors.pocket.evaluation.subjects import Subject
 from gambol.priors.pocket.look import draw_figure
@@ -25,12 +25,16 @@ def subject_of(make, gaits):
     return Subject(make.__name__, anatomy, draw_figure(anatomy), cycles)
 
 
+def filmed(film_set, cycle):
+    return film_set.film(torch.as_tensor(on_the_spot(cycle)[:, :, :3], dtype=torch.float32))
+
+
 def prior_that_knows(subject):
-    viewpoints = both_sides(subject.figure, VIEWS, 60)
-    rests = film_rest(subject.figure, viewpoints)
+    film_set = FigureSet(subject.figure, VIEWS, 60)
+    rests = film_set.at_rest()
     known = []
     for action, cycle in subject.cycles.items():
-        videos = film_motion(subject.figure, on_the_spot(cycle), viewpoints).videos
+        videos = filmed(film_set, cycle)
         known += [(rest, action, video) for rest, video in zip(rests, videos, strict=True)]
     return KnowingPrior(known)
 
@@ -38,9 +42,9 @@ def prior_that_knows(subject):
 def test_samples_of_a_prior_that_knows_are_the_truth():
     subject = subject_of(dog, ("walk", "trot"))
     prior = prior_that_knows(subject)
-    shots = sample_shots(prior, subject.figure, prior.embed("walking"), SampleConfig(views=VIEWS, guidance=1.0))
-    true = film_motion(subject.figure, on_the_spot(subject.cycles["walk"]), both_sides(subject.figure, VIEWS, 60))
-    torch.testing.assert_close(shots.videos, true.videos.clamp(0, 1), rtol=0, atol=1e-4)
+    film_set = FigureSet(subject.figure, VIEWS, 60)
+    videos = sample_videos(prior, film_set, prior.embed("walking"), SampleConfig(views=VIEWS, guidance=1.0))
+    torch.testing.assert_close(videos, filmed(film_set, subject.cycles["walk"]).clamp(0, 1), rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -52,7 +56,7 @@ def test_views_begin_with_their_own_noise_unless_told_to_share_it(shared):
 
     prior, subject = Remembering(), subject_of(human, ())
     config = SampleConfig(views=2, steps=1, shared_noise=shared)
-    sample_shots(prior, subject.figure, prior.embed("walking"), config)
+    sample_videos(prior, FigureSet(subject.figure, 2, 60), prior.embed("walking"), config)
     assert torch.equal(prior.seen[0], prior.seen[1]) == shared
 
 

@@ -7,17 +7,17 @@ from character.creatures import dog, fish, human
 
 from gambol.character.anatomy import study
 from gambol.creatures.zoo import random_creature
-from gambol.distill.fit import FitConfig, _views, fit_motion
-from gambol.distill.shots import Shots, both_sides, film_motion, film_rest
+from gambol.distillation.figures import FigureSet
+from gambol.distillation.fit import FitConfig, _views, fit_motion
 from gambol.priors.pocket.artists.clips import on_the_spot
-from gambol.priors.pocket.evaluation.measures import measure_gait, phase_errors
 from gambol.priors.pocket.look import draw_figure
 from gambol.priors.pocket.takes.herd import gait_cycle
+from gambol.quality.gait import measure_gait, phase_errors
 
 
-def true_shots(anatomy, poses, views=4):
-    figure = draw_figure(anatomy)
-    return figure, film_motion(figure, poses, both_sides(figure, views, 60))
+def filmed(anatomy, poses, views=4):
+    film_set = FigureSet(draw_figure(anatomy), views, 60)
+    return film_set, film_set.film(torch.as_tensor(poses[:, :, :3], dtype=torch.float32))
 
 
 @pytest.mark.parametrize("plan, gait", [("theropod", "run"), ("quadruped", "trot")])
@@ -25,8 +25,8 @@ def test_knees_feet_and_phases_are_found_again(plan, gait):
     """On creatures of seeds that nothing was tuned on."""
     anatomy = study(random_creature(1_000_040, plan).character())
     poses = on_the_spot(gait_cycle(anatomy, gait))
-    figure, shots = true_shots(anatomy, poses)
-    fit = fit_motion(anatomy, figure, shots, config=FitConfig(steps=80))
+    film_set, videos = filmed(anatomy, poses)
+    fit = fit_motion(anatomy, film_set, videos, config=FitConfig(steps=80))
     found, truth = (measure_gait(anatomy, each) for each in (fit.T_world_joint, poses))
     np.testing.assert_allclose(found.flexion / truth.flexion, 1, atol=0.15)
     np.testing.assert_allclose(found.lift / truth.lift, 1, atol=0.15)
@@ -36,19 +36,13 @@ def test_knees_feet_and_phases_are_found_again(plan, gait):
 
 def test_who_stands_still_stays_still():
     anatomy = study(human())
-    figure = draw_figure(anatomy)
-    viewpoints = both_sides(figure, 2, 60)
-    rests = film_rest(figure, viewpoints)
-    fit = fit_motion(
-        anatomy,
-        figure,
-        Shots(rests[:, None].expand(-1, 16, -1, -1, -1), viewpoints),
-        config=FitConfig(steps=12),
-    )
-    assert np.abs(fit.angles).max() < 0.05
-    assert np.abs(fit.root_translation).max() < 0.02 * figure.leg
+    film_set = FigureSet(draw_figure(anatomy), 2, 60)
+    videos = film_set.at_rest()[:, None].expand(-1, 16, -1, -1, -1)
+    fit = fit_motion(anatomy, film_set, videos, config=FitConfig(steps=12))
+    assert fit.draft.angles.abs().max() < 0.05
+    assert fit.draft.root_translation.abs().max() < 0.02 * film_set.length
     neutral = anatomy.body.heads
-    assert np.linalg.norm(fit.T_world_joint[..., :3, 3] - neutral, axis=-1).max() < 0.08 * figure.leg
+    assert np.linalg.norm(fit.T_world_joint[..., :3, 3] - neutral, axis=-1).max() < 0.08 * film_set.length
 
 
 def test_what_does_not_loop_need_not_end_as_it_began():
@@ -58,10 +52,10 @@ def test_what_does_not_loop_need_not_end_as_it_began():
     poses = np.repeat(anatomy.body.T_world_node[anatomy.body.nodes][None], 16, 0)
     rise = np.linspace(0, leg / 3, 16)
     poses[..., :3, 3] += rise[:, None, None] * anatomy.up
-    figure, shots = true_shots(anatomy, poses, views=2)
+    film_set, videos = filmed(anatomy, poses, views=2)
     settings = FitConfig(steps=60)
     heights = [
-        fit_motion(anatomy, figure, shots, loops=loops, config=settings).T_world_joint[:, 0, :3, 3] @ anatomy.up
+        fit_motion(anatomy, film_set, videos, loops=loops, config=settings).T_world_joint[:, 0, :3, 3] @ anatomy.up
         for loops in (False, True)
     ]
     true = poses[:, 0, :3, 3] @ anatomy.up
@@ -72,10 +66,10 @@ def test_what_does_not_loop_need_not_end_as_it_began():
 
 def test_the_same_videos_give_the_same_motion():
     anatomy = study(dog())
-    figure, shots = true_shots(anatomy, on_the_spot(gait_cycle(anatomy, "walk")), views=2)
+    film_set, videos = filmed(anatomy, on_the_spot(gait_cycle(anatomy, "walk")), views=2)
     seen = []
     fits = [
-        fit_motion(anatomy, figure, shots, config=FitConfig(steps=3), on_progress=lambda *done: seen.append(done))
+        fit_motion(anatomy, film_set, videos, config=FitConfig(steps=3), on_progress=lambda *done: seen.append(done))
         for _ in range(2)
     ]
     np.testing.assert_array_equal(fits[0].T_world_joint, fits[1].T_world_joint)
@@ -86,8 +80,8 @@ def test_the_same_videos_give_the_same_motion():
 def test_the_legless_can_be_fitted_too():
     anatomy = study(fish())
     poses = np.repeat(anatomy.body.T_world_node[anatomy.body.nodes][None], 16, 0)
-    figure, shots = true_shots(anatomy, poses, views=2)
-    assert np.isfinite(fit_motion(anatomy, figure, shots, config=FitConfig(steps=2)).T_world_joint).all()
+    film_set, videos = filmed(anatomy, poses, views=2)
+    assert np.isfinite(fit_motion(anatomy, film_set, videos, config=FitConfig(steps=2)).T_world_joint).all()
 
 
 @pytest.mark.parametrize("count, together", [(6, 2), (6, 6), (5, 2), (1, 4), (3, 2)])

@@ -13,9 +13,8 @@ from jaxtyping import Float
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.limbs import Limb
-from gambol.creatures.gaits.footfalls import IDLE
-from gambol.creatures.gaits.legs import Leg, find_legs
-from gambol.priors.pocket.artists.stances import soles_of
+from gambol.creatures.gaits.legs import Leg, legs_of
+from gambol.motion.stances import soles_of
 from gambol.priors.pocket.look import draw_figure
 
 Array = np.ndarray
@@ -50,14 +49,6 @@ def measure_gait(anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"]) -> 
     lift = np.array([foot_lift(anatomy, leg, poses) for leg in legs]) / unit
     swing = np.array([np.ptp(leg_swing(anatomy, leg, poses)) for leg in legs])
     return Gait(flexion, lift, swing, foot_phases(anatomy, poses, LEAST_SWING * unit))
-
-
-def legs_of(anatomy: Anatomy) -> list[Leg]:
-    """The legs as gaits see them: where the foot begins, and how the joints above it fold; as `Anatomy.legs`."""
-    if not anatomy.legs:
-        return []
-    hips = [anatomy.body.heads[leg.chain[0]] @ anatomy.up for leg in anatomy.legs[-2:]]
-    return find_legs(anatomy, IDLE, float(np.mean(hips)) - anatomy.ground)
 
 
 def knee_of(leg: Leg) -> int | None:

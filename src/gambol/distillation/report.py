@@ -9,9 +9,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
-from gambol.distill.fit import FitConfig
-from gambol.distill.sampled import SampleConfig
-from gambol.distill.trials import Summary, Trial, run_trial, summary_of
+from gambol.distillation.fit import FitConfig
+from gambol.distillation.sampled import SampleConfig
+from gambol.distillation.trials import Summary, Trial, run_trial, summary_of
 from gambol.priors.pocket.evaluation.evaluate import (
     Confusion,
     classify_films,

@@ -1,20 +1,21 @@
-"""The puppet: a character whose joints hang on a few smooth curves over time, the unknowns of a fit."""
+"""Puppets: a character, and the unknowns that move it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.rig import Rig
+from gambol.creatures.gaits.legs import legs_of
+from gambol.distillation.draft import Draft
+from gambol.distillation.holds import Controls, Holds, nothing_held
 from gambol.motion.inverse_kinematics import FoldingChain, folding_chain
 from gambol.motion.kinematics import Kinematics
-from gambol.priors.pocket.evaluation.measures import legs_of
-from gambol.priors.pocket.look import Figure
 
 Array = np.ndarray
 
@@ -38,34 +39,93 @@ class Movement:
 
 
 class Puppet(torch.nn.Module):
-    """Joints that the figure draws turn about their three axes, and limbs fold as a whole, as animals fold theirs: all
-    joints between hip and foot together, each the way it is bent at rest. Without that string the zigzag of a horse's
-    foreleg, whose bones are 4 pixels long, is found to a fifth of its depth, with it to three quarters. The rest of the
-    body stays as it is."""
+    """A draft, and unknowns that change it: all zero, they leave it as it is."""
 
-    def __init__(self, anatomy: Anatomy, figure: Figure, rig: Rig, frames: int, loops: bool, harmonics: int):
+    def __init__(self, rig: Rig, base: Draft, holds: Holds | None = None):
         super().__init__()
+        self.rig, self.base = rig, base
+        self.holds = holds or nothing_held(len(rig.nodes))
         self.kinematics = Kinematics(rig)
-        drawn = torch.as_tensor(np.unique(figure.joints))
-        self.drawn, self.joints, self.leg = drawn, len(rig.nodes), figure.leg
+        self.up = torch.as_tensor(rig.root_axes[:, 0], dtype=torch.float32)
+
+    def moved(self, controls: Controls, effort: Float[Tensor, "frames joints 3"]) -> Movement:
+        angles, shift, turns = self.holds.applied(controls, self.base, self.up)
+        return Movement(self.kinematics(angles, shift, turns), angles, effort, shift, turns)
+
+    def turned(self) -> float:
+        """By how much more than the draft a round turns to the left [rad]."""
+        return 0.0
+
+    @torch.no_grad()
+    def draft(self) -> Draft:
+        """The draft as it has become."""
+        now = self()
+        return replace(
+            self.base,
+            angles=now.angles,
+            root_translation=now.root_translation,
+            root_angles=now.root_angles,
+            turn=self.base.turn + self.turned(),
+        )
+
+
+class FramePuppet(Puppet):
+    """Every angle of every frame is an unknown of its own, as in the paper."""
+
+    def __init__(self, rig: Rig, base: Draft, length: float, holds: Holds | None = None):
+        super().__init__(rig, base, holds)
+        self.length = length
+        self.angles = torch.nn.Parameter(torch.zeros_like(base.angles))
+        self.shift = torch.nn.Parameter(torch.zeros_like(base.root_translation))
+        self.turns = torch.nn.Parameter(torch.zeros_like(base.root_angles))
+
+    def forward(self) -> Movement:
+        base = self.base
+        shift = base.root_translation + self.length * self.shift
+        return self.moved((base.angles + self.angles, shift, base.root_angles + self.turns), self.angles)
+
+
+class CurvePuppet(Puppet):
+    """Joints hang on a few smooth curves over time. Some turn about their three axes, and limbs fold as a whole, as
+    animals fold theirs: all joints between hip and foot together, each the way it is bent at rest. Without that string
+    the zigzag of a horse's foreleg, whose bones are 4 pixels long, is found to a fifth of its depth, with it to three
+    quarters. The rest of the body stays as it is."""
+
+    def __init__(
+        self,
+        anatomy: Anatomy,
+        rig: Rig,
+        base: Draft,
+        joints: Int[Array, " moved"],
+        length: float,
+        harmonics: int,
+        holds: Holds | None = None,
+    ):
+        """joints: those that turn on their own."""
+        super().__init__(rig, base, holds)
+        self.moved_joints, self.length = torch.as_tensor(joints), length
         self.folds = torch.as_tensor(_folds(anatomy, rig), dtype=torch.float32)
-        self.basis = _basis(frames, loops, harmonics)
-        self.cycle = torch.arange(frames) / frames
+        self.basis = _basis(len(base), base.loops, harmonics)
         count = self.basis.shape[1]
-        self.turns = torch.nn.Parameter(torch.zeros(count, 3 * len(drawn)))
+        self.turns = torch.nn.Parameter(torch.zeros(count, 3 * len(joints)))
         self.folding = torch.nn.Parameter(torch.zeros(count, len(self.folds)))
         self.root = torch.nn.Parameter(torch.zeros(count, 6))
         self.turning = torch.nn.Parameter(torch.zeros(1))
         """Turn to the left in a cycle, for what goes round [rad]."""
 
     def forward(self) -> Movement:
+        base = self.base
         effort = (self.basis @ self.turns).unflatten(1, (-1, 3))
         own = effort * torch.tensor(EASE)
-        angles = torch.einsum("fl,lja->fja", self.basis @ self.folding, self.folds).index_add(1, self.drawn, own)
+        bent = torch.einsum("fl,lja->fja", self.basis @ self.folding, self.folds)
+        angles = base.angles + bent.index_add(1, self.moved_joints, own)
         root = self.basis @ self.root
-        shift, turn = root[:, :3] * self.leg, root[:, 3:]
-        turn = turn + torch.nn.functional.pad((self.cycle * self.turning)[:, None], (0, 2))
-        return Movement(self.kinematics(angles, shift, turn), angles, effort, shift, turn)
+        turns = base.root_angles + root[:, 3:]
+        turns = turns + torch.nn.functional.pad((base.along * self.turning)[:, None], (0, 2))
+        return self.moved((angles, base.root_translation + root[:, :3] * self.length, turns), effort)
+
+    def turned(self) -> float:
+        return float(self.turning) if self.base.loops else 0.0
 
 
 def _basis(frames: int, loops: bool, harmonics: int) -> Float[Tensor, "frames curves"]:

@@ -6,11 +6,11 @@ from character.creatures import dog, human, spider
 
 from gambol.character.anatomy import study
 from gambol.creatures.gaits.footfalls import table_for
-from gambol.creatures.gaits.legs import about
+from gambol.creatures.gaits.legs import about, legs_of
 from gambol.priors.pocket.artists.clips import on_the_spot
-from gambol.priors.pocket.evaluation.measures import knee_of, legs_of, measure_gait, phase_errors, ratios
 from gambol.priors.pocket.look import draw_figure
 from gambol.priors.pocket.takes.herd import gait_cycle
+from gambol.quality.gait import knee_of, measure_gait, phase_errors, ratios
 
 
 @pytest.fixture(scope="module")

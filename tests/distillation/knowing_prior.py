@@ -13,7 +13,7 @@ class KnowingPrior(VideoPrior):
     """Told an action, it sees that action's video of the figure whose picture at rest it is shown, or a picture that
     does not move if it knows none; told nothing, the mean of all it knows. Known: (picture at rest, action, video)."""
 
-    name, look, wants_reference = "knowing", "parts", True
+    name, look, reference = "knowing", "parts", "rest"
     schedule = Flow()
 
     def __init__(self, known, size=60):

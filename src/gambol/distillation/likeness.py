@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
-
-from gambol.priors.pocket.look import BACKGROUND, Figure
 
 SCALES = 4
 """Sizes at which pictures are compared, each half the one before."""
@@ -34,15 +31,19 @@ class Target:
     """Mean square of what differs from the background, the unit of differences."""
 
 
-def target_of(pictures: Float[Tensor, "pictures size size 3"], figure: Figure) -> Target:
-    parts = _limb_colors(figure)
+def target_of(
+    pictures: Float[Tensor, "pictures height width 3"],
+    parts: Float[Tensor, "parts 3"],
+    background: float | Float[Tensor, "height width 3"],
+) -> Target:
+    """parts: colours that tell parts of the body apart; background: what is seen without the character [sRGB]."""
     levels = _levels(pictures)
-    ink = float((pictures - BACKGROUND).square().mean().clamp(min=1e-6))
+    ink = float((pictures - background).square().mean().clamp(min=1e-6))
     return Target(levels, _places(levels[1], parts), parts, ink)
 
 
 def unlikeness(
-    pictures: Float[Tensor, "chosen size size 3"], target: Target, chosen: Int[Tensor, " chosen"], by_places: float
+    pictures: Float[Tensor, "chosen height width 3"], target: Target, chosen: Int[Tensor, " chosen"], by_places: float
 ) -> Float[Tensor, ""]:
     """Mean square difference of colours, over several scales, as a share of what an empty picture would have, and
     of the places of limbs (by their colours), which lead where pixels do not overlap."""
@@ -60,7 +61,7 @@ def unlikeness(
     return total + by_places * (seen / (seen + SEEN) * apart).mean()
 
 
-def _levels(pictures: Float[Tensor, "pictures size size 3"]) -> tuple[Float[Tensor, "pictures 3 height width"], ...]:
+def _levels(pictures: Float[Tensor, "pictures height width 3"]) -> tuple[Float[Tensor, "pictures 3 height width"], ...]:
     levels = [pictures.permute(0, 3, 1, 2)]
     for _ in range(SCALES - 1):
         levels.append(functional.avg_pool2d(levels[-1], 2))
@@ -77,9 +78,3 @@ def _places(pictures: Float[Tensor, "pictures 3 height width"], parts: Float[Ten
     sums = masks @ torch.stack([torch.ones(width * height), x.repeat(height), y.repeat_interleave(width)], 1)
     masses = sums[..., 0] + 1e-3
     return masses, sums[..., 1:] / masses[..., None]
-
-
-def _limb_colors(figure: Figure) -> Float[Tensor, "parts 3"]:
-    """Upper and lower parts of limbs and tails, whatever has a colour."""
-    colors = np.unique(np.round(figure.colors, 4), axis=0)
-    return torch.tensor(colors[np.ptp(colors, axis=1) > 0.1], dtype=torch.float32)

@@ -12,11 +12,13 @@ from torch import Tensor
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.rig import build_rig
-from gambol.distill.likeness import target_of, unlikeness
-from gambol.distill.limits import find_limits
-from gambol.distill.puppet import Movement, Puppet
-from gambol.distill.shots import Shots, Viewpoints, film_views
-from gambol.priors.pocket.look import Figure
+from gambol.distillation.act import Losses, Search
+from gambol.distillation.draft import Draft
+from gambol.distillation.figures import FigureSet
+from gambol.distillation.film_set import FilmSet
+from gambol.distillation.likeness import target_of, unlikeness
+from gambol.distillation.limits import find_limits
+from gambol.distillation.puppet import CurvePuppet, Movement
 
 Array = np.ndarray
 
@@ -57,59 +59,91 @@ class FitConfig:
 USUAL_FIT = FitConfig()
 
 
+class Fitting:
+    """The act of fitting a draft to videos; the way of the whole body is in them only if the cameras see the ground."""
+
+    name = "fitting"
+
+    def __init__(
+        self,
+        anatomy: Anatomy,
+        film_set: FilmSet,
+        videos: Float[Tensor, "views frames height width 3"],
+        puppet: CurvePuppet,
+        config: FitConfig = USUAL_FIT,
+    ):
+        self.film_set, self.puppet, self.config, self.steps = film_set, puppet, config, config.steps
+        self.target = target_of(videos.flatten(0, 1), film_set.part_colors, film_set.background)
+        self.limits = find_limits(anatomy, film_set.length)
+        adam = torch.optim.Adam(puppet.parameters(), lr=config.rate, betas=(0.9, 0.98), eps=config.floor)
+        self.search = Search(puppet, adam)
+
+    def step(self, number: int) -> Losses:
+        config, share = self.config, number / self.steps
+        movement = self.puppet()
+        views = _views(number, self.film_set.views, config.views)
+        pictures = self.film_set.film(movement.T_world_joint, views).flatten(0, 1)
+        frames = len(self.puppet.base)
+        chosen = (views[:, None] * frames + torch.arange(frames)).flatten()
+        losses = {
+            "unlike": unlikeness(pictures, self.target, chosen, config.places),
+            "strain": _strain(movement, self.puppet.base.loops, config, share),
+            "overbent": config.limits * self.limits.overbent(movement.T_world_joint),
+            "sunk": config.ground * self.limits.sunk(movement.T_world_joint),
+        }
+        total = sum(losses.values(), torch.zeros(()))
+        self.search.descend(total, config.rate * _warmth(share, float(total)))
+        return {"total": float(total), **{name: float(value) for name, value in losses.items()}}
+
+    def draft(self) -> Draft:
+        return self.puppet.draft()
+
+    def state(self) -> dict[str, Tensor]:
+        return self.search.state()
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        self.search.load(state)
+
+    def slow_down(self) -> None:
+        self.search.caution /= 2
+
+
 @dataclass(frozen=True)
 class Fit:
-    """A motion that looks like the videos, on the spot."""
+    """A motion that looks like the videos."""
 
+    draft: Draft
     T_world_joint: Float[Array, "frames joints 4 4"]
     """Of the body's joints [file units]."""
-    angles: Float[Array, "frames joints 3"]
-    """About the axes of the rig [rad]."""
-    root_translation: Float[Array, "frames 3"]
-    """[file units]"""
-    root_angles: Float[Array, "frames 3"]
-    """Yaw, pitch, roll [rad]."""
     losses: tuple[float, ...]
     """Step by step; a share of what empty pictures would have, so about 1 is nothing and 0.01 very like."""
 
 
 def fit_motion(
     anatomy: Anatomy,
-    figure: Figure,
-    shots: Shots,
+    film_set: FigureSet,
+    videos: Float[Tensor, "views frames size size 3"],
     *,
     loops: bool = True,
     config: FitConfig = USUAL_FIT,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Fit:
-    """Find joint angles and the body's own movement that make the figure look as it does in the shots.
+    """Joint angles and the body's own movement that make a figure look as it does in the videos, from the pose at rest.
 
-    loops: whether the frame after the last is the first again. The way of the whole body is not in the videos.
+    loops: whether the frame after the last is the first again.
     """
-    frames = shots.videos.shape[1]
-    puppet = Puppet(anatomy, figure, build_rig(anatomy), frames, loops, config.harmonics)
-    target = target_of(shots.videos.flatten(0, 1), figure)
-    limits = find_limits(anatomy, figure.leg)
-    optimizer = torch.optim.Adam(puppet.parameters(), lr=config.rate, betas=(0.9, 0.98), eps=config.floor)
+    rig = build_rig(anatomy)
+    base = Draft.at_rest(len(rig.nodes), videos.shape[1], 1.0, loops)
+    puppet = CurvePuppet(anatomy, rig, base, film_set.joints, film_set.length, config.harmonics)
+    fitting = Fitting(anatomy, film_set, videos, puppet, config)
     losses = []
-    for step in range(config.steps):
-        views = _views(step, len(shots.viewpoints), config.views)
-        seen = Viewpoints(shots.viewpoints.cameras[views], shots.viewpoints.halves[views])
-        movement = puppet()
-        pictures = film_views(figure, figure.points(movement.T_world_joint), seen).flatten(0, 1)
-        chosen = (views[:, None] * frames + torch.arange(frames)).flatten()
-        loss = unlikeness(pictures, target, chosen, config.places)
-        loss = loss + _strain(movement, loops, config, step / config.steps)
-        loss = loss + config.limits * limits.overbent(movement.T_world_joint)
-        loss = loss + config.ground * limits.sunk(movement.T_world_joint)
-        optimizer.zero_grad()
-        loss.backward()
-        losses.append(loss.item())
-        optimizer.param_groups[0]["lr"] = config.rate * _warmth(step / config.steps, losses[-1])
-        optimizer.step()
-        on_progress(step + 1, config.steps)
-    with torch.no_grad():
-        return _fit(puppet(), losses)
+    for number in range(fitting.steps):
+        losses.append(fitting.step(number)["total"])
+        on_progress(number + 1, fitting.steps)
+    draft = fitting.draft()
+    T_world_joint = np.zeros((len(draft), len(rig.nodes), 4, 4))
+    T_world_joint[..., :3, :], T_world_joint[..., 3, 3] = draft.world(rig).numpy(), 1.0
+    return Fit(draft, T_world_joint, tuple(losses))
 
 
 def _warmth(share: float, loss: float) -> float:
@@ -136,11 +170,3 @@ def _strain(movement: Movement, loops: bool, config: FitConfig, share: float) ->
         accelerations = angles[2:] - 2 * angles[1:-1] + angles[:-2]
     pull = movement.effort.square().sum((1, 2)).mean()
     return config.rest * 0.1**share * pull + config.smooth * accelerations.square().sum((1, 2)).mean()
-
-
-def _fit(movement: Movement, losses: list[float]) -> Fit:
-    frames, joints = movement.T_world_joint.shape[:2]
-    T_world_joint = np.zeros((frames, joints, 4, 4))
-    T_world_joint[..., :3, :], T_world_joint[..., 3, 3] = movement.T_world_joint.numpy(), 1.0
-    shift, turn = movement.root_translation.numpy(), movement.root_angles.numpy()
-    return Fit(T_world_joint, movement.angles.numpy(), shift, turn, tuple(losses))

@@ -1,0 +1,93 @@
+"""Holds: what of a draft may not change. Joints that are kept, frames outside a segment, and poses pinned to frames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from gambol.distillation.draft import Draft
+
+Controls = tuple[Float[Tensor, "frames joints 3"], Float[Tensor, "frames 3"], Float[Tensor, "frames 3"]]
+"""Angles, translation and angles of the root."""
+
+REACH = 0.2
+"""How far in time a pinned pose is felt [s]: the standard deviation of a bell around it."""
+FADE = 0.15
+"""How long a segment that is redone takes to leave what it was, and to return to it [s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pin:
+    """A pose at a moment of the clip."""
+
+    moment: float
+    """Share of the clip, from 0 to 1."""
+    angles: Float[Tensor, "joints 3"]
+    height: float
+    """Of the root above its neutral place [file units]."""
+    root_angles: Float[Tensor, 3]
+    """Pitch and roll count, the heading does not."""
+
+
+@dataclass(frozen=True, eq=False)
+class Holds:
+    """Of one clip, whatever its number of frames."""
+
+    kept: Bool[Tensor, " joints"]
+    """Joints that stay as they are in the draft."""
+    pins: tuple[Pin, ...] = ()
+    only: tuple[float, float] | None = None
+    """The part of the clip, in shares from 0 to 1, outside of which everything stays as it is."""
+
+    def applied(self, controls: Controls, base: Draft, up: Float[Tensor, 3]) -> Controls:
+        """Controls that obey; exact at pinned frames, differentiable everywhere else."""
+        angles, shift, turns = controls
+        if self.only is not None:
+            free = self.freedom(base)
+            angles = base.angles + free[:, None, None] * (angles - base.angles)
+            shift = base.root_translation + free[:, None] * (shift - base.root_translation)
+            turns = base.root_angles + free[:, None] * (turns - base.root_angles)
+        if self.pins:
+            frames, spread = self._spread(base)
+            held = torch.stack([pin.angles for pin in self.pins])
+            angles = angles + torch.einsum("fp,pja->fja", spread, held - angles[frames])
+            rise = torch.tensor([pin.height for pin in self.pins]) - shift[frames] @ up
+            shift = shift + (spread @ rise)[:, None] * up
+            tilt = torch.stack([pin.root_angles for pin in self.pins])[:, 1:] - turns[frames, 1:]
+            turns = torch.cat([turns[:, :1], turns[:, 1:] + spread @ tilt], 1)
+        if self.kept.any():
+            angles = torch.where(self.kept[:, None], base.angles, angles)
+        return angles, shift, turns
+
+    def freedom(self, base: Draft) -> Float[Tensor, " frames"]:
+        """1 inside the segment that is redone, 0 outside, smooth between."""
+        if self.only is None:
+            return torch.ones(len(base))
+        start, end = (share * base.seconds for share in self.only)
+        times = base.along * base.seconds
+        inside = torch.minimum(times - start, end - times) / min(FADE, (end - start) / 3)
+        share = inside.clamp(0, 1)
+        return share * share * (3 - 2 * share)
+
+    def pinned_frames(self, base: Draft) -> Int[Tensor, " pins"]:
+        """The frame nearest to each pin."""
+        shares = torch.tensor([pin.moment for pin in self.pins])
+        last = len(base) if base.loops else len(base) - 1
+        return (shares * last).round().long() % len(base)
+
+    def _spread(self, base: Draft) -> tuple[Int[Tensor, " pins"], Float[Tensor, "frames pins"]]:
+        """Pinned frames, and weights that are 1 at a pin's own frame, 0 at all other pins' and fall off between."""
+        frames = self.pinned_frames(base)
+        apart = (base.along[:, None] - base.along[frames]) * base.seconds
+        if base.loops:
+            apart = (apart + base.seconds / 2) % base.seconds - base.seconds / 2
+        bells = torch.exp(-0.5 * (apart / REACH).double() ** 2)
+        return frames, torch.linalg.solve(bells[frames].T, bells.T).T.float()
+
+
+def nothing_held(joints: int) -> Holds:
+    """Everything may change."""
+    return Holds(torch.zeros(joints, dtype=torch.bool))
