@@ -97,7 +97,7 @@ class Draft:
         up = torch.as_tensor(rig.root_axes[:, 0], dtype=torch.float32)
         shifts, turns, way = [], [], torch.zeros(3)
         for number in range(rounds):
-            heading = _about(up, number * self.turn)
+            heading = about(up, number * self.turn)
             shifts.append(
                 way + self.root_translation[0] + (self.root_translation - self.root_translation[0]) @ heading.T
             )
@@ -191,10 +191,10 @@ def _angles(rotations: Float[Array, "*batch 3 3"]) -> Float[Array, "*batch 3"]:
 
 
 def _turned(axis: Float[Array, 3], angle: float) -> Float[Array, "3 3"]:
-    return _about(torch.as_tensor(axis), angle).numpy()
+    return about(torch.as_tensor(axis), angle).numpy()
 
 
-def _about(axis: Float[Tensor, 3], angle: float) -> Float[Tensor, "3 3"]:
+def about(axis: Float[Tensor, 3], angle: float) -> Float[Tensor, "3 3"]:
     """Turn about a unit vector (Rodrigues)."""
     x, y, z = axis.tolist()
     skew = torch.tensor([[0, -z, y], [z, 0, -x], [-y, x, 0]], dtype=axis.dtype)

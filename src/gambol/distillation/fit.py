@@ -92,8 +92,8 @@ class Fitting:
             "sunk": config.ground * self.limits.sunk(movement.T_world_joint),
         }
         total = sum(losses.values(), torch.zeros(()))
-        self.search.descend(total, config.rate * _warmth(share, float(total)))
-        return {"total": float(total), **{name: float(value) for name, value in losses.items()}}
+        self.search.descend(total, config.rate * _warmth(share, total.item()))
+        return {"total": total.item(), **{name: value.item() for name, value in losses.items()}}
 
     def draft(self) -> Draft:
         return self.puppet.draft()

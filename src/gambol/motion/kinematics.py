@@ -152,7 +152,7 @@ class Kinematics:
         self._linear = constant(linear.reshape(self.joints, 12, 9))
         self._offset = constant(offset.reshape(self.joints, 12, 1))
         self._root_axes = constant(rig.root_axes)
-        self._pivot = constant(rig.pivot)
+        self.pivot = constant(rig.pivot)
 
     def __call__(
         self,
@@ -182,7 +182,7 @@ class Kinematics:
     ) -> Float[Tensor, "frames 3 4"]:
         """Trans(pivot + translation) R Trans(-pivot)."""
         rotation = compound_rotation(angles, self._root_axes)
-        shift = self._pivot + translation - rotation @ self._pivot
+        shift = self.pivot + translation - rotation @ self.pivot
         return torch.cat([rotation, shift[:, :, None]], dim=-1)
 
 

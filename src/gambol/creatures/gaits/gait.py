@@ -102,7 +102,7 @@ def plan_gait(
     known = _named(anatomy, action)
     footfalls = table_for(len(anatomy.legs))[known]
     hip_height = hip_height_of(anatomy)
-    metres = metres_per_unit or _likely_metres(anatomy)
+    metres = metres_per_unit or likely_metres(anatomy)
     length, period = _stride_and_period(footfalls, hip_height * metres, speed, stride, bounce)
     rig = build_rig(anatomy)
     carriage = Carriage(anatomy, footfalls, known, rig.pivot, hip_height, bounce)
@@ -119,6 +119,12 @@ def plan_gait(
     return fitted(plan)
 
 
+def period_of(anatomy: Anatomy, action: str, speed: float = 1.0) -> float:
+    """How long a stride of an action takes [s]."""
+    footfalls = table_for(len(anatomy.legs))[_named(anatomy, action)]
+    return _stride_and_period(footfalls, hip_height_of(anatomy) * likely_metres(anatomy), speed, 1.0, 1.0)[1]
+
+
 def _named(anatomy: Anatomy, action: str) -> Action:
     known = actions_for(anatomy)
     if not known:
@@ -129,7 +135,7 @@ def _named(anatomy: Anatomy, action: str) -> Action:
     raise GambolError(f"no action '{action}' for a {anatomy.plan}. Available: {', '.join(known)}")
 
 
-def _likely_metres(anatomy: Anatomy) -> float:
+def likely_metres(anatomy: Anatomy) -> float:
     """What a unit of the file is [m]."""
     return 1.0 if 0.02 <= anatomy.height <= 30 else 1.0 / anatomy.height
 

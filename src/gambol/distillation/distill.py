@@ -1,0 +1,263 @@
+"""From a sentence to a motion: which acts, in which order, on which film set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from gambol.character.anatomy import Anatomy, study
+from gambol.character.character import Character
+from gambol.character.rig import Rig, build_rig
+from gambol.creatures.gaits.footfalls import speed_of
+from gambol.creatures.gaits.gait import likely_metres
+from gambol.creatures.gaits.legs import hip_height_of
+from gambol.distillation.act import Act
+from gambol.distillation.config import DistillConfig, preset_for
+from gambol.distillation.draft import Draft, draft_of
+from gambol.distillation.figures import FigureSet
+from gambol.distillation.film_set import FilmSet
+from gambol.distillation.footing import FEWEST, Footing, find_loads, grounded
+from gambol.distillation.holds import Holds
+from gambol.distillation.pacing import seconds_for
+from gambol.distillation.pinning import holds_of
+from gambol.distillation.play import MakeAct, Moment, Play
+from gambol.distillation.puppet import CurvePuppet, FramePuppet
+from gambol.distillation.sampled import Rehearsal
+from gambol.distillation.score_distillation import ScoreDistillation
+from gambol.errors import GambolError
+from gambol.motion.cuboids import Cuboids, fit_cuboids
+from gambol.motion.export import poses_from_world
+from gambol.motion.motion import Motion
+from gambol.priors.pocket.actions import ACTIONS
+from gambol.priors.pocket.language.words import Intent, require, understand
+from gambol.priors.pocket.look import draw_figure
+from gambol.priors.prior import Prompt, VideoPrior
+
+Array = np.ndarray
+
+GOING = ("walk", "trot", "run", "hop", "jump")
+"""Actions that lead somewhere on feet."""
+LEAPS = ("jump",)
+"""Where only a foot's height tells whether it bears."""
+
+
+def distill(
+    character: Character,
+    prompt: str,
+    prior: VideoPrior,
+    config: DistillConfig | None = None,
+    *,
+    name: str | None = None,
+    on_step: Callable[[Moment], None] = lambda moment: None,
+) -> Motion:
+    """A motion of the character that does what the sentence says.
+
+    config: the preset 'standard' if not given. name: of the clip; the action, or the first words of the sentence.
+    """
+    scene = prepare(character, prompt, prior, config or preset_for("standard", prior))
+    play = Play(acts_of(scene), scene.start)
+    while not play.over:
+        on_step(play.step())
+    return scene.motion(play.draft(), name or scene.title)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything that stays as it is during a distillation."""
+
+    character: Character
+    anatomy: Anatomy
+    rig: Rig
+    prior: VideoPrior
+    prompt: Prompt
+    negative: Prompt | None
+    intent: Intent | None
+    """What of the sentence is understood without the prior."""
+    config: DistillConfig
+    start: Draft
+    holds: Holds
+    film_set: FilmSet
+    rounds: int = 1
+    """How often what was distilled is repeated in the clip."""
+
+    @property
+    def title(self) -> str:
+        """A name for the clip."""
+        return self.intent.action if self.intent else " ".join(self.prompt.text.split()[:6])
+
+    @cached_property
+    def cuboids(self) -> Cuboids:
+        return fit_cuboids(self.character, self.rig)
+
+    @property
+    def goes(self) -> bool:
+        return self.intent is not None and self.intent.action in GOING
+
+    @property
+    def leaps(self) -> bool:
+        return self.intent is not None and self.intent.action in LEAPS
+
+    def frames(self, seconds: float, loops: bool) -> int:
+        """Of a clip of this length, the last one included if it does not loop."""
+        return max(round(seconds * self.config.fps), 2) + (0 if loops else 1)
+
+    def clip(self, draft: Draft) -> Draft:
+        """The whole clip at its frame rate, from what the last act left."""
+        round_ = draft.resampled(self.frames(draft.seconds, draft.loops))
+        return round_.repeated(self.rounds, self.rig) if draft.loops else round_
+
+    def motion(self, draft: Draft, name: str) -> Motion:
+        """As a clip for the character's file; what loops ends with the pose it began with."""
+        whole = self.clip(draft)
+        poses = whole.world(self.rig).double().numpy()
+        if whole.loops:
+            closing = draft.repeated(2, self.rig) if self.rounds == 1 else whole.repeated(2, self.rig)
+            closing = closing.resampled(2 * len(whole)) if self.rounds == 1 else closing
+            end = closing.world(self.rig)[len(whole) : len(whole) + 1].double().numpy()
+            poses = np.concatenate([poses, end])
+        skeleton = self.character.skeleton
+        return Motion.from_poses(name, poses_from_world(skeleton, self.rig, poses), skeleton, self.config.fps)
+
+
+def prepare(
+    character: Character,
+    prompt: str,
+    prior: VideoPrior,
+    config: DistillConfig,
+    anatomy: Anatomy | None = None,
+) -> Scene:
+    """Look at the character, read the sentence, and lay out the time."""
+    if not prompt.strip():
+        raise GambolError("the sentence is empty: say what the character does, as in 'a fox is walking'")
+    if not character.skeleton.is_joint.any():
+        raise GambolError(f"'{character.name}' has no skeleton to move; `gambol skin` gives it one")
+    anatomy = anatomy or study(character)
+    rig = build_rig(anatomy)
+    intent = require(prompt) if prior.look == "parts" else understand(prompt)
+    told = prior.embed(prompt)
+    negative = prior.embed(config.negative) if config.negative else None
+    prior.free_text_encoder()
+    start, rounds = _layout(character, anatomy, rig, prior, intent, config)
+    holds = holds_of(character, rig, config, start, rounds)
+    film_set = film_set_for(character, anatomy, rig, prior, config, start)
+    return Scene(character, anatomy, rig, prior, told, negative, intent, config, start, holds, film_set, rounds)
+
+
+def film_set_for(
+    character: Character, anatomy: Anatomy, rig: Rig, prior: VideoPrior, config: DistillConfig, start: Draft
+) -> FilmSet:
+    """The look the prior knows."""
+    height, _ = prior.format.sizes[0]
+    if prior.look == "parts":
+        figure = draw_figure(anatomy)
+        if not len(figure.joints):
+            raise GambolError(f"'{character.name}' has a single joint and no limbs: there is nothing that could move")
+        return FigureSet(figure, config.sample.views, height)
+    from gambol.distillation.actors import actor_set
+
+    return actor_set(character, anatomy, rig, prior.format.sizes[0], start, config.sample.views)
+
+
+def _layout(
+    character: Character, anatomy: Anatomy, rig: Rig, prior: VideoPrior, intent: Intent | None, config: DistillConfig
+) -> tuple[Draft, int]:
+    """The first draft, and how often it is repeated in the clip."""
+    joints, loops = len(rig.nodes), config.loop
+    if config.init:
+        return _from_clip(character, rig, prior, config)
+    if prior.look == "parts":
+        assert intent is not None
+        natural = ACTIONS[intent.action].loops
+        seconds = seconds_for(anatomy, intent.action, intent.pace)
+        if loops is None:
+            loops = natural
+        rounds = max(round((config.seconds or seconds) / seconds), 1) if loops else 1
+        if config.seconds:
+            seconds = config.seconds / rounds
+        return Draft.at_rest(joints, prior.format.frames[0], seconds, loops), rounds
+    fps = prior.format.fps
+    longest = (max(prior.format.frames) - 1) / fps
+    seconds = config.seconds or longest
+    frames = round(seconds * fps) + (0 if loops else 1)
+    speed = speed_of(hip_height_of(anatomy) * likely_metres(anatomy), config.glide) if anatomy.legs else 0.0
+    glide = speed * seconds / likely_metres(anatomy) * anatomy.forward
+    return Draft.at_rest(joints, max(frames, 2), seconds, bool(loops), glide), 1
+
+
+def _from_clip(character: Character, rig: Rig, prior: VideoPrior, config: DistillConfig) -> tuple[Draft, int]:
+    """A clip of the character as the first draft."""
+    clips = character.clips
+    if config.init not in clips:
+        there = f"Available: {', '.join(clips)}" if clips else "It has none"
+        raise GambolError(f"'{character.name}' has no clip '{config.init}' to begin with. {there}")
+    motion = clips[config.init]
+    if motion.duration <= 0:
+        raise GambolError(f"the clip '{config.init}' is a single pose: pin it instead, as in --pin 0:{config.init}")
+    from gambol.render.picture import loop_travel
+
+    loops = loop_travel(character, motion) is not None if config.loop is None else config.loop
+    frames = prior.format.frames[0] if prior.look == "parts" else max(round(motion.duration * prior.format.fps), 2)
+    steps = frames if loops else frames - 1
+    draft = draft_of(character, rig, motion, motion.start + motion.duration * np.arange(frames) / steps, loops)
+    rounds = max(round((config.seconds or draft.seconds) / draft.seconds), 1) if loops else 1
+    return replace(draft, seconds=(config.seconds or draft.seconds * rounds) / rounds), rounds
+
+
+def acts_of(scene: Scene) -> list[MakeAct]:
+    """The acts of a distillation."""
+    config = scene.config
+    acts: list[MakeAct] = []
+    if config.method == "score":
+        acts.append(lambda draft: _score(scene, draft))
+    else:
+        levels = (config.strength,) if config.init and config.levels == (1.0,) else config.levels
+        for number, level in enumerate(levels):
+            acts.append(lambda draft, number=number, level=level: _rehearsal(scene, draft, number, level))
+    if config.footing:
+        acts.append(lambda draft: _footing(scene, draft))
+    return acts
+
+
+def _rehearsal(scene: Scene, draft: Draft, number: int, level: float) -> Act:
+    config, film_set = scene.config, scene.film_set
+    puppet = CurvePuppet(
+        scene.anatomy, scene.rig, draft, film_set.joints, film_set.length, config.fit.harmonics, scene.holds
+    )
+    return Rehearsal(
+        scene.anatomy,
+        film_set,
+        puppet,
+        scene.prior,
+        scene.prompt,
+        level,
+        config.sample,
+        config.fit,
+        scene.negative,
+        number,
+    )
+
+
+def _score(scene: Scene, draft: Draft) -> Act:
+    film_set, ground = scene.film_set, scene.anatomy.ground
+    puppet = FramePuppet(scene.rig, draft, film_set.length, scene.holds)
+    return ScoreDistillation(
+        film_set, scene.cuboids, puppet, ground, scene.prior, scene.prompt, scene.config.score, scene.negative
+    )
+
+
+def _footing(scene: Scene, draft: Draft) -> Act:
+    assert scene.config.footing is not None
+    length = scene.film_set.length
+    count = scene.frames(draft.seconds, draft.loops)
+    dense = draft.resampled(count * -(-FEWEST // count))
+    loads = find_loads(scene.anatomy, scene.rig, dense, length, goes=scene.goes, leaps=scene.leaps)
+    travel = torch.as_tensor(loads.travel, dtype=torch.float32)
+    if dense.loops:
+        added = travel - dense.travel
+        dense = replace(dense, root_translation=dense.root_translation + dense.along[:, None] * added, travel=travel)
+    dense = grounded(scene.anatomy, dense, loads, scene.rig)
+    return Footing(scene.anatomy, scene.rig, scene.cuboids, dense, loads, length, scene.config.footing, scene.holds)

@@ -1,0 +1,264 @@
+"""Footing: the last act. Feet that bear weight stand still on the ground, and the body travels as fast as they let it.
+
+Videos of one cycle on the spot do not say how fast a body goes; its feet do. While a foot bears weight the ground
+passes below it, so that is the speed at first; then speed, path and legs are changed together, as little as possible,
+until feet neither slide nor sink.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from gambol.character.anatomy import Anatomy
+from gambol.character.rig import Rig
+from gambol.distillation.act import Losses, Search
+from gambol.distillation.draft import Draft, about
+from gambol.distillation.holds import Holds
+from gambol.distillation.puppet import Movement, Puppet
+from gambol.motion.cuboids import Cuboids, corner_positions
+from gambol.motion.stances import find_stances
+
+Array = np.ndarray
+
+DENSE = 96
+"""Moments of a cycle at which stances are looked for."""
+LOW = 0.04
+"""A point of the sole this high above its lowest place bears half as much [leg lengths]."""
+FEWEST = 24
+"""Frames of a round while it is worked on: the gallop of a mouse lasts four at 30 a second."""
+
+
+@dataclass(frozen=True)
+class FootingConfig:
+    """How to keep feet where they are."""
+
+    steps: int = 160
+    rate: float = 0.02
+    """Of Adam: about how far an angle moves in a step [rad]; falls to nothing."""
+    slide: float = 60.0
+    """Weight of loaded points away from where they stand [per square leg length]."""
+    level: float = 60.0
+    """Weight of loaded points above or below the ground, and of any below [per square leg length]."""
+    body: float = 20.0
+    """Weight of all other bones below the ground [per square leg length]."""
+    keep: float = 0.3
+    """Weight of changed angles [per square rad]."""
+    smooth: float = 3.0
+    """Weight of the acceleration of changes [per square rad per frame^2, at 30 frames a round]."""
+
+
+USUAL_FOOTING = FootingConfig()
+
+
+@dataclass(frozen=True)
+class Loads:
+    """How much each point of the soles bears in each frame, from 0 to 1."""
+
+    joints: Int[Tensor, " points"]
+    local: Float[Tensor, "points 3"]
+    """In the space of its joint."""
+    legs: Int[Tensor, " points"]
+    weights: Float[Tensor, "frames points"]
+    travel: Float[Array, 3]
+    """How far a round leads, if nothing slides [file units]."""
+
+    def points(self, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> Float[Tensor, "frames points 3"]:
+        T = T_world_joint[:, self.joints]
+        return torch.einsum("fpij,pj->fpi", T[..., :3], self.local) + T[..., 3]
+
+
+def find_loads(anatomy: Anatomy, rig: Rig, draft: Draft, length: float, *, goes: bool, leaps: bool = False) -> Loads:
+    """Which feet bear when.
+
+    goes: whether the action leads somewhere, so that feet on the ground move backwards with it. leaps: whether that
+    can only be told by height. length: of a leg [file units].
+    """
+    contacts = [(number, *contact) for number, leg in enumerate(anatomy.legs) for contact in leg.contacts]
+    if not anatomy.stands:
+        contacts = []
+    legs = torch.tensor([leg for leg, _, _ in contacts], dtype=torch.int64)
+    joints = torch.tensor([joint for _, joint, _ in contacts], dtype=torch.int64)
+    local = torch.tensor(np.array([place for _, _, place in contacts], np.float32).reshape(-1, 3))
+    travel = draft.travel.double().numpy()
+    loads = Loads(joints, local, legs, torch.zeros(len(draft), len(contacts)), travel)
+    if not contacts:
+        return loads
+    up = torch.as_tensor(anatomy.up, dtype=torch.float32)
+    heights = loads.points(draft.world(rig)) @ up
+    above = heights - heights.amin(0)
+    bearing = torch.exp(-(above / (LOW * length)).square())
+    if goes and draft.loops:
+        planted, passing = _gait_stances(anatomy, rig, draft, leaps)
+        bearing = bearing * planted[:, legs]
+        ahead, aside = passing
+        if not draft.travel.any():
+            travel = ahead * anatomy.forward - aside * anatomy.left
+    return replace(loads, weights=bearing, travel=travel)
+
+
+def _gait_stances(
+    anatomy: Anatomy, rig: Rig, draft: Draft, leaps: bool
+) -> tuple[Bool[Tensor, "frames legs"], Float[Array, 2]]:
+    """Which legs stand in which frames, and how far the ground passes back and to the right in a round."""
+    dense = draft.on_the_spot().resampled(DENSE)
+    poses = np.zeros((DENSE, len(rig.nodes), 4, 4))
+    poses[..., :3, :], poses[..., 3, 3] = dense.world(rig).double().numpy(), 1.0
+    stances = find_stances(anatomy, poses, by_height=leaps)
+    along = draft.along.numpy()[:, None]
+    starts, duties = (np.array([getattr(leg, name) for leg in stances.legs]) for name in ("touchdown", "duty"))
+    planted = (along - starts) % 1.0 <= duties
+    passing = stances.passing
+    if leaps or passing[0] < 0:
+        passing = np.zeros(2) if stances.agreement <= 0.5 or passing[0] < 0 else passing
+    return torch.as_tensor(planted), np.array([passing[0], 0.0])
+
+
+class FootingPuppet(Puppet):
+    """Changes of the legs' angles and of the root's path, frame by frame, and of the way of a round."""
+
+    def __init__(self, rig: Rig, base: Draft, joints: Int[Array, " moved"], length: float, holds: Holds | None):
+        super().__init__(rig, base, holds)
+        self.moved_joints, self.length = torch.as_tensor(joints), length
+        self.bends = torch.nn.Parameter(torch.zeros(len(base), len(joints), 3))
+        self.shift = torch.nn.Parameter(torch.zeros(len(base), 3))
+        self.way = torch.nn.Parameter(torch.zeros(3))
+        """By how much farther a round leads [leg lengths]."""
+
+    def forward(self) -> Movement:
+        base = self.base
+        angles = base.angles.index_add(1, self.moved_joints, self.bends)
+        level = self.way - self.way @ self.up * self.up
+        shift = base.root_translation + self.length * (self.shift + base.along[:, None] * level)
+        return self.moved((angles, shift, base.root_angles), self.bends)
+
+    @torch.no_grad()
+    def draft(self) -> Draft:
+        if not self.base.loops:
+            return super().draft()
+        level = self.way - self.way @ self.up * self.up
+        return replace(super().draft(), travel=self.base.travel + self.length * level)
+
+
+class Footing:
+    """The act."""
+
+    name = "footing"
+
+    def __init__(
+        self,
+        anatomy: Anatomy,
+        rig: Rig,
+        cuboids: Cuboids,
+        draft: Draft,
+        loads: Loads,
+        length: float,
+        config: FootingConfig = USUAL_FOOTING,
+        holds: Holds | None = None,
+    ):
+        """draft: at the number of frames to work on, travelling as the loads found."""
+        self.loads, self.config, self.length, self.steps = loads, config, length, config.steps
+        self.cuboids, self.ground = cuboids, anatomy.ground
+        legs = sorted({joint for leg in anatomy.legs for joint in leg.joints}) if len(loads.joints) else []
+        self.puppet = FootingPuppet(rig, draft, np.array(legs, np.int64), length, holds)
+        self.free = torch.tensor([joint not in set(legs) for joint in cuboids.joints])
+        self.search = Search(self.puppet, torch.optim.Adam(self.puppet.parameters(), betas=(0.9, 0.98)))
+        self.legs = len(anatomy.legs)
+
+    def step(self, number: int) -> Losses:
+        config, share = self.config, number / self.steps
+        movement = self.puppet()
+        points = self.loads.points(movement.T_world_joint)
+        heights = (points @ self.puppet.up - self.ground) / self.length
+        losses = {
+            "slide": config.slide * self._slide(points),
+            "level": config.level * self._unlevel(heights),
+            "body": config.body * self._sunk(movement.T_world_joint),
+            "keep": config.keep * (self.puppet.bends.square().mean() + self.puppet.shift.square().mean()),
+            "smooth": config.smooth * self._jerks(),
+        }
+        total = sum(losses.values(), torch.zeros(()))
+        warmth = 0.5 + 0.5 * np.cos(np.pi * share)
+        self.search.descend(total, config.rate * max(warmth, 0.02))
+        return {"total": total.item(), **{name: value.item() for name, value in losses.items()}}
+
+    def _slide(self, points: Float[Tensor, "frames points 3"]) -> Float[Tensor, ""]:
+        """Mean square of how fast loaded points move along the ground, a frame, in what a step at the whole speed of a
+        leg a round would be."""
+        if not points.shape[1]:
+            return points.sum()
+        base, up = self.puppet.base, self.puppet.up
+        following = torch.roll(points, -1, 0)
+        weights = torch.minimum(self.loads.weights, torch.roll(self.loads.weights, -1, 0))
+        if base.loops:
+            following = torch.cat([following[:-1], self._a_round_on(points[:1])])
+        else:
+            weights = torch.cat([weights[:-1], torch.zeros_like(weights[:1])])
+        steps = (following - points) * (len(base) / self.length)
+        steps = steps - (steps @ up)[..., None] * up
+        return (weights[..., None] * steps.square()).sum() / weights.sum().clamp(min=1e-3) / 100
+
+    def _a_round_on(self, points: Float[Tensor, "1 points 3"]) -> Float[Tensor, "1 points 3"]:
+        """Where points will be when a round is over."""
+        puppet = self.puppet
+        base, up = puppet.base, puppet.up
+        level = puppet.way - puppet.way @ up * up
+        way = base.travel + self.length * level
+        if not base.turn:
+            return points + way
+        center = puppet.kinematics.pivot + base.root_translation[0] + self.length * puppet.shift[0]
+        return (points - center) @ about(up, base.turn).T + center + way
+
+    def _unlevel(self, heights: Float[Tensor, "frames points"]) -> Float[Tensor, ""]:
+        """Mean square height of the lowest point of feet that bear, and of all points below the ground."""
+        if not heights.shape[1]:
+            return heights.sum()
+        weights = self.loads.weights
+        floating = (weights * heights.clamp(min=0).square()).sum() / weights.sum().clamp(min=1e-3)
+        return floating + 4 * heights.clamp(max=0).square().mean()
+
+    def _sunk(self, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> Float[Tensor, ""]:
+        corners = corner_positions(T_world_joint, self.cuboids)[:, self.free]
+        if not corners.numel():
+            return corners.sum()
+        depths = ((corners @ self.puppet.up - self.ground) / self.length).clamp(max=0)
+        return depths.square().mean()
+
+    def _jerks(self) -> Float[Tensor, ""]:
+        scale = (len(self.puppet.base) / 30) ** 4  # accelerations are the same however many frames show them
+        total = torch.zeros(())
+        for changes in (self.puppet.bends, self.puppet.shift):
+            if self.puppet.base.loops:
+                second = torch.roll(changes, 1, 0) - 2 * changes + torch.roll(changes, -1, 0)
+            else:
+                second = changes[2:] - 2 * changes[1:-1] + changes[:-2]
+            if second.numel():
+                total = total + second.square().mean()
+        return scale * total
+
+    def draft(self) -> Draft:
+        return self.puppet.draft()
+
+    def state(self) -> dict[str, Tensor]:
+        return self.search.state()
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        self.search.load(state)
+
+    def slow_down(self) -> None:
+        self.search.caution /= 2
+
+
+def grounded(anatomy: Anatomy, draft: Draft, loads: Loads, rig: Rig) -> Draft:
+    """Raised or lowered as a whole, so that loaded points are on the ground on average."""
+    weights = loads.weights
+    if not weights.sum() > 0:
+        return draft
+    up = torch.as_tensor(anatomy.up, dtype=torch.float32)
+    heights = loads.points(draft.world(rig)) @ up - anatomy.ground
+    lift = (weights * heights).sum() / weights.sum()
+    return replace(draft, root_translation=draft.root_translation - lift * up)

@@ -1,0 +1,131 @@
+"""A play: acts one after the other, step by step, with an eye on the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import torch
+from torch import Tensor
+
+from gambol.distillation.act import Act, Losses
+from gambol.distillation.draft import Draft
+from gambol.errors import GambolError
+
+MakeAct = Callable[[Draft], Act]
+"""Makes an act from the draft the act before left."""
+
+SAFE = 10
+"""Steps between states that are kept to go back to."""
+ASTRAY = 20.0
+"""A loss this many times the mean of the last ones, and above all that were before, has got out of hand."""
+MOST_RETURNS = 6
+"""More often than this an act does not go back; then something is wrong for good."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What happened in one step."""
+
+    act: str
+    number: int
+    """Of the act, from 0."""
+    step: int
+    """Done in this act, from 1."""
+    steps: int
+    """Of this act."""
+    losses: Losses
+    trouble: str = ""
+    """What went wrong and was undone, in words."""
+
+
+class Play:
+    """Goes through acts. The same acts, draft and state give the same result, however often it was stopped between."""
+
+    def __init__(self, acts: Sequence[MakeAct], start: Draft):
+        self.acts, self.opening = acts, start
+        """opening: the draft the current act began with."""
+        self.number, self.done, self.returns = 0, 0, 0
+        self.act: Act | None = acts[0](start) if acts else None
+        self._safe: tuple[int, dict[str, Tensor]] = (0, self.act.state() if self.act else {})
+        self._mean, self._worst = 0.0, 0.0
+
+    @property
+    def over(self) -> bool:
+        return self.act is None
+
+    def draft(self) -> Draft:
+        """The motion as it is now."""
+        return self.opening if self.act is None else self.act.draft()
+
+    def step(self) -> Moment:
+        """One step of the current act, or the undoing of one."""
+        act = self.act
+        if act is None:
+            raise ValueError("the play is over")
+        losses = act.step(self.done)
+        total = losses.get("total")
+        trouble = ""
+        if total is not None and self._astray(total):
+            trouble = self._go_back(act, total)
+        else:
+            self.done += 1
+            if total is not None:
+                self._worst = max(self._worst, total)
+                self._mean = total if self._mean == 0 else 0.9 * self._mean + 0.1 * total
+            if self.done % SAFE == 0:
+                self._safe = (self.done, act.state())
+        moment = Moment(act.name, self.number, self.done, act.steps, losses, trouble)
+        if self.done >= act.steps:
+            self._begin(self.number + 1, act.draft())
+        return moment
+
+    def _astray(self, total: float) -> bool:
+        return not isfinite(total) or (self._mean > 0 and total > ASTRAY * self._mean and total > 2 * self._worst)
+
+    def _go_back(self, act: Act, total: float) -> str:
+        self.returns += 1
+        if self.returns > MOST_RETURNS:
+            raise GambolError(
+                f"{act.name} diverged {self.returns} times (the last loss was {total:g}), even with ever smaller steps; "
+                "check the character's size and joints with `gambol info`"
+            )
+        step, state = self._safe
+        act.load(state)
+        for _ in range(self.returns):
+            act.slow_down()
+        self.done = step
+        return f"{act.name}: the loss became {total:g}; went back to step {step} with smaller steps"
+
+    def _begin(self, number: int, opening: Draft) -> None:
+        self.number, self.opening, self.done, self.returns = number, opening, 0, 0
+        self.act = self.acts[number](opening) if number < len(self.acts) else None
+        self._safe = (0, self.act.state() if self.act else {})
+        self._mean, self._worst = 0.0, 0.0
+
+    def state(self) -> dict[str, Tensor]:
+        """All that is needed to go on."""
+        numbers = [self.number, self.done, self.returns, self._safe[0]]
+        found = {
+            "play.numbers": torch.tensor(numbers, dtype=torch.int64),
+            "play.losses": torch.tensor([self._mean, self._worst], dtype=torch.float64),
+        }
+        found |= {f"opening.{name}": value for name, value in self.opening.state().items()}
+        found |= {f"safe.{name}": value for name, value in self._safe[1].items()}
+        if self.act:
+            found |= {f"act.{name}": value for name, value in self.act.state().items()}
+        return found
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        """Go on from there."""
+
+        def part(prefix: str) -> dict[str, Tensor]:
+            return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+
+        number, done, returns, safe = (int(value) for value in state["play.numbers"])
+        self._begin(number, Draft.from_state(part("opening.")))
+        if self.act:
+            self.act.load(part("act."))
+        self.done, self.returns, self._safe = done, returns, (safe, part("safe."))
+        self._mean, self._worst = (float(value) for value in state["play.losses"])
