@@ -176,7 +176,7 @@ def _own_rotations(rig: Rig, T_world_joint: Float[Array, "frames joints 4 4"]) -
 
 def _headings(rig: Rig, T_world_root: Float[Array, "frames 4 4"]) -> Float[Array, " frames"]:
     """How far the body has turned to its left [rad], without jumps."""
-    up, right, forward = rig.root_axes.T
+    _, right, forward = rig.root_axes.T
     neutral = rig.world()[np.flatnonzero(rig.parents < 0)[0], :3, :3]
     faces = T_world_root[:, :3, :3] @ np.linalg.pinv(neutral) @ forward
     return np.unwrap(np.arctan2(-(faces @ right), faces @ forward))

@@ -88,7 +88,7 @@ class Play:
         self.returns += 1
         if self.returns > MOST_RETURNS:
             raise GambolError(
-                f"{act.name} diverged {self.returns} times (the last loss was {total:g}), even with ever smaller steps; "
+                f"{act.name} diverged {self.returns} times, even with ever smaller steps (the last loss was {total:g}); "
                 "check the character's size and joints with `gambol info`"
             )
         step, state = self._safe

@@ -1,8 +1,8 @@
 """Score distillation of a motion: section 4 of AKD (Articulated Kinematics Distillation), from top to bottom.
 
 One step: joint angles -> forward kinematics -> skinning -> a video of the character on its ground -> the prior's
-latents -> noise -> what the prior says the clean video was -> a gradient on the latents -> back through all of it to the
-angles, together with two losses that keep the motion smooth and the body above the ground.
+latents -> noise -> what the prior says the clean video was -> a gradient on the latents -> back through all of it to
+the angles, together with two losses that keep the motion smooth and the body above the ground.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gambol.distillation.windows import windows_over
 from gambol.motion.cuboids import Cuboids, corner_positions, ground_loss
 from gambol.priors.prior import Prompt, VideoPrior
 from gambol.priors.sample import draw_noise
-from gambol.priors.score import Plan, Ramp, amplify_motion, rfds_rev, sds, surrogate
+from gambol.priors.score import PLANS, Plan, amplify_motion, rfds_rev, sds, surrogate
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ScoreConfig:
     """How to distill. The defaults are AKD's; what it leaves open says so."""
 
     steps: int = 10_000
-    plan: Plan = Plan(Ramp(0.98, 0.5, until=0.5), guidance=Ramp(100, 100), lowest=Ramp(0.02, 0.02))
+    plan: Plan = PLANS["paper"]
     """Noise levels and guidance."""
     noise: Literal["drawn", "fixed", "matched"] = "drawn"
     """Drawn anew in every step (AKD), the same in all of them, or drawn and then changed to match the video
