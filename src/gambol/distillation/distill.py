@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import torch
@@ -31,6 +31,7 @@ from gambol.distillation.score_distillation import ScoreDistillation
 from gambol.errors import GambolError
 from gambol.motion.cuboids import Cuboids, fit_cuboids
 from gambol.motion.export import poses_from_world
+from gambol.motion.low_skin import LowSkin
 from gambol.motion.motion import Motion
 from gambol.priors.pocket.actions import ACTIONS
 from gambol.priors.pocket.language.words import Intent, require, understand
@@ -191,7 +192,7 @@ def _layout(
 def _from_clip(character: Character, rig: Rig, prior: VideoPrior, config: DistillConfig) -> tuple[Draft, int]:
     """A clip of the character as the first draft."""
     clips = character.clips
-    if config.init not in clips:
+    if config.init is None or config.init not in clips:
         there = f"Available: {', '.join(clips)}" if clips else "It has none"
         raise GambolError(f"'{character.name}' has no clip '{config.init}' to begin with. {there}")
     motion = clips[config.init]
@@ -212,17 +213,16 @@ def acts_of(scene: Scene) -> list[MakeAct]:
     config = scene.config
     acts: list[MakeAct] = []
     if config.method == "score":
-        acts.append(lambda draft: _score(scene, draft))
+        acts.append(partial(_score, scene))
     else:
         levels = (config.strength,) if config.init and config.levels == (1.0,) else config.levels
-        for number, level in enumerate(levels):
-            acts.append(lambda draft, number=number, level=level: _rehearsal(scene, draft, number, level))
+        acts += [partial(_rehearsal, scene, number, level) for number, level in enumerate(levels)]
     if config.footing:
-        acts.append(lambda draft: _footing(scene, draft))
+        acts.append(partial(_footing, scene))
     return acts
 
 
-def _rehearsal(scene: Scene, draft: Draft, number: int, level: float) -> Act:
+def _rehearsal(scene: Scene, number: int, level: float, draft: Draft) -> Act:
     config, film_set = scene.config, scene.film_set
     puppet = CurvePuppet(
         scene.anatomy, scene.rig, draft, film_set.joints, film_set.length, config.fit.harmonics, scene.holds
@@ -260,4 +260,5 @@ def _footing(scene: Scene, draft: Draft) -> Act:
         added = travel - dense.travel
         dense = replace(dense, root_translation=dense.root_translation + dense.along[:, None] * added, travel=travel)
     dense = grounded(scene.anatomy, dense, loads, scene.rig)
-    return Footing(scene.anatomy, scene.rig, scene.cuboids, dense, loads, length, scene.config.footing, scene.holds)
+    skin = LowSkin(scene.character, scene.anatomy, scene.rig, most=400)
+    return Footing(scene.anatomy, scene.rig, skin, dense, loads, length, scene.config.footing, scene.holds)

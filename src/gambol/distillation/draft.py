@@ -147,7 +147,7 @@ def draft_of(character: Character, rig: Rig, motion: Motion, times: Float[Array,
         own = rig.T_parent_joint[root, :3, :3]
         rotations[:, root] = np.linalg.inv(own) @ upright @ own @ rotations[:, root]
     offsets = np.einsum("fji,rj->fri", upright, heads - rig.pivot)  # where roots stand if only the heading turned
-    shift = (T_world[:, roots, :3, 3] - rig.pivot - offsets).mean(1)
+    shift = (T_world[:, roots][..., :3, 3] - rig.pivot - offsets).mean(1)
     angles = np.unwrap(_angles(rig.axes.transpose(0, 2, 1) @ rotations @ rig.axes), axis=0)
     turns = np.stack([yaw, np.zeros_like(yaw), np.zeros_like(yaw)], 1)
     travel, turn = np.zeros(3), 0.0
@@ -157,8 +157,8 @@ def draft_of(character: Character, rig: Rig, motion: Motion, times: Float[Array,
         travel = travel - travel @ up * up
         angles, shift, turns = angles[:-1], shift[:-1], turns[:-1]
     seconds = float(motion.end - times[0]) if loops else float(times[-1] - times[0])
-    tensors = (torch.as_tensor(value).float() for value in (angles, shift, turns))
-    return Draft(*tensors, seconds, loops, torch.as_tensor(travel).float(), turn)
+    angles, shift, turns, travel = (torch.as_tensor(value).float() for value in (angles, shift, turns, travel))
+    return Draft(angles, shift, turns, seconds, loops, travel, turn)
 
 
 def _own_rotations(rig: Rig, T_world_joint: Float[Array, "frames joints 4 4"]) -> Float[Array, "frames joints 3 3"]:

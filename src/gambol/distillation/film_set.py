@@ -20,8 +20,11 @@ class FilmSet(Protocol):
     """Of the rig: those that are seen to move."""
     part_colors: Float[Tensor, "parts 3"]
     """Colours by which parts of the body can be told apart in a picture [sRGB]; none if they cannot."""
-    background: float | Float[Tensor, "height width 3"]
-    """About what is seen where the character is not [sRGB]."""
+
+    @property
+    def background(self) -> float | Float[Tensor, "height width 3"]:
+        """About what is seen where the character is not [sRGB]."""
+        ...
 
     def film(
         self, T_world_joint: Float[Tensor, "frames joints 3 4"], views: Int[Tensor, " chosen"] | None = None

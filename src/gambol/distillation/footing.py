@@ -20,7 +20,7 @@ from gambol.distillation.act import Losses, Search
 from gambol.distillation.draft import Draft, about
 from gambol.distillation.holds import Holds
 from gambol.distillation.puppet import Movement, Puppet
-from gambol.motion.cuboids import Cuboids, corner_positions
+from gambol.motion.low_skin import LowSkin
 from gambol.motion.stances import find_stances
 
 Array = np.ndarray
@@ -40,12 +40,12 @@ class FootingConfig:
     steps: int = 160
     rate: float = 0.02
     """Of Adam: about how far an angle moves in a step [rad]; falls to nothing."""
-    slide: float = 60.0
-    """Weight of loaded points away from where they stand [per square leg length]."""
+    slide: float = 2.0
+    """Weight of the speed of loaded points along the ground [per square leg length a round]."""
     level: float = 60.0
-    """Weight of loaded points above or below the ground, and of any below [per square leg length]."""
-    body: float = 20.0
-    """Weight of all other bones below the ground [per square leg length]."""
+    """Weight of loaded points above or below the ground [per square leg length]."""
+    sunk: float = 2000.0
+    """Weight of skin below the ground [per square leg length]."""
     keep: float = 0.3
     """Weight of changed angles [per square rad]."""
     smooth: float = 3.0
@@ -121,27 +121,40 @@ def _gait_stances(
 class FootingPuppet(Puppet):
     """Changes of the legs' angles and of the root's path, frame by frame, and of the way of a round."""
 
-    def __init__(self, rig: Rig, base: Draft, joints: Int[Array, " moved"], length: float, holds: Holds | None):
+    def __init__(
+        self,
+        rig: Rig,
+        base: Draft,
+        joints: Int[Array, " moved"],
+        length: float,
+        forward: Float[Array, 3] | None,
+        holds: Holds | None,
+    ):
+        """forward: the way the body goes; None if it stays where it is."""
         super().__init__(rig, base, holds)
+        self.forward_axis = torch.zeros(3) if forward is None else torch.as_tensor(forward, dtype=torch.float32)
         self.moved_joints, self.length = torch.as_tensor(joints), length
         self.bends = torch.nn.Parameter(torch.zeros(len(base), len(joints), 3))
         self.shift = torch.nn.Parameter(torch.zeros(len(base), 3))
-        self.way = torch.nn.Parameter(torch.zeros(3))
+        self.farther = torch.nn.Parameter(torch.zeros(()))
         """By how much farther a round leads [leg lengths]."""
+
+    def travel(self) -> Float[Tensor, 3]:
+        """How far a round leads [file units]."""
+        return self.base.travel + self.length * self.farther * self.forward_axis
 
     def forward(self) -> Movement:
         base = self.base
         angles = base.angles.index_add(1, self.moved_joints, self.bends)
-        level = self.way - self.way @ self.up * self.up
-        shift = base.root_translation + self.length * (self.shift + base.along[:, None] * level)
+        shift = base.root_translation + self.length * self.shift
+        shift = shift + base.along[:, None] * (self.travel() - base.travel)
         return self.moved((angles, shift, base.root_angles), self.bends)
 
     @torch.no_grad()
     def draft(self) -> Draft:
         if not self.base.loops:
             return super().draft()
-        level = self.way - self.way @ self.up * self.up
-        return replace(super().draft(), travel=self.base.travel + self.length * level)
+        return replace(super().draft(), travel=self.travel())
 
 
 class Footing:
@@ -153,7 +166,7 @@ class Footing:
         self,
         anatomy: Anatomy,
         rig: Rig,
-        cuboids: Cuboids,
+        skin: LowSkin,
         draft: Draft,
         loads: Loads,
         length: float,
@@ -162,12 +175,11 @@ class Footing:
     ):
         """draft: at the number of frames to work on, travelling as the loads found."""
         self.loads, self.config, self.length, self.steps = loads, config, length, config.steps
-        self.cuboids, self.ground = cuboids, anatomy.ground
+        self.skin, self.ground = skin, anatomy.ground
         legs = sorted({joint for leg in anatomy.legs for joint in leg.joints}) if len(loads.joints) else []
-        self.puppet = FootingPuppet(rig, draft, np.array(legs, np.int64), length, holds)
-        self.free = torch.tensor([joint not in set(legs) for joint in cuboids.joints])
+        forward = anatomy.forward if draft.travel.any() else None
+        self.puppet = FootingPuppet(rig, draft, np.array(legs, np.int64), length, forward, holds)
         self.search = Search(self.puppet, torch.optim.Adam(self.puppet.parameters(), betas=(0.9, 0.98)))
-        self.legs = len(anatomy.legs)
 
     def step(self, number: int) -> Losses:
         config, share = self.config, number / self.steps
@@ -177,7 +189,7 @@ class Footing:
         losses = {
             "slide": config.slide * self._slide(points),
             "level": config.level * self._unlevel(heights),
-            "body": config.body * self._sunk(movement.T_world_joint),
+            "sunk": config.sunk * self._sunk(movement.T_world_joint),
             "keep": config.keep * (self.puppet.bends.square().mean() + self.puppet.shift.square().mean()),
             "smooth": config.smooth * self._jerks(),
         }
@@ -187,8 +199,7 @@ class Footing:
         return {"total": total.item(), **{name: value.item() for name, value in losses.items()}}
 
     def _slide(self, points: Float[Tensor, "frames points 3"]) -> Float[Tensor, ""]:
-        """Mean square of how fast loaded points move along the ground, a frame, in what a step at the whole speed of a
-        leg a round would be."""
+        """Mean square speed of loaded points along the ground [leg lengths a round]."""
         if not points.shape[1]:
             return points.sum()
         base, up = self.puppet.base, self.puppet.up
@@ -200,33 +211,27 @@ class Footing:
             weights = torch.cat([weights[:-1], torch.zeros_like(weights[:1])])
         steps = (following - points) * (len(base) / self.length)
         steps = steps - (steps @ up)[..., None] * up
-        return (weights[..., None] * steps.square()).sum() / weights.sum().clamp(min=1e-3) / 100
+        return (weights[..., None] * steps.square()).sum() / weights.sum().clamp(min=1e-3)
 
     def _a_round_on(self, points: Float[Tensor, "1 points 3"]) -> Float[Tensor, "1 points 3"]:
         """Where points will be when a round is over."""
         puppet = self.puppet
-        base, up = puppet.base, puppet.up
-        level = puppet.way - puppet.way @ up * up
-        way = base.travel + self.length * level
+        base, up, way = puppet.base, puppet.up, puppet.travel()
         if not base.turn:
             return points + way
         center = puppet.kinematics.pivot + base.root_translation[0] + self.length * puppet.shift[0]
         return (points - center) @ about(up, base.turn).T + center + way
 
     def _unlevel(self, heights: Float[Tensor, "frames points"]) -> Float[Tensor, ""]:
-        """Mean square height of the lowest point of feet that bear, and of all points below the ground."""
+        """Mean square height of points that bear."""
         if not heights.shape[1]:
             return heights.sum()
         weights = self.loads.weights
-        floating = (weights * heights.clamp(min=0).square()).sum() / weights.sum().clamp(min=1e-3)
-        return floating + 4 * heights.clamp(max=0).square().mean()
+        return (weights * heights.square()).sum() / weights.sum().clamp(min=1e-3)
 
     def _sunk(self, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> Float[Tensor, ""]:
-        corners = corner_positions(T_world_joint, self.cuboids)[:, self.free]
-        if not corners.numel():
-            return corners.sum()
-        depths = ((corners @ self.puppet.up - self.ground) / self.length).clamp(max=0)
-        return depths.square().mean()
+        depths = (self.skin.heights(T_world_joint) / self.length).clamp(max=0)
+        return depths.square().mean() if depths.numel() else depths.sum()
 
     def _jerks(self) -> Float[Tensor, ""]:
         scale = (len(self.puppet.base) / 30) ** 4  # accelerations are the same however many frames show them

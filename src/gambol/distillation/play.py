@@ -50,6 +50,8 @@ class Play:
         self.act: Act | None = acts[0](start) if acts else None
         self._safe: tuple[int, dict[str, Tensor]] = (0, self.act.state() if self.act else {})
         self._mean, self._worst = 0.0, 0.0
+        self.before = self.act.draft() if self.act else start
+        """The motion with which the last act began."""
 
     @property
     def over(self) -> bool:
@@ -88,7 +90,7 @@ class Play:
         self.returns += 1
         if self.returns > MOST_RETURNS:
             raise GambolError(
-                f"{act.name} diverged {self.returns} times, even with ever smaller steps (the last loss was {total:g}); "
+                f"{act.name} diverged {self.returns} times, even with ever smaller steps (last loss: {total:g}); "
                 "check the character's size and joints with `gambol info`"
             )
         step, state = self._safe
@@ -103,6 +105,8 @@ class Play:
         self.act = self.acts[number](opening) if number < len(self.acts) else None
         self._safe = (0, self.act.state() if self.act else {})
         self._mean, self._worst = 0.0, 0.0
+        if self.act:
+            self.before = self.act.draft()
 
     def state(self) -> dict[str, Tensor]:
         """All that is needed to go on."""
@@ -112,6 +116,7 @@ class Play:
             "play.losses": torch.tensor([self._mean, self._worst], dtype=torch.float64),
         }
         found |= {f"opening.{name}": value for name, value in self.opening.state().items()}
+        found |= {f"before.{name}": value for name, value in self.before.state().items()}
         found |= {f"safe.{name}": value for name, value in self._safe[1].items()}
         if self.act:
             found |= {f"act.{name}": value for name, value in self.act.state().items()}
@@ -127,5 +132,6 @@ class Play:
         self._begin(number, Draft.from_state(part("opening.")))
         if self.act:
             self.act.load(part("act."))
+        self.before = Draft.from_state(part("before."))
         self.done, self.returns, self._safe = done, returns, (safe, part("safe."))
         self._mean, self._worst = (float(value) for value in state["play.losses"])

@@ -64,8 +64,9 @@ class Cameras:
 
 def together(cameras: Sequence[Cameras]) -> Cameras:
     """Cameras of the same picture size, one after the other."""
-    tensors = (torch.cat([getattr(each, name) for each in cameras]) for name in ("T_camera_world", "focal", "center"))
-    return Cameras(*tensors, cameras[0].width, cameras[0].height, min(each.near for each in cameras))
+    names = ("T_camera_world", "focal", "center")
+    joined = {name: torch.cat([getattr(each, name) for each in cameras]) for name in names}
+    return replace(cameras[0], **joined, near=min(each.near for each in cameras))
 
 
 def look_at(

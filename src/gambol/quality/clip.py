@@ -1,0 +1,181 @@
+"""How good a distilled clip is: what its prior takes it for, what its legs do, and what its feet do to the ground."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from gambol.distillation.distill import Scene
+from gambol.distillation.draft import Draft
+from gambol.distillation.figures import FigureSet
+from gambol.distillation.footing import find_loads
+from gambol.motion.low_skin import LowSkin
+from gambol.priors.pocket.actions import ACTIONS
+from gambol.priors.sample import draw_noise
+from gambol.quality.feet import Feet, measure_feet
+from gambol.quality.gait import Gait, leg_swing, measure_gait
+
+RIVALS = ("stand", "walk", "trot", "run", "jump")
+"""What a clip is compared with, besides what it should be."""
+LEVELS = (0.6, 0.8, 0.95)
+"""Noise at which the prior is asked."""
+SKATES, SINKS = 0.08, 0.03
+"""Beyond these, feet are said to slide (share of the speed) and the body to sink (leg lengths)."""
+
+
+@dataclass(frozen=True)
+class ClipReport:
+    """Of one clip."""
+
+    seconds: float
+    loops: bool
+    feet: Feet | None
+    """None without feet."""
+    feet_before: Feet | None
+    """Before the act that cares for them; None without."""
+    gait: Gait | None
+    opposition: float | None
+    """Correlation of left and right hips: -1 is a walk of alternating legs, 1 a hop."""
+    rise: float
+    """How far the body rises above its lowest place [leg lengths]."""
+    taken_for: str | None
+    """What the prior takes the clip for; None if it cannot be asked."""
+    asked_for: str | None
+
+    @property
+    def recognised(self) -> bool | None:
+        return None if self.taken_for is None else self.taken_for == self.asked_for
+
+    @property
+    def summary(self) -> str:
+        """One honest line."""
+        said = []
+        if self.taken_for is not None:
+            seen = "recognises it" if self.recognised else f"takes it for '{self.taken_for}'"
+            said.append(f"the prior {seen}")
+        if self.feet:
+            skates = "feet slide" if self.feet.skating > SKATES else "feet hold"
+            said.append(f"{skates} ({self.feet.skating:.1%} of the speed)")
+            if self.feet.depth > SINKS:
+                said.append(f"the body sinks {self.feet.depth:.1%} of a leg into the ground")
+        if self.gait is not None and len(self.gait.flexion):
+            said.append(
+                f"knees bend {np.median(self.gait.flexion):.0f}°, feet lift {np.median(self.gait.lift):.0%} of a leg"
+            )
+        good = self.recognised is not False and not (self.feet and self.feet.skating > SKATES)
+        return ("good: " if good else "doubtful: ") + "; ".join(said or ["nothing could be measured"])
+
+    @property
+    def rows(self) -> list[tuple[str, str, str]]:
+        """(what, value, remark), for a table."""
+        found = [("length", f"{self.seconds:.2f} s", "loops" if self.loops else "from start to end")]
+        if self.taken_for is not None:
+            found.append(("taken for", self.taken_for, f"asked for: {self.asked_for}"))
+        if self.feet:
+            was = self.feet_before
+            before = [""] * 3
+            if was:
+                before = [f"before: {was.skating:.1%}", f"before: {was.depth:.1%}", f"before: {was.floating:.1%}"]
+            found.append(("speed", f"{self.feet.speed:.2f} legs/s", ""))
+            found.append(("loaded feet slide, of the speed", f"{self.feet.skating:.1%}", before[0]))
+            found.append(("deepest below the ground, of a leg", f"{self.feet.depth:.1%}", before[1]))
+            found.append(("loaded soles above the ground, of a leg", f"{self.feet.floating:.1%}", before[2]))
+        if self.opposition is not None:
+            found.append(("left and right legs, correlation", f"{self.opposition:+.2f}", "-1 alternate, +1 together"))
+        if self.gait is not None:
+            found.append(("knees bend", _listed(self.gait.flexion, "°"), "leg by leg, front to back"))
+            found.append(("feet lift, of a leg", _listed(100 * self.gait.lift, "%"), ""))
+            found.append(("legs swing", _listed(self.gait.swing, "°"), ""))
+        found.append(("the body rises, of a leg", f"{self.rise:.1%}", ""))
+        return found
+
+
+def _listed(values, unit: str) -> str:
+    return ", ".join(f"{value:.0f}{unit}" for value in values)
+
+
+def measure_clip(scene: Scene, draft: Draft, before: Draft | None = None) -> ClipReport:
+    """draft: what the last act left; before: what the last act began with, if that cares for feet."""
+    anatomy, rig = scene.anatomy, scene.rig
+    on_the_spot = draft.on_the_spot()
+    poses = _as_matrices(on_the_spot.world(rig))
+    legs = bool(anatomy.legs) and anatomy.stands
+    up = torch.as_tensor(anatomy.up, dtype=torch.float32)
+    height = draft.world(rig)[:, :, :, 3].mean(1) @ up
+    return ClipReport(
+        seconds=scene.rounds * draft.seconds,
+        loops=draft.loops,
+        feet=feet_of(scene, draft) if legs else None,
+        feet_before=feet_of(scene, before) if legs and before is not None else None,
+        gait=measure_gait(anatomy, poses) if legs else None,
+        opposition=_opposition(scene, poses) if legs else None,
+        rise=float(height.max() - height.min()) / scene.film_set.length,
+        taken_for=_taken_for(scene, on_the_spot),
+        asked_for=scene.intent.action if scene.intent else None,
+    )
+
+
+def feet_of(scene: Scene, draft: Draft) -> Feet:
+    """Of the soles that bear weight in a draft."""
+    anatomy, rig, length = scene.anatomy, scene.rig, scene.film_set.length
+    loads = find_loads(anatomy, rig, draft, length, goes=scene.goes, leaps=scene.leaps)
+    weights = loads.weights
+    world = draft.world(rig)
+    if draft.loops:
+        world = draft.repeated(2, rig).world(rig)[: len(draft) + 1]
+        weights = torch.cat([weights, weights[:1]])
+    way = draft.travel if draft.loops else draft.root_translation[-1] - draft.root_translation[0]
+    return measure_feet(
+        loads.points(world),
+        weights,
+        LowSkin(scene.character, anatomy, rig).heights(world),
+        up=torch.as_tensor(anatomy.up, dtype=torch.float32),
+        ground=anatomy.ground,
+        length=length,
+        rate=draft.rate,
+        speed=float(way.norm()) / draft.seconds,
+    )
+
+
+def _opposition(scene: Scene, poses: np.ndarray) -> float | None:
+    """Mean over the pairs of legs."""
+    legs = scene.anatomy.legs
+    pairs: dict[int, dict[str, np.ndarray]] = {}
+    for leg in legs:
+        pairs.setdefault(leg.rank, {})[leg.side] = leg_swing(scene.anatomy, leg, poses)
+    found = [
+        float(np.corrcoef(pair["left"], pair["right"])[0, 1])
+        for pair in pairs.values()
+        if len(pair) == 2 and min(np.ptp(pair["left"]), np.ptp(pair["right"])) > 0.5
+    ]
+    return float(np.mean(found)) if found else None
+
+
+@torch.no_grad()
+def _taken_for(scene: Scene, draft: Draft) -> str | None:
+    """The action under which the prior denoises the clip's own video best (see `evaluation.classify`)."""
+    prior, film_set = scene.prior, scene.film_set
+    if not isinstance(film_set, FigureSet) or scene.intent is None:
+        return None
+    names = list(dict.fromkeys([scene.intent.action, *RIVALS]))
+    if not ACTIONS[scene.intent.action].loops:
+        names = [name for name in names if name == scene.intent.action or name in ("stand", "walk")]
+    views = torch.arange(min(film_set.views, 2))
+    frames = draft.resampled(prior.format.frames[0]).world(scene.rig)
+    clean, rests = prior.encode(film_set.film(frames, views)), film_set.at_rest()[views]
+    generator = torch.Generator().manual_seed(0)
+    prompts = [prior.embed(name) for name in names]
+    errors = torch.zeros(len(names))
+    for level in LEVELS:
+        noisy = prior.schedule.add_noise(clean, draw_noise(clean, generator), level)
+        for number, estimate in enumerate(prior.estimates(noisy, level, prompts, rests)):
+            errors[number] += (estimate - clean).square().mean()
+    return names[int(errors.argmin())]
+
+
+def _as_matrices(T_world_joint: torch.Tensor) -> np.ndarray:
+    poses = np.zeros((*T_world_joint.shape[:2], 4, 4))
+    poses[..., :3, :], poses[..., 3, 3] = T_world_joint.double().numpy(), 1.0
+    return poses
