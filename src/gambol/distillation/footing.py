@@ -40,6 +40,8 @@ class FootingConfig:
     steps: int = 160
     rate: float = 0.02
     """Of Adam: about how far an angle moves in a step [rad]; falls to nothing."""
+    floor: float = 1e-3
+    """Of Adam: gradients below this move little."""
     slide: float = 2.0
     """Weight of the speed of loaded points along the ground [per square leg length a round]."""
     level: float = 60.0
@@ -177,9 +179,9 @@ class Footing:
         self.loads, self.config, self.length, self.steps = loads, config, length, config.steps
         self.skin, self.ground = skin, anatomy.ground
         legs = sorted({joint for leg in anatomy.legs for joint in leg.joints}) if len(loads.joints) else []
-        forward = anatomy.forward if draft.travel.any() else None
+        forward = anatomy.forward if draft.travel.norm() > 1e-3 * length else None
         self.puppet = FootingPuppet(rig, draft, np.array(legs, np.int64), length, forward, holds)
-        self.search = Search(self.puppet, torch.optim.Adam(self.puppet.parameters(), betas=(0.9, 0.98)))
+        self.search = Search(self.puppet, torch.optim.Adam(self.puppet.parameters(), betas=(0.9, 0.98), eps=config.floor))
 
     def step(self, number: int) -> Losses:
         config, share = self.config, number / self.steps
@@ -190,7 +192,7 @@ class Footing:
             "slide": config.slide * self._slide(points),
             "level": config.level * self._unlevel(heights),
             "sunk": config.sunk * self._sunk(movement.T_world_joint),
-            "keep": config.keep * (self.puppet.bends.square().mean() + self.puppet.shift.square().mean()),
+            "keep": config.keep * self._changes(),
             "smooth": config.smooth * self._jerks(),
         }
         total = sum(losses.values(), torch.zeros(()))
@@ -232,6 +234,10 @@ class Footing:
     def _sunk(self, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> Float[Tensor, ""]:
         depths = (self.skin.heights(T_world_joint) / self.length).clamp(max=0)
         return depths.square().mean() if depths.numel() else depths.sum()
+
+    def _changes(self) -> Float[Tensor, ""]:
+        bends = self.puppet.bends
+        return self.puppet.shift.square().mean() + (bends.square().mean() if bends.numel() else bends.sum())
 
     def _jerks(self) -> Float[Tensor, ""]:
         scale = (len(self.puppet.base) / 30) ** 4  # accelerations are the same however many frames show them

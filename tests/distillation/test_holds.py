@@ -1,0 +1,140 @@
+"""What users pin, keep or leave alone stays as it is."""
+
+import numpy as np
+import pytest
+import torch
+from character.creatures import dog
+
+from gambol.character.anatomy import study
+from gambol.character.rig import build_rig
+from gambol.distillation.config import DistillConfig
+from gambol.distillation.draft import Draft
+from gambol.distillation.holds import Holds, Pin, nothing_held
+from gambol.distillation.pinning import holds_of
+from gambol.distillation.puppet import FramePuppet
+from gambol.errors import GambolError
+
+JOINTS = 5
+UP = torch.tensor([0.0, 1.0, 0.0])
+
+
+def controls(frames=20, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return tuple(torch.randn(shape, generator=generator) for shape in ((frames, JOINTS, 3), (frames, 3), (frames, 3)))
+
+
+def base(frames=20, loops=True):
+    return Draft.at_rest(JOINTS, frames, 1.0, loops)
+
+
+def pin(moment, seed):
+    generator = torch.Generator().manual_seed(seed)
+    return Pin(moment, torch.randn(JOINTS, 3, generator=generator), 0.3 * seed, torch.randn(3, generator=generator))
+
+
+def test_nothing_held_changes_nothing():
+    given = controls()
+    for found, was in zip(nothing_held(JOINTS).applied(given, base(), UP), given, strict=True):
+        assert torch.equal(found, was)
+
+
+@pytest.mark.parametrize("loops", [True, False])
+@pytest.mark.parametrize("moments", [(0.0,), (0.0, 0.5), (0.2, 0.3, 0.9), (0.95, 0.0)])
+def test_pinned_poses_are_exact_and_others_are_eased_towards_them(loops, moments):
+    pins = tuple(pin(moment, seed) for seed, moment in enumerate(moments))
+    draft = base(loops=loops)
+    holds = Holds(torch.zeros(JOINTS, dtype=torch.bool), pins)
+    given = controls()
+    angles, shift, turns = holds.applied(given, draft, UP)
+    for each, frame in zip(pins, holds.pinned_frames(draft).tolist(), strict=True):
+        torch.testing.assert_close(angles[frame], each.angles, rtol=0, atol=1e-4)
+        assert float(shift[frame] @ UP) == pytest.approx(each.height, abs=1e-4)
+        torch.testing.assert_close(turns[frame, 1:], each.root_angles[1:], rtol=0, atol=1e-4)
+    assert torch.equal(turns[:, 0], given[2][:, 0]), "the heading is free"
+    assert torch.equal(shift[:, [0, 2]], given[1][:, [0, 2]]), "so is the way"
+
+
+def test_a_pin_is_felt_nearby_and_not_far_away():
+    draft = Draft.at_rest(JOINTS, 60, 4.0, loops=False)
+    nothing = tuple(torch.zeros_like(part) for part in (draft.angles, draft.root_translation, draft.root_angles))
+    angles, _, _ = Holds(torch.zeros(JOINTS, dtype=torch.bool), (pin(0.5, 1),)).applied(nothing, draft, UP)
+    size = angles.norm(dim=(1, 2))
+    assert size[:10].max() < 1e-3 * size.max() > size[-10:].max()
+    middle = int(size.argmax())
+    assert (size[middle + 1 : middle + 8].diff() < 0).all()
+
+
+def test_outside_a_segment_everything_stays():
+    draft = base(loops=False)
+    holds = Holds(torch.zeros(JOINTS, dtype=torch.bool), only=(0.25, 0.75))
+    given = controls()
+    free = holds.freedom(draft)
+    inside, outside = (draft.along > 0.45) & (draft.along < 0.55), (draft.along < 0.24) | (draft.along > 0.76)
+    assert (free[inside] == 1).all() and (free[outside] == 0).all()
+    for found, now, was in zip(
+        holds.applied(given, draft, UP), given, (draft.angles, draft.root_translation, draft.root_angles), strict=True
+    ):
+        assert torch.equal(found[outside], was[outside])
+        torch.testing.assert_close(found[inside], now[inside])
+
+
+def test_kept_joints_do_not_move_whatever_is_pinned():
+    kept = torch.tensor([False, True, False, False, True])
+    angles, _, _ = Holds(kept, (pin(0.5, 1),)).applied(controls(), base(), UP)
+    assert not angles[:, kept].any()
+    assert angles[:, ~kept].any()
+
+
+def test_gradients_flow_where_there_is_freedom():
+    rig = build_rig(study(dog()))
+    draft = Draft.at_rest(len(rig.nodes), 12, 1.0, loops=False)
+    kept = torch.zeros(len(rig.nodes), dtype=torch.bool)
+    kept[2] = True
+    puppet = FramePuppet(rig, draft, 1.0, Holds(kept, only=(0.3, 0.9)))
+    puppet().T_world_joint.square().sum().backward()
+    assert puppet.angles.grad is not None
+    assert not puppet.angles.grad[:, 2].any()
+    assert not puppet.angles.grad[:3].any()
+    assert puppet.angles.grad[6].any()
+
+
+def test_names_and_frames_of_users_become_holds():
+    character = dog()
+    rig = build_rig(study(character))
+    draft = Draft.at_rest(len(rig.nodes), 16, 2.0, loops=True)
+    name = character.skeleton.names[rig.nodes[3]]
+    holds = holds_of(character, rig, DistillConfig(keep=(name,), pins=((30, "rest"),)), draft, rounds=3)
+    assert np.flatnonzero(holds.kept).tolist() == [3]
+    assert holds.pins[0].moment == pytest.approx(0.5)
+    assert not holds.pins[0].angles.any()
+
+
+@pytest.mark.parametrize(
+    "wish, message",
+    [
+        ({"keep": ("nose",)}, "has no joint 'nose' to keep. Available: "),
+        ({"pins": ((400, "rest"),)}, "the clip has frames 0 to 59"),
+        ({"pins": ((3, "wink"),)}, "has no clip 'wink'. Available: rest"),
+        ({"pins": ((3, "rest"), (3, "rest"))}, "pinned to the same frame"),
+    ],
+)
+def test_what_is_not_there_cannot_be_held(wish, message):
+    character = dog()
+    rig = build_rig(study(character))
+    with pytest.raises(GambolError, match=message):
+        holds_of(character, rig, DistillConfig(**wish), Draft.at_rest(len(rig.nodes), 16, 2.0, loops=True), rounds=1)
+
+
+@pytest.mark.parametrize(
+    "wish, message",
+    [
+        ({"fps": 0.0}, "fps must be from 1 to 240, got 0"),
+        ({"seconds": -1.0}, "seconds must be from 0.1 to 600"),
+        ({"only": (3, 9)}, "only 3:9 needs the clip to redo"),
+        ({"only": (9, 3), "init": "walk"}, "only 9:3 goes from a frame to a later one"),
+        ({"strength": 0.0}, "strength must be from"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(wish, message):
+    with pytest.raises(GambolError, match=message):
+        DistillConfig(**wish)
