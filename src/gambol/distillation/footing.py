@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from gambol.character.anatomy import Anatomy
@@ -29,6 +29,13 @@ DENSE = 96
 """Moments of a cycle at which stances are looked for."""
 LOW = 0.04
 """A point of the sole this high above its lowest place bears half as much [leg lengths]."""
+CLEAR = 0.04
+"""How high a foot is at least in the middle of its swing [leg lengths]: one that grazes the ground looks as if it
+slid."""
+HIGHEST = 0.1
+"""Points of soles that are higher than this at rest are not believed to stand there [leg lengths]."""
+NEAR = 0.1
+"""Loss below which steps become smaller: Adam would else shake feet that stand as they should."""
 FEWEST = 24
 """Frames of a round while it is worked on: the gallop of a mouse lasts four at 30 a second."""
 
@@ -46,6 +53,8 @@ class FootingConfig:
     """Weight of the speed of loaded points along the ground [per square leg length a round]."""
     level: float = 60.0
     """Weight of loaded points above or below the ground [per square leg length]."""
+    clear: float = 60.0
+    """Weight of feet that swing too low [per square leg length]."""
     sunk: float = 2000.0
     """Weight of skin below the ground [per square leg length]."""
     keep: float = 0.3
@@ -65,7 +74,11 @@ class Loads:
     local: Float[Tensor, "points 3"]
     """In the space of its joint."""
     legs: Int[Tensor, " points"]
+    stand: Float[Tensor, " points"]
+    """Height along up at which it stands: as in the neutral pose, since few soles are modelled level [file units]."""
     weights: Float[Tensor, "frames points"]
+    clear: Float[Tensor, "frames points"]
+    """How high it must be at least above where it stands, as it swings [leg lengths]."""
     travel: Float[Array, 3]
     """How far a round leads, if nothing slides [file units]."""
 
@@ -87,37 +100,37 @@ def find_loads(anatomy: Anatomy, rig: Rig, draft: Draft, length: float, *, goes:
     joints = torch.tensor([joint for _, joint, _ in contacts], dtype=torch.int64)
     local = torch.tensor(np.array([place for _, _, place in contacts], np.float32).reshape(-1, 3))
     travel = draft.travel.double().numpy()
-    loads = Loads(joints, local, legs, torch.zeros(len(draft), len(contacts)), travel)
+    up = torch.as_tensor(anatomy.up, dtype=torch.float32)
+    loads = Loads(joints, local, legs, torch.zeros(len(contacts)), *torch.zeros(2, len(draft), len(contacts)), travel)
     if not contacts:
         return loads
-    up = torch.as_tensor(anatomy.up, dtype=torch.float32)
+    neutral = loads.points(torch.as_tensor(rig.world()[None, :, :3], dtype=torch.float32))[0] @ up
+    loads = replace(loads, stand=neutral.clamp(anatomy.ground, anatomy.ground + HIGHEST * length))
     heights = loads.points(draft.world(rig)) @ up
     above = heights - heights.amin(0)
     bearing = torch.exp(-(above / (LOW * length)).square())
     if goes and draft.loops:
-        planted, passing = _gait_stances(anatomy, rig, draft, leaps)
-        bearing = bearing * planted[:, legs]
-        ahead, aside = passing
+        swing, ahead = _swings(anatomy, rig, draft, leaps)
+        bearing = bearing * (swing[:, legs] == 0)
+        loads = replace(loads, clear=CLEAR * torch.sin(torch.pi * swing[:, legs]))
         if not draft.travel.any():
-            travel = ahead * anatomy.forward - aside * anatomy.left
+            travel = ahead * anatomy.forward
     return replace(loads, weights=bearing, travel=travel)
 
 
-def _gait_stances(
-    anatomy: Anatomy, rig: Rig, draft: Draft, leaps: bool
-) -> tuple[Bool[Tensor, "frames legs"], Float[Array, 2]]:
-    """Which legs stand in which frames, and how far the ground passes back and to the right in a round."""
+def _swings(anatomy: Anatomy, rig: Rig, draft: Draft, leaps: bool) -> tuple[Float[Tensor, "frames legs"], float]:
+    """How much of its swing each leg has behind it in each frame, 0 while it stands; and how far a round leads."""
     dense = draft.on_the_spot().resampled(DENSE)
     poses = np.zeros((DENSE, len(rig.nodes), 4, 4))
     poses[..., :3, :], poses[..., 3, 3] = dense.world(rig).double().numpy(), 1.0
     stances = find_stances(anatomy, poses, by_height=leaps)
-    along = draft.along.numpy()[:, None]
     starts, duties = (np.array([getattr(leg, name) for leg in stances.legs]) for name in ("touchdown", "duty"))
-    planted = (along - starts) % 1.0 <= duties
-    passing = stances.passing
-    if leaps or passing[0] < 0:
-        passing = np.zeros(2) if stances.agreement <= 0.5 or passing[0] < 0 else passing
-    return torch.as_tensor(planted), np.array([passing[0], 0.0])
+    since = (draft.along.numpy()[:, None] - starts) % 1.0 - duties
+    swing = np.where(since <= 0, 0.0, since / np.maximum(1 - duties, 1e-6))
+    ahead = float(stances.passing[0])
+    if ahead < 0 or (leaps and stances.agreement <= 0.5):  # feet that only slip do not lead anywhere
+        ahead = 0.0
+    return torch.as_tensor(swing, dtype=torch.float32), ahead
 
 
 class FootingPuppet(Puppet):
@@ -177,7 +190,7 @@ class Footing:
     ):
         """draft: at the number of frames to work on, travelling as the loads found."""
         self.loads, self.config, self.length, self.steps = loads, config, length, config.steps
-        self.skin, self.ground = skin, anatomy.ground
+        self.skin = skin
         legs = sorted({joint for leg in anatomy.legs for joint in leg.joints}) if len(loads.joints) else []
         forward = anatomy.forward if draft.travel.norm() > 1e-3 * length else None
         self.puppet = FootingPuppet(rig, draft, np.array(legs, np.int64), length, forward, holds)
@@ -187,17 +200,18 @@ class Footing:
         config, share = self.config, number / self.steps
         movement = self.puppet()
         points = self.loads.points(movement.T_world_joint)
-        heights = (points @ self.puppet.up - self.ground) / self.length
+        heights = (points @ self.puppet.up - self.loads.stand) / self.length
         losses = {
             "slide": config.slide * self._slide(points),
             "level": config.level * self._unlevel(heights),
+            "clear": config.clear * (self.loads.clear - heights).clamp(min=0).square().sum() / max(heights.numel(), 1),
             "sunk": config.sunk * self._sunk(movement.T_world_joint),
             "keep": config.keep * self._changes(),
             "smooth": config.smooth * self._jerks(),
         }
         total = sum(losses.values(), torch.zeros(()))
-        warmth = 0.5 + 0.5 * np.cos(np.pi * share)
-        self.search.descend(total, config.rate * max(warmth, 0.02))
+        warmth = max(0.5 + 0.5 * np.cos(np.pi * share), 0.02) * min(1.0, (total.item() / NEAR) ** 0.5)
+        self.search.descend(total, config.rate * warmth)
         return {"total": total.item(), **{name: value.item() for name, value in losses.items()}}
 
     def _slide(self, points: Float[Tensor, "frames points 3"]) -> Float[Tensor, ""]:
@@ -225,7 +239,7 @@ class Footing:
         return (points - center) @ about(up, base.turn).T + center + way
 
     def _unlevel(self, heights: Float[Tensor, "frames points"]) -> Float[Tensor, ""]:
-        """Mean square height of points that bear."""
+        """Mean square height of points that bear, from where they stand."""
         if not heights.shape[1]:
             return heights.sum()
         weights = self.loads.weights
@@ -236,8 +250,10 @@ class Footing:
         return depths.square().mean() if depths.numel() else depths.sum()
 
     def _changes(self) -> Float[Tensor, ""]:
-        bends = self.puppet.bends
-        return self.puppet.shift.square().mean() + (bends.square().mean() if bends.numel() else bends.sum())
+        """The way of a round counts most: what was found first is a median, and feet that are about to leave the ground
+        would pull at it."""
+        bends, way = self.puppet.bends, 1.0 * self.puppet.farther.square()
+        return way + self.puppet.shift.square().mean() + (bends.square().mean() if bends.numel() else bends.sum())
 
     def _jerks(self) -> Float[Tensor, ""]:
         scale = (len(self.puppet.base) / 30) ** 4  # accelerations are the same however many frames show them
@@ -270,6 +286,6 @@ def grounded(anatomy: Anatomy, draft: Draft, loads: Loads, rig: Rig) -> Draft:
     if not weights.sum() > 0:
         return draft
     up = torch.as_tensor(anatomy.up, dtype=torch.float32)
-    heights = loads.points(draft.world(rig)) @ up - anatomy.ground
+    heights = loads.points(draft.world(rig)) @ up - loads.stand
     lift = (weights * heights).sum() / weights.sum()
     return replace(draft, root_translation=draft.root_translation - lift * up)

@@ -121,18 +121,13 @@ def feet_of(scene: Scene, draft: Draft) -> Feet:
     """Of the soles that bear weight in a draft."""
     anatomy, rig, length = scene.anatomy, scene.rig, scene.film_set.length
     loads = find_loads(anatomy, rig, draft, length, goes=scene.goes, leaps=scene.leaps)
-    weights = loads.weights
-    world = draft.world(rig)
-    if draft.loops:
-        world = draft.repeated(2, rig).world(rig)[: len(draft) + 1]
-        weights = torch.cat([weights, weights[:1]])
+    world = draft.repeated(2, rig).world(rig)[: len(draft) + 1] if draft.loops else draft.world(rig)
     way = draft.travel if draft.loops else draft.root_translation[-1] - draft.root_translation[0]
     return measure_feet(
         loads.points(world),
-        weights,
         LowSkin(scene.character, anatomy, rig).heights(world),
         up=torch.as_tensor(anatomy.up, dtype=torch.float32),
-        ground=anatomy.ground,
+        stand=loads.stand,
         length=length,
         rate=draft.rate,
         speed=float(way.norm()) / draft.seconds,

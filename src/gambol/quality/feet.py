@@ -9,6 +9,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 
+TOUCHES = 0.015
+"""A point of the sole so little above where it stands touches the ground [leg lengths]."""
+
+
 @dataclass(frozen=True)
 class Feet:
     """Of one clip. Lengths are in leg lengths, so that a mouse and an elephant compare."""
@@ -20,7 +24,7 @@ class Feet:
     depth: float
     """Of the deepest point of the skin below the ground [leg lengths]."""
     floating: float
-    """Mean height of the soles that bear weight above the ground [leg lengths]."""
+    """Mean height of the soles that bear weight above where they stand at rest [leg lengths]."""
 
     @property
     def skating(self) -> float:
@@ -30,28 +34,31 @@ class Feet:
 
 def measure_feet(
     points: Float[Tensor, "frames points 3"],
-    loads: Float[Tensor, "frames points"],
     skin: Float[Tensor, "frames vertices"],
     *,
     up: Float[Tensor, 3],
-    ground: float,
+    stand: Float[Tensor, " points"],
     length: float,
     rate: float,
     speed: float,
 ) -> Feet:
-    """From where the points of soles are, how much each bears (0 to 1) and the heights of the skin.
+    """From where the points of soles are and how high the skin is.
 
-    points: frames one after the other; of a round, with the first frame of the next at the end. speed: of the body
+    A point bears weight if it is within TOUCHES of the height at which it stands: a foot that grazes the ground as it
+    swings slides too.
+
+    stand: the height of each point at rest. points: frames one after the other; of a round, with the first frame of the next at the end. speed: of the body
     [file units a second]; rate: frames a second.
     """
-    if not points.shape[1] or not float(loads.sum()) > 0:
+    heights = (points @ up - stand) / length
+    loads = (heights < TOUCHES).float()
+    if not points.shape[1] or not loads.any():
         return Feet(0.0, speed / length, _depth(skin, length), 0.0)
     steps = points[1:] - points[:-1]
     steps = steps - (steps @ up)[..., None] * up
     bearing = torch.minimum(loads[1:], loads[:-1])
     slide = (bearing * steps.norm(dim=-1)).sum() / bearing.sum().clamp(min=1e-6) * rate / length
-    heights = points @ up - ground
-    floating = (loads * heights).sum() / loads.sum() / length
+    floating = (loads * heights).sum() / loads.sum()
     return Feet(float(slide), speed / length, _depth(skin, length), float(floating))
 
 
