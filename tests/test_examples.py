@@ -34,6 +34,15 @@ def test_a_pose_is_found_from_pixels(tmp_path):
     assert (tmp_path / "fox.png").exists()
 
 
+def test_a_fox_learns_to_walk(tmp_path):
+    said = run(ROOT / "examples/05_animate.py", "fox-walk.glb", cwd=tmp_path)
+    assert "clip 'walk'" in said
+    fox = gambol.load(tmp_path / "fox-walk.glb")
+    walk = fox.clips["walk"]
+    first, half = (walk.sample(fox.skeleton, walk.start + share * walk.duration).rotation for share in (0, 0.5))
+    assert abs(first - half).max() > 0.05  # it moves
+
+
 def test_readme_links_resolve():
     for link in re.findall(r"\]\(([^)#:]+)\)", (ROOT / "README.md").read_text()):
         assert (ROOT / link).exists(), link

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from gambol.creatures.gaits import gait as gait
     from gambol.creatures.zoo import create as create
     from gambol.creatures.zoo import random_creature as random_creature
+    from gambol.distillation.config import DistillConfig as DistillConfig
+    from gambol.distillation.config import preset_for as preset_for
+    from gambol.distillation.distill import distill as distill
     from gambol.errors import AssetError as AssetError
     from gambol.errors import GambolError as GambolError
     from gambol.formats import load as load
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from gambol.motion.skinning import blend as blend
     from gambol.motion.skinning import skin_covariances as skin_covariances
     from gambol.motion.skinning import skin_points as skin_points
+    from gambol.priors.catalogue import open_prior as open_prior
     from gambol.render.actor import Actor as Actor
     from gambol.render.actor import attach as attach
     from gambol.render.cameras import Cameras as Cameras
@@ -87,6 +91,9 @@ _HOMES = {
     "gambol.render.actor": ("Actor", "attach"),
     "gambol.render.stage": ("Stage",),
     "gambol.render.gaussian_skinning": ("skin_gaussians",),
+    "gambol.distillation.distill": ("distill",),
+    "gambol.distillation.config": ("DistillConfig", "preset_for"),
+    "gambol.priors.catalogue": ("open_prior",),
     "gambol.errors": ("AssetError", "GambolError"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import tyro
 
+from gambol.commands.animate import Animate
 from gambol.commands.create import Create
 from gambol.commands.eval_prior import EvalPrior
 from gambol.commands.flex import Flex
@@ -22,6 +23,8 @@ from gambol.commands.train_prior import TrainPrior
 from gambol.errors import GambolError
 
 EPILOGUE = """examples:
+  gambol animate fox "a fox is walking"       the main job: clip, movie and report in the folder fox-walk
+  gambol animate hero.glb "a knight is running" -o hero-run   the same with a file of your own
   gambol info fox.glb                         what is in it, which way it faces, where its feet are
   gambol info fox.glb --picture fox.png       the same as a picture: parts, bones, ground contacts
   gambol flex fox.glb -o fox-flex.glb         a clip that bends every joint, to check weights and your importer
@@ -35,7 +38,8 @@ EPILOGUE = """examples:
 """
 
 Command = (
-    Annotated[Info, tyro.conf.subcommand("info")]
+    Annotated[Animate, tyro.conf.subcommand("animate")]
+    | Annotated[Info, tyro.conf.subcommand("info")]
     | Annotated[Flex, tyro.conf.subcommand("flex")]
     | Annotated[Skin, tyro.conf.subcommand("skin")]
     | Annotated[Create, tyro.conf.subcommand("create")]
@@ -78,7 +82,7 @@ def _parse(arguments: list[str]):
             return tyro.cli(
                 Command,
                 prog="gambol",
-                description=f"gambol reads, understands and moves rigged 3D characters.\n\n{EPILOGUE}",
+                description=f"gambol animates rigged 3D characters from a sentence.\n\n{EPILOGUE}",
                 args=arguments,
                 config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.FlagCreatePairsOff),
             )

@@ -108,17 +108,15 @@ class Scene:
 
     def clip(self, draft: Draft) -> Draft:
         """The whole clip at its frame rate, from what the last act left."""
-        round_ = draft.resampled(self.frames(draft.seconds, draft.loops))
-        return round_.repeated(self.rounds, self.rig) if draft.loops else round_
+        whole = draft.repeated(self.rounds, self.rig) if draft.loops else draft
+        return whole.resampled(self.frames(whole.seconds, whole.loops))
 
     def motion(self, draft: Draft, name: str) -> Motion:
         """As a clip for the character's file; what loops ends with the pose it began with."""
         whole = self.clip(draft)
         poses = whole.world(self.rig).double().numpy()
         if whole.loops:
-            closing = draft.repeated(2, self.rig) if self.rounds == 1 else whole.repeated(2, self.rig)
-            closing = closing.resampled(2 * len(whole)) if self.rounds == 1 else closing
-            end = closing.world(self.rig)[len(whole) : len(whole) + 1].double().numpy()
+            end = whole.repeated(2, self.rig).world(self.rig)[len(whole) : len(whole) + 1].double().numpy()
             poses = np.concatenate([poses, end])
         skeleton = self.character.skeleton
         return Motion.from_poses(name, poses_from_world(skeleton, self.rig, poses), skeleton, self.config.fps)
@@ -177,9 +175,8 @@ def _layout(
         if loops is None:
             loops = natural
         rounds = max(round((config.seconds or seconds) / seconds), 1) if loops else 1
-        if config.seconds:
-            seconds = config.seconds / rounds
-        return Draft.at_rest(joints, prior.format.frames[0], seconds, loops), rounds
+        whole = max(round((config.seconds or seconds) * config.fps), 2) / config.fps
+        return Draft.at_rest(joints, prior.format.frames[0], whole / rounds, loops), rounds
     fps = prior.format.fps
     longest = (max(prior.format.frames) - 1) / fps
     seconds = config.seconds or longest

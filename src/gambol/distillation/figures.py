@@ -39,6 +39,9 @@ class FigureSet:
         """Videos of a motion on the spot; of one that is not, the figure leaves the picture."""
         return self.film_points(self.figure.points(T_world_joint), views)
 
+    def aimed(self, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> FigureSet:
+        return self
+
     def at_rest(self) -> Float[Tensor, "views size size 3"]:
         return self.film_points(torch.as_tensor(self.figure.rest, dtype=torch.float32)[None])[:, 0]
 

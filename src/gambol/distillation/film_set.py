@@ -29,7 +29,12 @@ class FilmSet(Protocol):
     def film(
         self, T_world_joint: Float[Tensor, "frames joints 3 4"], views: Int[Tensor, " chosen"] | None = None
     ) -> Float[Tensor, "chosen frames height width 3"]:
-        """Videos [sRGB] from some of the cameras, or all."""
+        """Videos [sRGB] from some of the cameras, or all; they are on the device the joints are on."""
+        ...
+
+    def aimed(self, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> FilmSet:
+        """The same set with cameras that go as they would go along with this motion, whatever they film. A video that
+        was sampled over a film of this motion has its ground and its horizon, so a fit needs its cameras."""
         ...
 
     def at_rest(self) -> Float[Tensor, "views height width 3"]:

@@ -69,13 +69,14 @@ class Play:
         losses = act.step(self.done)
         total = losses.get("total")
         trouble = ""
-        if total is not None and self._astray(total):
-            trouble = self._go_back(act, total)
+        steady = None if total is None else total - losses.get("score", 0.0)  # a score jumps with its noise level
+        if steady is not None and self._astray(steady):
+            trouble = self._go_back(act, steady)
         else:
             self.done += 1
-            if total is not None:
-                self._worst = max(self._worst, total)
-                self._mean = total if self._mean == 0 else 0.9 * self._mean + 0.1 * total
+            if steady is not None:
+                self._worst = max(self._worst, steady)
+                self._mean = steady if self._mean == 0 else 0.9 * self._mean + 0.1 * steady
             if self.done % SAFE == 0:
                 self._safe = (self.done, act.state())
         moment = Moment(act.name, self.number, self.done, act.steps, losses, trouble)

@@ -103,7 +103,7 @@ class Recipe:
 
 def lasting_name(character: str) -> str:
     """The name of a character that means the same from whatever folder: the absolute path if it is a file."""
-    return str(Path(character).resolve()) if Path(character).exists() else character
+    return str(Path(character).resolve()) if Path(character).is_file() else character
 
 
 def mark_character(character: Character) -> str:
@@ -166,4 +166,4 @@ def _revived_tuple(inner: tuple, value: Any, where: str) -> tuple:
     kinds = [inner[0]] * len(value) if inner[-1] is Ellipsis else list(inner)
     if len(kinds) != len(value):
         raise ValueError(f"{where} must have {len(kinds)} parts, got {len(value)}")
-    return tuple(revived(kind, part, f"{where}[{number}]") for number, (kind, part) in enumerate(zip(kinds, value)))
+    return tuple(revived(kinds[number], part, f"{where}[{number}]") for number, part in enumerate(value))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import torch
 from jaxtyping import Float
@@ -22,7 +23,7 @@ from gambol.distillation.figures import FigureSet
 from gambol.distillation.film_set import FilmSet
 from gambol.distillation.fit import USUAL_FIT, Fit, FitConfig, Fitting, fit_motion
 from gambol.distillation.puppet import CurvePuppet
-from gambol.distillation.windows import windows_over
+from gambol.distillation.windows import lengthened, onwards_of, windows_for
 from gambol.priors.pocket.look import draw_figure
 from gambol.priors.prior import Prompt, VideoPrior
 from gambol.priors.sample import change_level, draw_noise
@@ -64,10 +65,12 @@ class Sampler:
         negative: Prompt | None = None,
         generator: torch.Generator | None = None,
     ):
-        self.prior, self.film_set, self.prompt, self.negative, self.config = prior, film_set, prompt, negative, config
-        self.level, self.now = level, now
+        self.prior, self.prompt, self.negative, self.config, self.level = prior, prompt, negative, config, level
         self.generator = generator or torch.Generator().manual_seed(config.seed)
-        self.windows = windows_over(len(now), _window(prior, len(now)), prior.squeeze)
+        self.windows, self.frames = windows_for(prior, len(now)), len(now)
+        self.now = lengthened(now, self.windows.frames)
+        self.film_set = film_set.aimed(self.now)
+        """Its cameras are those of the videos."""
         self.latents: Latents | None = None
 
     @torch.no_grad()
@@ -75,10 +78,8 @@ class Sampler:
         levels = [self.level * (1 - index / self.config.steps) for index in (number, number + 1)]
         if self.latents is None:
             self.latents = self._noisy()
-        reference = self._reference()
-        guidance, noisy = self.config.guidance, self.latents
-        clean = self.prior.denoise(noisy, levels[0], self.prompt, guidance, self.negative, reference).to(noisy)
-        clean = self.windows.agreed(clean, self.prior)
+        noisy = self.latents
+        clean = self.windows.agreed(self._clean(noisy, levels[0]), self.prior)
         last = number + 1 == self.config.steps  # even the lowest level of a table has noise
         self.latents = clean if last else change_level(self.prior.schedule, noisy, clean, levels[0], levels[1])
 
@@ -86,36 +87,37 @@ class Sampler:
     def videos(self) -> Videos:
         """What came out, after the last step."""
         assert self.latents is not None
-        frames = len(self.now)
-        return self.windows.joined(self.prior.decode(self.latents).clamp(0, 1).cpu())[:, :frames]
+        return self.windows.joined(self.prior.decode(self.latents).clamp(0, 1).cpu())[:, : self.frames]
 
     def _noisy(self) -> Latents:
-        clean = self.prior.encode(self.windows.cut(_longer(self.film_set.film(self.now), self.windows.frames)))
-        shared = clean[:1] if self.config.shared_noise else clean
-        noise = self.windows.agreed(draw_noise(shared, self.generator).expand_as(clean).clone(), self.prior)
-        if len(self.windows) > 1:  # a mean of noise is less than noise
-            noise = noise / noise.std() if self.prior.squeeze == 1 else draw_noise(clean, self.generator)
+        """Of all windows of the first view, then of the second; equal where windows overlap."""
+        clean = self.windows.agreed(self.prior.encode(self.windows.cut(self.film_set.film(self.now))), self.prior)
+        source = self.generator.clone_state()  # so that the same comes out if it is done again
+        own = draw_noise(clean[: len(self.windows)] if self.config.shared_noise else clean, source)
+        noise = self.windows.alike(own, self.prior).repeat(len(clean) // len(own), *[1] * (clean.ndim - 1))
         return noise if self.level >= 1 else self.prior.schedule.add_noise(clean, noise, self.level)
 
+    def _clean(self, noisy: Latents, level: float) -> Latents:
+        """What the prior sees in noise. The picture with which a video begins is known only of the first window; the
+        others have what they share with the window before."""
+        ask = partial(self.prior.denoise, prompt=self.prompt, guidance=self.config.guidance, negative=self.negative)
+        reference = self._reference
+        if reference is None or len(reference) == len(noisy):
+            return ask(noisy, level, reference=reference).to(noisy)
+        first = torch.arange(len(noisy), device=noisy.device) % len(self.windows) == 0
+        clean = torch.empty_like(noisy)
+        clean[first] = ask(noisy[first], level, reference=reference).to(noisy)
+        clean[~first] = ask(noisy[~first], level).to(noisy)
+        return clean
+
+    @cached_property
     def _reference(self) -> Float[Tensor, "parts height width 3"] | None:
+        """For all windows, or for the first ones."""
         if self.prior.reference == "none":
             return None
         if self.prior.reference == "rest":
             return self.film_set.at_rest().repeat_interleave(len(self.windows), 0)
-        videos = _longer(self.film_set.film(self.now), self.windows.frames)
-        return self.windows.cut(videos)[:, 0]
-
-
-def _window(prior: VideoPrior, frames: int) -> int:
-    """The count of frames, of those the prior takes, for a clip of so many."""
-    enough = [count for count in prior.format.frames if count >= frames]
-    return min(enough) if enough else max(prior.format.frames)
-
-
-def _longer(videos: Videos, frames: int) -> Videos:
-    """The last picture stands still for what is missing."""
-    missing = frames - videos.shape[1]
-    return torch.cat([videos, videos[:, -1:].expand(-1, missing, -1, -1, -1)], 1) if missing > 0 else videos
+        return self.film_set.film(self.now[:1])[:, 0]
 
 
 class Rehearsal:
@@ -137,49 +139,61 @@ class Rehearsal:
         number: int = 0,
     ):
         """number: which act of the run it is, for its random numbers."""
-        self.anatomy, self.film_set, self.puppet, self.fit = anatomy, film_set, puppet, fit
+        self.anatomy, self.puppet, self.fit = anatomy, puppet, fit
+        frames = windows_for(prior, len(puppet.base)).frames
         with torch.no_grad():
-            now = puppet().T_world_joint
+            movement = puppet()
+            now = lengthened(movement.T_world_joint, frames, onwards_of(puppet, movement))
         generator = generator_for(sample.seed, number, 0)
         self.sampler = Sampler(prior, film_set, prompt, now, level, sample, negative, generator)
         self.steps = sample.steps + fit.steps
         self.fitting: Fitting | None = None
-        self.videos: Videos | None = None
+        self.slowed = 0
+        """How often smaller steps were asked for before the fit began."""
 
     def step(self, number: int) -> Losses:
         sampled = self.sampler.config.steps
         if number < sampled:
             self.sampler.step(number)
             if number + 1 == sampled:
-                self._begin_fit(self.sampler.videos())
+                self._begin_fit()
             return {}
         assert self.fitting is not None
         return self.fitting.step(number - sampled)
 
-    def _begin_fit(self, videos: Videos) -> None:
-        self.videos = videos
-        self.fitting = Fitting(self.anatomy, self.film_set, videos, self.puppet, self.fit)
+    def _begin_fit(self) -> None:
+        videos = self.sampler.videos()[:, : len(self.puppet.base)]
+        self.fitting = Fitting(self.anatomy, self.sampler.film_set, videos, self.puppet, self.fit)
+        for _ in range(self.slowed):
+            self.fitting.slow_down()
 
     def draft(self) -> Draft:
         return self.puppet.draft()
 
     def state(self) -> dict[str, Tensor]:
-        if self.fitting is None:
-            return {} if self.sampler.latents is None else {"latents": self.sampler.latents}
-        assert self.videos is not None
-        return {"videos": self.videos, **self.fitting.state()}
+        """Latents and not the videos, which are forty times larger."""
+        found = {"slowed": torch.tensor(self.slowed)}
+        if self.sampler.latents is not None:
+            found["latents"] = self.sampler.latents.clone(memory_format=torch.contiguous_format)
+        return found | self.fitting.state() if self.fitting else found
 
     def load(self, state: dict[str, Tensor]) -> None:
-        if "videos" in state:
-            self._begin_fit(state["videos"])
-            assert self.fitting is not None
-            self.fitting.load(state)
-        else:
-            self.sampler.latents = state.get("latents")
+        self.slowed, self.sampler.latents = int(state["slowed"]), state.get("latents")
+        if "caution" not in state:  # the fit has not begun, or is to begin again
+            self.fitting = None
+            for unknown in self.puppet.parameters():
+                unknown.data.zero_()
+            return
+        if self.fitting is None:
+            self._begin_fit()
+        assert self.fitting is not None
+        self.fitting.load(state)
 
     def slow_down(self) -> None:
         if self.fitting:
             self.fitting.slow_down()
+        else:
+            self.slowed += 1
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from gambol.distillation.act import Losses, Search, generator_for
 from gambol.distillation.draft import Draft
 from gambol.distillation.film_set import FilmSet
 from gambol.distillation.puppet import FramePuppet, Movement
-from gambol.distillation.windows import windows_over
+from gambol.distillation.windows import lengthened, onwards_of, windows_for
 from gambol.motion.cuboids import Cuboids, corner_positions, ground_loss
 from gambol.priors.prior import Prompt, VideoPrior
 from gambol.priors.sample import draw_noise
@@ -72,9 +72,7 @@ class ScoreDistillation:
         self.config, self.steps = config, config.steps
         self.prior, self.prompt, self.negative, self.number = prior, prompt, negative, number
         self.puppet = puppet  # the variables: three angles for every joint and frame, and the root's path
-        frames = len(puppet.base)
-        enough = [count for count in prior.format.frames if count >= frames]
-        self.windows = windows_over(frames, min(enough) if enough else max(prior.format.frames), prior.squeeze)
+        self.windows = windows_for(prior, len(puppet.base))
         self.rests = film_set.at_rest() if prior.reference == "rest" else None
         self.search = Search(puppet, torch.optim.AdamW(puppet.parameters(), betas=(0.9, 0.99), weight_decay=0.0))
 
@@ -85,7 +83,8 @@ class ScoreDistillation:
 
         view = torch.randint(self.film_set.views, (1,), generator=random)
         start = self.windows.starts[int(torch.randint(len(self.windows), (1,), generator=random))]
-        video = self.film_set.film(self._window(movement.T_world_joint, start), view)  # skinning and rendering
+        poses = lengthened(movement.T_world_joint, self.windows.frames, onwards_of(self.puppet, movement))
+        video = self.film_set.film(poses[start : start + self.windows.length], view)  # skinning and rendering
         latents = self.prior.encode(video)
 
         gradient = self._score(latents, video, view, progress, random)
@@ -124,11 +123,6 @@ class ScoreDistillation:
         else:
             gradient = sds(still, noise, level, prior.schedule, denoise)
         return gradient if config.motion == 1 else amplify_motion(gradient, config.motion, prior.time_axis)
-
-    def _window(self, T_world_joint: Tensor, start: int) -> Tensor:
-        """The frames the prior sees in this step; the last one stands still for those that are missing."""
-        frames = (start + torch.arange(self.windows.length)).clamp(max=len(T_world_joint) - 1)
-        return T_world_joint[frames] if len(self.windows) > 1 or len(frames) != len(T_world_joint) else T_world_joint
 
     def _depth(self, movement: Movement) -> Float[Tensor, ""]:
         corners = corner_positions(movement.T_world_joint, self.cuboids)

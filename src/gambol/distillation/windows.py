@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn import functional
 
+from gambol.distillation.draft import about
+from gambol.distillation.puppet import Movement, Puppet
 from gambol.priors.prior import VideoPrior
 from gambol.priors.schedule import Latents
 
@@ -37,44 +40,33 @@ class Windows:
 
     def joined(self, parts: Float[Tensor, "parts length *picture"]) -> Float[Tensor, "views frames *picture"]:
         """Whole videos; where windows overlap one fades into the next."""
-        return self._joined(parts.unflatten(0, (-1, len(self))), self.starts, self.frames, 2, skip=0)
+        return _mean(parts.unflatten(0, (-1, len(self))), self.starts, _fading(self.starts, self.length), 2)
 
     def agreed(self, parts: Latents, prior: VideoPrior) -> Latents:
         """Latents of windows made equal where they overlap: a mean, in which each counts the less the nearer its end
-        is. So all windows are denoised together (Bar-Tal et al. 2023, MultiDiffusion). The first latent of a window
-        may stand for a single frame and is left alone."""
+        is. So all windows are denoised together (Bar-Tal et al. 2023, MultiDiffusion)."""
+        return self._shared(parts, prior, first_come=False)
+
+    def alike(self, parts: Latents, prior: VideoPrior) -> Latents:
+        """As `agreed`, but where windows overlap the first of them counts: a mean of noise would be less than noise."""
+        return self._shared(parts, prior, first_come=True)
+
+    def _shared(self, parts: Latents, prior: VideoPrior, first_come: bool) -> Latents:
+        """The first latent of a window stands for a single frame, those after it for several: it has no equal in the
+        window before and is left alone."""
         if len(self) == 1:
             return parts
         axis, squeeze = prior.time_axis, prior.squeeze
-        views = parts.unflatten(0, (-1, len(self)))
+        views, length = parts.unflatten(0, (-1, len(self))), parts.shape[axis]
+        alone = length - (self.length - 1) // squeeze if squeeze > 1 else 0  # CogVideoX 1.5 doubles the first one
         starts = tuple(start // squeeze for start in self.starts)
-        length, skip = parts.shape[axis], int(squeeze > 1)
-        whole = self._joined(views, starts, starts[-1] + length, axis + 1, skip)
-        shared = [whole.narrow(axis, start, length) for start in starts]
-        found = torch.stack(shared, 1)
-        if skip:
-            own = views.narrow(axis + 1, 0, 1)
-            found = torch.cat([own, found.narrow(axis + 1, 1, length - 1)], axis + 1)
+        weights = (_first_come if first_come else _fading)(starts, length, alone)
+        whole = _mean(views, starts, weights, axis + 1)
+        found = torch.stack([whole.narrow(axis, start, length) for start in starts], 1)
+        if alone:
+            own, shared = views.narrow(axis + 1, 0, alone), found.narrow(axis + 1, alone, length - alone)
+            found = torch.cat([own, shared], axis + 1)
         return found.flatten(0, 1)
-
-    @staticmethod
-    def _joined(views: Tensor, starts: tuple[int, ...], total: int, axis: int, skip: int) -> Tensor:
-        """Weighted mean along an axis of time. views: views, windows, and so on. skip: first places of later windows
-        that do not count."""
-        length = views.shape[axis]
-        index = torch.arange(length)
-        shape = [-1 if other == axis - 1 else 1 for other in range(views.ndim - 1)]
-        total_shape = list(views.shape[:1] + views.shape[2:])
-        total_shape[axis - 1] = total
-        sums, counts = views.new_zeros(total_shape), views.new_zeros(total)
-        for number, start in enumerate(starts):
-            weight = (torch.minimum(index, length - 1 - index) + 1).to(views)
-            if number:
-                weight[:skip] = 0
-            part = views[:, number] * weight.view(shape)
-            sums.narrow(axis - 1, start, length).add_(part)
-            counts[start : start + length] += weight
-        return sums / counts.view(shape)
 
 
 def windows_over(frames: int, length: int, squeeze: int = 1) -> Windows:
@@ -86,3 +78,68 @@ def windows_over(frames: int, length: int, squeeze: int = 1) -> Windows:
     last = -(-(frames - length) // squeeze) * squeeze
     starts = [round(number * last / (count - 1) / squeeze) * squeeze for number in range(count)]
     return Windows(tuple(starts), length)
+
+
+def windows_for(prior: VideoPrior, frames: int) -> Windows:
+    """In which parts a prior sees a clip of so many frames: all of it at once if the prior's videos can be so long."""
+    enough = [count for count in prior.format.frames if count >= frames]
+    return windows_over(frames, min(enough) if enough else max(prior.format.frames), prior.squeeze)
+
+
+def lengthened(
+    T_world_joint: Float[Tensor, "frames joints 3 4"], frames: int, onwards: Float[Tensor, "3 4"] | None = None
+) -> Float[Tensor, "wanted joints 3 4"]:
+    """A motion that goes on until it has so many frames. onwards: from one round to the next, if it loops; else the
+    last pose stands still."""
+    missing = frames - len(T_world_joint)
+    if missing <= 0:
+        return T_world_joint
+    if onwards is None:
+        return torch.cat([T_world_joint, T_world_joint[-1:].expand(missing, -1, -1, -1)])
+    rounds = [T_world_joint]
+    while len(rounds) * len(T_world_joint) < frames:
+        rounds.append(onwards[:, :3] @ rounds[-1] + functional.pad(onwards[:, 3:], (3, 0)))
+    return torch.cat(rounds)[:frames]
+
+
+def onwards_of(puppet: Puppet, movement: Movement) -> Float[Tensor, "3 4"] | None:
+    """Where the next round of what loops takes the body, as a transform in the world; None if it does not loop."""
+    base = puppet.base
+    if not base.loops:
+        return None
+    turn = about(puppet.up, base.turn + puppet.turned())
+    middle = puppet.kinematics.pivot + movement.root_translation[0]
+    return torch.cat([turn, (base.travel + middle - turn @ middle)[:, None]], 1)
+
+
+def _fading(starts: tuple[int, ...], length: int, alone: int = 0) -> Float[Tensor, "windows length"]:
+    """Each place counts the more, the farther it is from the window's ends; alone: first places of later windows that
+    do not count."""
+    index = torch.arange(length)
+    weights = (torch.minimum(index, length - 1 - index) + 1.0).repeat(len(starts), 1)
+    weights[1:, :alone] = 0
+    return weights
+
+
+def _first_come(starts: tuple[int, ...], length: int, alone: int = 0) -> Float[Tensor, "windows length"]:
+    """A place counts in the first window that has it."""
+    weights, taken = torch.zeros(len(starts), length), torch.zeros(starts[-1] + length, dtype=torch.bool)
+    for number, start in enumerate(starts):
+        free = ~taken[start : start + length]
+        free[: alone if number else 0] = False
+        weights[number] = free
+        taken[start : start + length] |= free
+    return weights
+
+
+def _mean(views: Tensor, starts: tuple[int, ...], weights: Float[Tensor, "windows length"], axis: int) -> Tensor:
+    """Weighted mean of windows along an axis of time. views: views, windows, and so on."""
+    length, total = views.shape[axis], starts[-1] + views.shape[axis]
+    along = [-1 if other == axis - 1 else 1 for other in range(views.ndim - 1)]
+    shape = list(views.shape[:1] + views.shape[2:])
+    shape[axis - 1] = total
+    sums, counts = views.new_zeros(shape), views.new_zeros(total)
+    for number, (start, weight) in enumerate(zip(starts, weights.to(views), strict=True)):
+        sums.narrow(axis - 1, start, length).add_(views[:, number] * weight.view(along))
+        counts[start : start + length] += weight
+    return sums / counts.view(along)

@@ -16,8 +16,10 @@ def load(path: str | Path) -> Character:
         raise AssetError(
             f"{str(path)!r} names no character: give a .glb, .gltf or .vrm file, or an animal such as 'fox'"
         )
-    if not os.path.exists(path) and Path(path).suffix.lower() not in (".glb", ".gltf", ".vrm"):
-        if any(mark and mark in str(path) for mark in (os.sep, os.altsep)):
+    plain = not any(mark and mark in str(path) for mark in (os.sep, os.altsep))
+    missing = not os.path.exists(path) or (plain and os.path.isdir(path))  # a folder 'fox' does not hide the animal
+    if missing and Path(path).suffix.lower() not in (".glb", ".gltf", ".vrm"):
+        if not plain:
             raise AssetError(f"{path} does not exist")
         if _looks_like_words(str(path)):
             return _of_the_zoo(str(path))

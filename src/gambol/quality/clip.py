@@ -15,7 +15,7 @@ from gambol.motion.low_skin import LowSkin
 from gambol.priors.pocket.actions import ACTIONS
 from gambol.priors.sample import draw_noise
 from gambol.quality.feet import Feet, measure_feet
-from gambol.quality.gait import Gait, leg_swing, measure_gait
+from gambol.quality.gait import Gait, Pairings, measure_gait, pairings
 
 RIVALS = ("stand", "walk", "trot", "run", "jump")
 """What a clip is compared with, besides what it should be."""
@@ -23,6 +23,14 @@ LEVELS = (0.6, 0.8, 0.95)
 """Noise at which the prior is asked."""
 SKATES, SINKS = 0.08, 0.03
 """Beyond these, feet are said to slide (share of the speed) and the body to sink (leg lengths)."""
+
+
+TELLING = 0.6
+"""Correlation from which legs go together, or by turns."""
+STILL = 6.0
+"""Legs that swing by less stand [degrees]."""
+ALOFT = 0.03
+"""A body whose lowest sole is so high has left the ground [leg lengths]."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +44,11 @@ class ClipReport:
     feet_before: Feet | None
     """Before the act that cares for them; None without."""
     gait: Gait | None
-    opposition: float | None
-    """Correlation of left and right hips: -1 is a walk of alternating legs, 1 a hop."""
+    pairings: Pairings | None
     rise: float
     """How far the body rises above its lowest place [leg lengths]."""
+    aloft: float
+    """How high the lowest sole is at its highest [leg lengths]: above 0, the whole body has left the ground."""
     taken_for: str | None
     """What the prior takes the clip for; None if it cannot be asked."""
     asked_for: str | None
@@ -57,15 +66,38 @@ class ClipReport:
             said.append(f"the prior {seen}")
         if self.feet:
             skates = "feet slide" if self.feet.skating > SKATES else "feet hold"
-            said.append(f"{skates} ({self.feet.skating:.1%} of the speed)")
+            how = f"{self.feet.skating:.1%} of the speed" if self.feet.speed > 1 else f"{self.feet.slide:.2f} legs/s"
+            said.append(f"{skates} ({how})")
             if self.feet.depth > SINKS:
                 said.append(f"the body sinks {self.feet.depth:.1%} of a leg into the ground")
         if self.gait is not None and len(self.gait.flexion):
             said.append(
                 f"knees bend {np.median(self.gait.flexion):.0f}°, feet lift {np.median(self.gait.lift):.0%} of a leg"
             )
-        good = self.recognised is not False and not (self.feet and self.feet.skating > SKATES)
+        broken = self.broken_word
+        good = self.recognised is not False and not broken and not (self.feet and self.feet.skating > SKATES)
+        said = [broken, *said] if broken else said
         return ("good: " if good else "doubtful: ") + "; ".join(said or ["nothing could be measured"])
+
+    @property
+    def broken_word(self) -> str:
+        """What the legs do that the action forbids, in words; "" if nothing."""
+        if self.gait is None or self.pairings is None or self.asked_for is None:
+            return ""
+        sides, action = self.pairings.sides, self.asked_for
+        quadruped = len(self.gait.swing) == 4
+        if action == "stand":
+            return "legs swing while it stands" if self.gait.swing.mean() > STILL else ""
+        if action == "jump":
+            return "" if self.aloft > ALOFT else "the feet never all leave the ground"
+        if action in ("walk", "trot") or (action == "run" and not quadruped):
+            if sides is None or sides > -TELLING:
+                return "left and right legs do not alternate"
+            if action == "trot" and quadruped and (self.pairings.diagonals or 0) < TELLING:
+                return "diagonal legs do not go together"
+        if action == "run" and quadruped and (sides is None or sides < 0.3):
+            return "front legs, or hind legs, do not go together as in a gallop"
+        return ""
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:
@@ -79,11 +111,17 @@ class ClipReport:
             if was:
                 before = [f"before: {was.skating:.1%}", f"before: {was.depth:.1%}", f"before: {was.floating:.1%}"]
             found.append(("speed", f"{self.feet.speed:.2f} legs/s", ""))
-            found.append(("loaded feet slide, of the speed", f"{self.feet.skating:.1%}", before[0]))
+            found.append(
+                ("loaded feet slide, of the speed or of a leg a second", f"{self.feet.skating:.1%}", before[0])
+            )
             found.append(("deepest below the ground, of a leg", f"{self.feet.depth:.1%}", before[1]))
-            found.append(("loaded soles above the ground, of a leg", f"{self.feet.floating:.1%}", before[2]))
-        if self.opposition is not None:
-            found.append(("left and right legs, correlation", f"{self.opposition:+.2f}", "-1 alternate, +1 together"))
+            found.append(("loaded soles above the ground, of a leg", f"{self.feet.floating + 0.0:.1%}", before[2]))
+        if self.pairings and self.pairings.sides is not None:
+            found.append(
+                ("left with right legs", f"{self.pairings.sides:+.2f}", "correlation: -1 by turns, +1 at once")
+            )
+        if self.pairings and self.pairings.diagonals is not None:
+            found.append(("diagonal legs", f"{self.pairings.diagonals:+.2f}", "correlation"))
         if self.gait is not None:
             found.append(("knees bend", _listed(self.gait.flexion, "°"), "leg by leg, front to back"))
             found.append(("feet lift, of a leg", _listed(100 * self.gait.lift, "%"), ""))
@@ -110,8 +148,9 @@ def measure_clip(scene: Scene, draft: Draft, before: Draft | None = None) -> Cli
         feet=feet_of(scene, draft) if legs else None,
         feet_before=feet_of(scene, before) if legs and before is not None else None,
         gait=measure_gait(anatomy, poses) if legs else None,
-        opposition=_opposition(scene, poses) if legs else None,
+        pairings=pairings(anatomy, poses) if legs else None,
         rise=float(height.max() - height.min()) / scene.film_set.length,
+        aloft=_aloft(scene, draft) if legs else 0.0,
         taken_for=_taken_for(scene, on_the_spot),
         asked_for=scene.intent.action if scene.intent else None,
     )
@@ -134,18 +173,13 @@ def feet_of(scene: Scene, draft: Draft) -> Feet:
     )
 
 
-def _opposition(scene: Scene, poses: np.ndarray) -> float | None:
-    """Mean over the pairs of legs."""
-    legs = scene.anatomy.legs
-    pairs: dict[int, dict[str, np.ndarray]] = {}
-    for leg in legs:
-        pairs.setdefault(leg.rank, {})[leg.side] = leg_swing(scene.anatomy, leg, poses)
-    found = [
-        float(np.corrcoef(pair["left"], pair["right"])[0, 1])
-        for pair in pairs.values()
-        if len(pair) == 2 and min(np.ptp(pair["left"]), np.ptp(pair["right"])) > 0.5
-    ]
-    return float(np.mean(found)) if found else None
+def _aloft(scene: Scene, draft: Draft) -> float:
+    loads = find_loads(scene.anatomy, scene.rig, draft, scene.film_set.length, goes=False)
+    if not len(loads.joints):
+        return 0.0
+    up = torch.as_tensor(scene.anatomy.up, dtype=torch.float32)
+    heights = loads.points(draft.world(scene.rig)) @ up - loads.stand
+    return float(heights.amin(1).max()) / scene.film_set.length
 
 
 @torch.no_grad()

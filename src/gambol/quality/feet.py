@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-
 TOUCHES = 0.015
 """A point of the sole so little above where it stands touches the ground [leg lengths]."""
 
@@ -47,8 +46,8 @@ def measure_feet(
     A point bears weight if it is within TOUCHES of the height at which it stands: a foot that grazes the ground as it
     swings slides too.
 
-    stand: the height of each point at rest. points: frames one after the other; of a round, with the first frame of the next at the end. speed: of the body
-    [file units a second]; rate: frames a second.
+    points: frames one after the other; of a round, with the first frame of the next at the end. stand: the height of
+    each point at rest. speed: of the body [file units a second]; rate: frames a second.
     """
     heights = (points @ up - stand) / length
     loads = (heights < TOUCHES).float()

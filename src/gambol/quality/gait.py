@@ -89,6 +89,32 @@ def leg_swing(anatomy: Anatomy, leg: Limb, poses: Float[Array, "frames joints 4 
     return np.degrees(np.arctan2(line @ anatomy.forward, -line @ anatomy.up))
 
 
+@dataclass(frozen=True)
+class Pairings:
+    """How legs go together: correlations of their swings, from -1 (by turns) to 1 (at once); None without such pairs
+    or if they hardly swing."""
+
+    sides: float | None
+    """Left and right of each pair, the mean of all pairs."""
+    diagonals: float | None
+    """A quadruped's left hind with its right front leg, and the other way round."""
+
+
+def pairings(anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"], least: float = 0.5) -> Pairings:
+    """Of poses on the spot. least: swing below which a leg does not count [degrees]."""
+    swings = {(leg.rank, leg.side): leg_swing(anatomy, leg, poses) for leg in anatomy.legs}
+
+    def together(pairs: list[tuple]) -> float | None:
+        chosen = [(swings[a], swings[b]) for a, b in pairs if a in swings and b in swings]
+        found = [float(np.corrcoef(a, b)[0, 1]) for a, b in chosen if min(np.ptp(a), np.ptp(b)) > least]
+        return float(np.mean(found)) if found else None
+
+    ranks = sorted({rank for rank, _ in swings})
+    sides = together([((rank, "left"), (rank, "right")) for rank in ranks])
+    diagonals = [((0, "left"), (1, "right")), ((0, "right"), (1, "left"))] if len(anatomy.legs) == 4 else []
+    return Pairings(sides, together(diagonals))
+
+
 def foot_phases(
     anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"], least: float = 0.0
 ) -> Float[Array, " legs"]:

@@ -1,0 +1,196 @@
+"""The premiere: what a play that is over leaves in the folder of its run. The clip in the user's own file, a movie, a
+contact sheet, and a page that says how good it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import numpy as np
+from jaxtyping import Float
+
+from gambol.character.anatomy import Anatomy
+from gambol.character.character import Character
+from gambol.distillation.distill import Scene
+from gambol.distillation.play import Play
+from gambol.distillation.recipe import Recipe
+from gambol.distillation.run import FILES, MOVIE, REPORT, SHEET, Run, read_losses
+from gambol.errors import GambolError
+from gambol.files import write_file
+from gambol.formats import save
+from gambol.formats.gltf.document import Document
+from gambol.motion.motion import Motion
+from gambol.progress import peak_memory
+
+if TYPE_CHECKING:
+    from gambol.render.movie import Frame
+    from gambol.render.picture import Shot, View
+
+Array = np.ndarray
+
+MOVIE_SIZE, SHEET_SIZE, PREVIEW_SIZE = 320, 256, 112
+"""Width and height of a frame [pixels]."""
+LEAST, MOST = 2.0, 10.0
+"""How long the movie is: a shorter clip is repeated, a longer one cut [s]."""
+MOVIE_FPS = 24.0
+"""At most; a clip of more frames a second is shown with some left out."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out."""
+
+    clip: Path
+    name: str
+    """Of the clip in its file."""
+    seconds: float
+    loops: bool
+    summary: str
+    """One line on how good it is."""
+    written: tuple[Path, ...]
+    warnings: tuple[str, ...]
+
+
+class Crew:
+    """Films motions of one character; its meshes are made ready once."""
+
+    def __init__(self, character: Character, anatomy: Anatomy):
+        self.character, self.anatomy = character, anatomy
+
+    @cached_property
+    def _meshes(self):
+        from gambol.render.raycast import MeshScene
+
+        return MeshScene(self.character)
+
+    def sheet(self, motion: Motion, path: Path, size: int = SHEET_SIZE, samples: int = 2) -> None:
+        """Eight moments side by side. GambolError if there is nothing to see."""
+        from gambol.render.show import choose_frames, write_shot
+
+        shot = self._shot(motion, *choose_frames(motion, "side", ".png"), size)
+        write_shot(self._frames(shot, samples), shot, path, MOVIE_FPS)
+
+    def movie(
+        self, motion: Motion, path: Path, fps: float, on_progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> None:
+        """GambolError if there is nothing to see."""
+        from gambol.render.picture import loop_travel
+        from gambol.render.show import choose_frames, write_shot
+
+        loops = loop_travel(self.character, motion) is not None
+        laps = max(int(np.ceil(LEAST / max(motion.duration, 0.01) - 1e-6)), 1)
+        seconds = min(laps * motion.duration, MOST)
+        shot = self._shot(motion, *choose_frames(motion, "three-quarter", ".mp4", fps, seconds, loops), MOVIE_SIZE)
+        write_shot(self._frames(shot, 2, on_progress), shot, path, fps)
+
+    def _shot(self, motion: Motion, times: Float[Array, " frames"], view: View, size: int) -> Shot:
+        from gambol.render.picture import direct
+
+        up, forward = self.anatomy.up, self.anatomy.forward
+        return direct(self.character, motion, times, up=up, forward=forward, view=view, size=size)
+
+    def _frames(
+        self, shot: Shot, samples: int, on_progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> Iterator[Frame]:
+        from gambol.render.picture import film
+
+        return film(shot, self._meshes, samples=samples, on_progress=on_progress)
+
+
+def draw_with(crew: Crew, scene: Scene) -> Callable[[Play, Path], None]:
+    """Draws the motion so far, small and fast; what cannot be seen is left out."""
+
+    def draw(play: Play, path: Path) -> None:
+        with suppress(GambolError):
+            crew.sheet(scene.motion(play.draft(), "preview"), path, PREVIEW_SIZE, 1)
+
+    return draw
+
+
+def clip_file(character: Character) -> str:
+    """A .vrm stays one; all else becomes a .glb, a .gltf with its buffers and pictures packed into it."""
+    source = character.source
+    vrm = isinstance(source, Document) and source.path is not None and source.path.suffix.lower() == ".vrm"
+    return "clip.vrm" if vrm else "clip.glb"
+
+
+def check_references(character: Character) -> None:
+    """Refuse, before the work, a file beside which another one must lie that has the name of one of a run's."""
+    source = character.source
+    if not isinstance(source, Document) or source.chunks is None:
+        return
+    for fields in (*source.lists["buffers"], *source.lists["images"]):
+        name = unquote(fields.text("uri")) if "uri" in fields else ""
+        if name in FILES:
+            raise GambolError(f"{source.label} needs a file {name} beside it, and a run writes one; rename that file")
+
+
+def finish(
+    run: Run, scene: Scene, play: Play, crew: Crew, on_progress: Callable[[int, int], None] = lambda done, total: None
+) -> Outcome:
+    """Write everything, the page last."""
+    from gambol.quality.clip import measure_clip
+    from gambol.quality.page import Page, html_of
+
+    folder, draft = run.folder, play.draft()
+    motion = scene.motion(draft, run.recipe.name or scene.title)
+    clip = folder / clip_file(scene.character)
+    name = save(scene.character, clip, motion) or motion.name
+    losses = read_losses(folder)
+    warnings = list(dict.fromkeys((*scene.character.warnings, scene.prompt.note)))
+    warnings += [row["trouble"] for row in losses]
+    written = [clip]
+    try:
+        crew.sheet(motion, folder / SHEET)
+        crew.movie(motion, folder / MOVIE, min(scene.config.fps, MOVIE_FPS), on_progress)
+        written += [folder / MOVIE, folder / SHEET]
+    except GambolError as error:
+        warnings.append(f"there are no pictures: {error}")
+    found = measure_clip(scene, draft, play.before if scene.config.footing else None)
+    told = tuple(warning for warning in warnings if warning)
+    page = Page(
+        title=scene.prompt.text,
+        character=scene.character.name,
+        verdict=found.summary,
+        clip=clip.name,
+        clip_name=name,
+        movie=MOVIE if (folder / MOVIE).exists() else None,
+        sheet=(folder / SHEET).read_bytes() if (folder / SHEET).exists() else None,
+        rows=found.rows,
+        losses=losses,
+        warnings=told,
+        facts=_facts(run, scene),
+        settings=_without_folders(run.recipe).json(),
+    )
+    write_file(folder / REPORT, html_of(page).encode())
+    written.append(folder / REPORT)
+    return Outcome(clip, name, motion.duration, draft.loops, found.summary, tuple(written), told)
+
+
+def _facts(run: Run, scene: Scene) -> list[tuple[str, str]]:
+    """What a reader wants to know of how it was made."""
+    understood = str(scene.intent) if scene.intent else "left to the prior"
+    recipe = _without_folders(run.recipe)
+    minutes, seconds = divmod(round(run.seconds), 60)
+    return [
+        ("character", recipe.character),
+        ("understood", understood),
+        ("prior", recipe.prior.name),
+        ("preset", f"{recipe.preset}, seed {scene.config.seed}"),
+        ("work", f"{minutes} min {seconds} s" if minutes else f"{run.seconds:.1f} s"),
+        ("most memory", peak_memory()),
+        ("gambol", recipe.version),
+    ]
+
+
+def _without_folders(recipe: Recipe) -> Recipe:
+    """For a page that may be passed on: files by their names, not by where they are on this machine."""
+    weights = recipe.prior.weights and Path(recipe.prior.weights).name
+    prior = Path(recipe.prior.name).name if Path(recipe.prior.name).is_absolute() else recipe.prior.name
+    character = Path(recipe.character).name if Path(recipe.character).is_absolute() else recipe.character
+    return replace(recipe, character=character, prior=replace(recipe.prior, name=prior, weights=weights))

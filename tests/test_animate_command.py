@@ -1,0 +1,305 @@
+"""`gambol animate` from the sentence to the files."""
+
+import dataclasses
+import json
+import re
+import shutil
+import sys
+import types
+from collections import namedtuple
+
+import av
+import pytest
+from character.creatures import dog
+from PIL import Image
+
+import gambol
+from gambol.cli import main
+from gambol.distillation import premiere
+from gambol.distillation import run as runs
+from gambol.distillation.config import DistillConfig
+from gambol.distillation.fit import FitConfig
+from gambol.distillation.footing import FootingConfig
+from gambol.distillation.play import Play
+from gambol.distillation.sampled import SampleConfig
+from gambol.formats.gltf.document import glb_bytes
+
+
+@pytest.fixture(scope="module")
+def dog_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("animate") / "dog.glb"
+    gambol.save(dog(), path)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch, tmp_path):
+    """Presets of a few steps, small movies, in a folder of their own."""
+
+    def preset_for(preset, prior, seed=0):
+        sample, footing = SampleConfig(views=1, steps=2, seed=seed), FootingConfig(steps=4)
+        return DistillConfig(sample=sample, fit=FitConfig(steps=3, views=1), footing=footing, seed=seed)
+
+    monkeypatch.setattr("gambol.distillation.config.preset_for", preset_for)
+    monkeypatch.setattr(premiere, "MOVIE_SIZE", 32)
+    monkeypatch.setattr(premiere, "MOVIE_FPS", 8.0)
+    monkeypatch.setattr(premiere, "SHEET_SIZE", 32)
+    monkeypatch.chdir(tmp_path)
+
+
+def animate(*arguments):
+    main(["animate", *map(str, arguments)])
+
+
+def refused(arguments, capsys) -> str:
+    with pytest.raises(SystemExit) as stopped:
+        animate(*arguments)
+    assert stopped.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("gambol: ") and error.count("\n") == 1, error
+    return error
+
+
+def interrupted(monkeypatch, after, error=KeyboardInterrupt):
+    """The play stops with an error once so many steps are done."""
+    usual, done = Play.step, []
+
+    def step(play):
+        done.append(usual(play))
+        if len(done) >= after:
+            raise error
+        return done[-1]
+
+    monkeypatch.setattr(Play, "step", step)
+    return usual
+
+
+def test_from_a_sentence_to_the_files(dog_file, tmp_path, capsys):
+    animate(dog_file, "a dog is walking", "--seconds", "1.4", "--name", "stroll", "--seed", "5")
+    told = capsys.readouterr()
+    folder = tmp_path / "dog-walk"
+    assert "animating 'dog': 'walk', a loop of 1.40 s, prior pocket, preset standard, 9 steps in dog-walk" in told.out
+    assert re.search(r"sampling and fitting: 5 steps, loss [\d.]+, after", told.out)
+    assert "wrote dog-walk/: clip.glb, preview.mp4, sheet.png, report.html; clip 'stroll', 1.40 s, loops" in told.out
+    assert re.match(r"(good|doubtful): ", told.out.splitlines()[-1])
+    assert told.err == ""
+    assert not list(folder.glob(".*")), "nothing half-written"
+
+    config = json.loads((folder / "config.json").read_text())
+    assert config["character"] == str(dog_file) and config["prompt"] == "a dog is walking"
+    assert config["config"]["seed"] == config["config"]["sample"]["seed"] == 5
+    assert config["version"] == gambol.__version__
+    before, after = gambol.load(dog_file), gambol.load(folder / "clip.glb")
+    assert list(after.clips) == ["stroll"] and after.skeleton.names == before.skeleton.names
+    assert after.clips["stroll"].duration == pytest.approx(1.4, abs=1e-5)
+    with av.open(str(folder / "preview.mp4")) as movie:
+        assert movie.streams.video[0].frames >= 2.0 * 8
+    with Image.open(folder / "sheet.png") as sheet:
+        assert sheet.width >= 4 * 32
+    assert len((folder / "losses.jsonl").read_text().splitlines()) == 9
+    page = (folder / "report.html").read_text()
+    assert "a dog is walking" in page and "preview.mp4" in page and "data:image/png;base64," in page
+    assert str(dog_file.parent) not in page, "where files are on this machine is nobody's business"
+
+    animate("--resume", folder)
+    assert f"{folder} is finished: there is nothing left to do" in capsys.readouterr().out
+    error = refused([dog_file, "a dog is walking", "-o", folder], capsys)
+    assert "already holds a finished run: go on with it by `gambol animate --resume" in error
+
+
+@pytest.fixture
+def blind(monkeypatch):
+    """Without pictures and measures, which take longer than the short run."""
+    report = namedtuple("Report", "summary rows")("good: not measured", [("length", "1 s", "<loops>")])
+    monkeypatch.setitem(
+        sys.modules, "gambol.quality.clip", types.SimpleNamespace(measure_clip=lambda scene, draft, before: report)
+    )
+    monkeypatch.setattr(premiere.Crew, "sheet", lambda *_: None)
+    monkeypatch.setattr(premiere.Crew, "movie", lambda *_: None)
+
+
+def test_ctrl_c_says_how_to_go_on_and_the_result_is_the_same(dog_file, tmp_path, capsys, blind, monkeypatch):
+    animate(dog_file, "a dog is walking", "-o", "whole")
+    usual = interrupted(monkeypatch, 6, GeneratorExit)  # in the middle of a step: as bad as kill -9
+    with pytest.raises(GeneratorExit):
+        animate(dog_file, "a dog is walking", "-o", "my run")
+    monkeypatch.setattr(Play, "step", usual)
+    capsys.readouterr()
+
+    def interrupt(self, moment):
+        if moment.number == 1 and moment.step == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gambol.commands.animate_progress.StepTeller.step", interrupt)
+        with pytest.raises(SystemExit) as stopped:
+            animate("--resume", "my run")
+    assert stopped.value.code == 130
+    told = capsys.readouterr().err
+    assert "go on with: gambol animate --resume 'my run'" in told and told.endswith("gambol: stopped\n")
+    monkeypatch.chdir(tmp_path / "my run")  # paths in the config do not depend on where one is
+    animate("--resume", tmp_path / "my run")
+    for name in ("clip.glb", "losses.jsonl"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "my run" / name).read_bytes(), name
+
+
+def test_stopped_while_filming(dog_file, tmp_path, capsys, blind, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(premiere.Crew, "movie", stop)
+        with pytest.raises(SystemExit) as stopped:
+            animate(dog_file, "a dog trots")
+    assert stopped.value.code == 130
+    assert "--resume dog-trot" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setattr(Play, "step", stop)  # all steps were done
+        animate("--resume", "dog-trot")
+    assert (tmp_path / "dog-trot" / "report.html").exists()
+
+
+def test_trouble_is_told_and_reported(dog_file, tmp_path, capsys, blind, monkeypatch):
+    usual = Play.step
+
+    def step(play):
+        return dataclasses.replace(usual(play), trouble="<b>the loss</b> became nan" if play.done == 2 else "")
+
+    monkeypatch.setattr(Play, "step", step)
+    animate(dog_file, "a dog is walking and then jumps")
+    told = capsys.readouterr().err
+    assert "warning: only 'walk' is shown, not jump" in told
+    assert "warning: <b>the loss</b> became nan" in told
+    page = (tmp_path / "dog-walk" / "report.html").read_text()
+    assert "&lt;b&gt;the loss&lt;/b&gt; became nan" in page and "<b>the loss" not in page
+    assert "only &#x27;walk&#x27; is shown, not jump" in page
+
+
+def test_zoo_animals_are_known_by_their_words(tmp_path, blind, monkeypatch):
+    interrupted(monkeypatch, 1, GeneratorExit)
+    for options, folder in (([], "fox-run"), ([], "fox-run-2"), (["-o", "fox"], "fox")):
+        with pytest.raises(GeneratorExit):
+            animate("fox", "it runs", *options)
+        assert json.loads((tmp_path / folder / "config.json").read_text())["character"] == "fox"
+    with pytest.raises(GeneratorExit):
+        animate("--resume", "fox")  # though there is a folder of that name now
+
+
+def test_options_reach_the_distiller(dog_file, tmp_path, capsys, blind, monkeypatch):
+    character = gambol.load(dog_file)
+    walk = gambol.gait(character, gambol.study(character), "walk")
+    gambol.save(character, "walking.glb", walk)
+    interrupted(monkeypatch, 1, GeneratorExit)
+    options = "--init walk --strength 0.4 --only 2:9 --pin 0:rest --pin 4:walk@0.1 --fps 24 --no-loop --keep head neck"
+    with pytest.raises(GeneratorExit):
+        animate("walking.glb", "a dog walks", "-o", "run", "--up", "+y", "--forward", "+z", *options.split())
+    recipe = runs.Run.open(tmp_path / "run").recipe
+    config = recipe.config
+    assert (config.init, config.strength, config.only, config.fps, config.loop) == ("walk", 0.4, (2, 9), 24, False)
+    assert config.pins == ((0, "rest"), (4, "walk@0.1")) and config.keep == ("head", "neck")
+    assert (recipe.up, recipe.forward) == ("+y", "+z")
+
+
+def test_watching(dog_file, capsys, blind, monkeypatch):
+    shown = []
+
+    class Watch:
+        def __init__(self, scene, open_browser):
+            assert open_browser
+            self.url = "http://localhost:1"
+
+        def show(self, draft, moment):
+            shown.append((len(draft) > 0, moment and moment.step))
+
+        def close(self):
+            shown.append("closed")
+
+    monkeypatch.setitem(sys.modules, "gambol.distillation.watch", types.SimpleNamespace(Watch=Watch))
+    animate(dog_file, "a dog is walking", "--watch")
+    assert "watch it at http://localhost:1" in capsys.readouterr().out
+    assert shown == [(True, step) for step in (1, 2, 3, 4, 5, 1, 2, 3, 4, None)] + ["closed"]
+
+
+def test_characters_without_a_mesh_have_no_pictures(dog_file, tmp_path, capsys, monkeypatch):
+    report = namedtuple("Report", "summary rows")("good: not measured", [])
+    fake = types.SimpleNamespace(measure_clip=lambda scene, draft, before: report)
+    monkeypatch.setitem(sys.modules, "gambol.quality.clip", fake)
+    bare = dataclasses.replace(gambol.load(dog_file), meshes=(), source=None)
+    gambol.save(bare, "bare.glb")
+    animate("bare.glb", "it walks", "--up", "+y", "--forward", "+z")
+    told = capsys.readouterr()
+    assert "wrote bare-walk/: clip.glb, report.html;" in told.out
+    assert "warning: there are no pictures: " in told.err and "no mesh with faces" in told.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], 'a character and a sentence is needed, as in: gambol animate fox "a fox is walking"'),
+        (["DOG"], "a sentence that says what it does is needed"),
+        (["DOG", "  "], "a sentence that says what it does is needed"),
+        (["nothing.glb", "it walks"], "nothing.glb does not exist"),
+        (["DOG", "a dog philosophises"], "no action was recognised in 'a dog philosophises'"),
+        (["DOG", "it walks", "--loop", "--no-loop"], "--loop and --no-loop cannot both be"),
+        (["DOG", "it walks", "--seed", "-1"], "--seed must be from 0 to 1,000,000, got -1"),
+        (["DOG", "it walks", "--name", " "], "--name must not be empty"),
+        (["DOG", "it walks", "--fps", "0"], "fps must be from 1 to 240, got 0"),
+        (["DOG", "it walks", "--seconds", "nan"], "seconds must be from 0.1 to 600, got nan"),
+        (["DOG", "it walks", "--strength", "2"], "strength must be from 0.01 to 1, got 2"),
+        (["DOG", "it walks", "--only", "3"], "--only takes two frames, as in 10:25, got '3'"),
+        (["DOG", "it walks", "--only", "3:5"], "only 3:5 needs the clip to redo"),
+        (["DOG", "it walks", "--pin", "rest"], "--pin takes a frame and a pose, as in 0:rest"),
+        (["DOG", "it walks", "--pin", "0:hop"], "'dog' has no clip 'hop'. Available: rest"),
+        (["DOG", "it walks", "--init", "trot"], "'dog' has no clip 'trot' to begin with. It has none"),
+        (["DOG", "it walks", "--keep", "wing"], "'dog' has no joint 'wing' to keep. Available: "),
+        (["DOG", "it walks", "--preset", "best"], "invalid choice 'best'"),
+        (["DOG", "it walks", "--prior", "cogvideo"], "there is no prior 'cogvideo'"),
+        (["DOG", "it walks", "--offload"], "the prior pocket has no option offload"),
+        (["DOG", "it walks", "--weights", "none.safetensors"], "there is no file 'none.safetensors'"),
+        (["DOG", "it walks", "-o", "DOG"], "dog.glb is a file; give the name of a folder with -o"),
+        (["--resume", "nothing"], "there is no folder nothing to go on with"),
+        (["--resume", "."], "holds no run: there is no config.json in it"),
+        (["DOG", "--resume", "x"], "--resume goes on with the run's own settings: leave out the character"),
+        (["--resume", "x", "--seed", "3"], "leave out --seed"),
+        (["--resume", "x", "--no-loop"], "leave out --no-loop"),
+    ],
+)
+def test_mistakes_leave_nothing_behind(dog_file, tmp_path, arguments, message, capsys):
+    error = refused([dog_file if argument == "DOG" else argument for argument in arguments], capsys)
+    assert message in error
+    assert not list(tmp_path.iterdir())
+
+
+def test_full_disks_are_found_before_the_work(dog_file, tmp_path, capsys, monkeypatch):
+    def load(*_):
+        raise AssertionError("worked in vain")
+
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**9, 0, 10**8))
+    monkeypatch.setattr("gambol.formats.load", load)
+    assert "has 100 MB free and the run may need 200 MB" in refused([dog_file, "it walks"], capsys)
+
+
+def test_what_the_clip_is_called(dog_file, tmp_path):
+    character = gambol.load(dog_file)
+    for path, chunks, name in (("a.VRM", (), "clip.vrm"), ("a.glb", (), "clip.glb"), ("a.gltf", None, "clip.glb")):
+        source = dataclasses.replace(character.source, path=tmp_path / path, chunks=chunks)
+        assert premiere.clip_file(dataclasses.replace(character, source=source)) == name
+    assert premiere.clip_file(dog()) == "clip.glb"
+
+
+def test_files_that_a_run_would_overwrite_are_refused(dog_file, tmp_path, capsys):
+    source = gambol.load(dog_file).source
+    content = {**source.json, "images": [{"uri": "preview.png"}]}
+    (tmp_path / "named.glb").write_bytes(glb_bytes(content, source.chunks))
+    error = refused(["named.glb", "it walks"], capsys)
+    assert "named.glb needs a file preview.png beside it, and a run writes one" in error
+
+
+def test_from_python():
+    assert {"distill", "DistillConfig", "preset_for", "open_prior"} <= set(gambol.__all__)
+    config = gambol.DistillConfig(
+        sample=SampleConfig(views=1, steps=1), fit=FitConfig(steps=1, views=1), footing=None, fps=20
+    )
+    motion = gambol.distill(dog(), "a dog is walking", gambol.open_prior("pocket"), config, name="stroll")
+    assert motion.name == "stroll" and motion.tracks
