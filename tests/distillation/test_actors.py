@@ -87,7 +87,7 @@ def test_pictures_of_any_shape_have_room_for_it(character, patch):
     for size in ((32, 64), (64, 32)):
         film_set, rig, _, start = little_set(character(), patch, size=size)
         alpha = coverage(film_set, start.world(rig)[:1], 0)[0]
-        assert 0 < alpha.sum() and alpha[[0, -1]].max() == alpha[:, [0, -1]].max() == 0
+        assert alpha.sum() > 0 and alpha[[0, -1]].max() == alpha[:, [0, -1]].max() == 0
 
 
 def test_the_ground_scrolls_below_who_glides(dogs):

@@ -1,4 +1,4 @@
-"""Distilling with priors that see the character as it is: tiny models of the real kinds, and one that knows the answer."""
+"""Distilling with priors that see the character as it is: tiny models of the real kinds, and one that knows all."""
 
 from dataclasses import replace
 
@@ -22,6 +22,7 @@ from gambol.distillation.windows import windows_over
 from gambol.errors import GambolError
 from gambol.motion.cuboids import fit_cuboids
 from gambol.priors.catalogue import open_prior
+from gambol.priors.sample import draw_noise
 from gambol.priors.score import Plan, Ramp
 
 SENTENCE = "a small brown dog runs"
@@ -34,9 +35,7 @@ SAMPLE = DistillConfig(
     footing=FootingConfig(steps=2),
     negative="a meadow",
 )
-SCORE = DistillConfig(
-    method="score", sample=SampleConfig(views=2), score=ScoreConfig(steps=4, noise="matched"), footing=None
-)
+SCORE = DistillConfig(method="score", score=ScoreConfig(steps=4, noise="matched"), footing=None)
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +54,15 @@ def prior(request, tmp_path_factory, patch):
     return prior
 
 
+@pytest.fixture(scope="module")
+def scene(prior):
+    return prepare(dog(), SENTENCE, prior, replace(SAMPLE, seconds=1.5))
+
+
 @pytest.mark.parametrize("config", [SAMPLE, SCORE], ids=["sample", "score"])
-def test_runs_from_end_to_end_and_goes_on_where_it_stopped(prior, config):
-    scene = prepare(dog(), SENTENCE, prior, replace(config, seconds=1.5))
+def test_runs_from_end_to_end_and_goes_on_where_it_stopped(scene, config):
     assert len(scene.start) == 13
+    scene = replace(scene, config=config)
     play, states = Play(acts_of(scene), scene.start), []
     while not play.over:
         moment = play.step()
@@ -76,6 +80,7 @@ def test_runs_from_end_to_end_and_goes_on_where_it_stopped(prior, config):
             assert torch.equal(resumed.draft().state()[name], value), (stopped, name)
 
 
+@pytest.mark.parametrize("prior", ["cogvideox"], indirect=True)
 def test_a_sentence_becomes_a_clip(prior):
     moments = []
     motion = distill(dog(), SENTENCE, prior, replace(SAMPLE, seconds=1.0), on_step=moments.append)
@@ -83,8 +88,7 @@ def test_a_sentence_becomes_a_clip(prior):
     assert {moment.number for moment in moments} == {0, 1, 2}
 
 
-def test_the_wrong_size_is_refused(prior):
-    scene = prepare(dog(), SENTENCE, prior, replace(SAMPLE, seconds=1.0))
+def test_the_wrong_size_is_refused(scene):
     film_set = actors.actor_set(scene.character, scene.anatomy, scene.rig, (40, 60), scene.start, 1)
     for config in (SAMPLE, SCORE):
         play = Play(acts_of(replace(scene, film_set=film_set, config=config)), scene.start)
@@ -104,7 +108,8 @@ def test_noise_of_overlapping_windows_is_the_same(prior, patch):
     assert torch.equal(views[:, 0, 2], views[:, 1, 1]) and torch.equal(views[:, 1, 2], views[:, 2, 1])
     assert not torch.equal(views[:, 0, 1], views[:, 1, 0]), "of a single frame is no latent in the window before"
     assert not torch.equal(views[0], views[1])
-    assert abs(float(views.std()) - 1) < 6 / views.numel() ** 0.5
+    drawn = draw_noise(noise, torch.Generator().manual_seed(0)).movedim(prior.time_axis, 1).unflatten(0, (2, 3))
+    assert torch.equal(views[:, 0], drawn[:, 0]), "a mean of noise is less than noise"
     sampler.step(0)
     sampler.step(1)
     views = sampler.latents.movedim(prior.time_axis, 1).unflatten(0, (2, 3))
@@ -151,7 +156,7 @@ def directed(patch, views=2, frames=5, loops=False, **options):
     return watched, rig, anatomy, start, wanted, Director(watched, wanted.world(rig), **options)
 
 
-def rehearsal_of(watched, rig, anatomy, start, prior, level=1.0, steps=60, **options):
+def rehearsal_of(watched, rig, anatomy, start, prior, level=1.0, steps=50, **options):
     puppet = CurvePuppet(anatomy, rig, start, watched.joints, watched.length, 2)
     sample = SampleConfig(views=watched.views, steps=3, guidance=1.0, **options)
     fit = FitConfig(steps=steps, views=watched.views, places=0.0)
@@ -164,7 +169,7 @@ def played(act):
     return act.draft()
 
 
-@pytest.mark.parametrize("frames, length, level", [(5, 5, 1.0), (5, 5, 0.6), (12, 7, 1.0), (4, 7, 1.0)])
+@pytest.mark.parametrize("frames, length, level", [(5, 5, 0.6), (11, 7, 1.0), (4, 7, 1.0)])
 def test_sampling_and_fitting_finds_what_the_prior_knows(patch, frames, length, level):
     """At once, in two windows, and as a part of a longer video."""
     watched, rig, anatomy, start, wanted, prior = directed(patch, frames=frames, length=length)
@@ -222,7 +227,9 @@ def test_a_video_begins_with_the_first_frame_and_later_windows_with_what_they_sh
     assert torch.equal(first[0], first[1]) and torch.equal(other[0], other[1]), "views share their noise"
     late = act.sampler.windows.starts[1]
     assert torch.equal(first[:, late:], other[:, : 7 - late])
-    assert not torch.isclose(first[:, :late], other[:, 7 - late :][:, :late]).any(), "and windows only where they overlap"
+    assert not torch.isclose(first[:, :late], other[:, 7 - late :][:, :late]).any(), (
+        "and windows only where they overlap"
+    )
 
 
 def test_a_loop_is_filmed_into_its_next_round(patch):

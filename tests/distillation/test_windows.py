@@ -48,7 +48,9 @@ def test_windows_cover_the_clip_in_whole_latents(frames, length, squeeze):
     assert all(0 < after - before <= max(0.6 * length, squeeze) for before, after in pairwise(windows.starts))
 
 
-@pytest.mark.parametrize("frames, length", [(1, 9), (9, 9), (10, 17), (17, 17), (18, 25), (49, 49), (50, 49), (200, 49)])
+@pytest.mark.parametrize(
+    "frames, length", [(1, 9), (9, 9), (10, 17), (17, 17), (18, 25), (49, 49), (50, 49), (200, 49)]
+)
 def test_a_prior_sees_the_clip_at_once_if_it_can(frames, length):
     prior = SimpleNamespace(format=Format((49, 9, 17, 25), ((8, 8),), 8), squeeze=4)
     windows = windows_for(prior, frames)

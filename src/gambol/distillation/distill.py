@@ -42,6 +42,7 @@ Array = np.ndarray
 
 GOING = ("walk", "trot", "run", "hop", "jump")
 """Actions that lead somewhere on feet."""
+TURNS = ("turn left", "turn right")
 LEAPS = ("jump",)
 """Where only a foot's height tells whether it bears."""
 
@@ -221,8 +222,9 @@ def acts_of(scene: Scene) -> list[MakeAct]:
 
 def _rehearsal(scene: Scene, number: int, level: float, draft: Draft) -> Act:
     config, film_set = scene.config, scene.film_set
+    goes_round = scene.intent is not None and scene.intent.action in TURNS
     puppet = CurvePuppet(
-        scene.anatomy, scene.rig, draft, film_set.joints, film_set.length, config.fit.harmonics, scene.holds
+        scene.anatomy, scene.rig, draft, film_set.joints, film_set.length, config.fit.harmonics, scene.holds, goes_round
     )
     return Rehearsal(
         scene.anatomy,

@@ -79,11 +79,11 @@ class Draft:
         trend = torch.cat([self.travel, torch.tensor([self.turn, 0.0, 0.0])]) if self.loops else torch.zeros(6)
         root = torch.cat([self.root_translation, self.root_angles], 1) - self.along[:, None] * trend
         angles = _spline(self.angles.flatten(1).double().numpy(), times, self.loops)
-        root_then = torch.as_tensor(_spline(root.double().numpy(), times, self.loops)).float()
+        root_then = _single(_spline(root.double().numpy(), times, self.loops))
         root_then = root_then + torch.as_tensor(times).float()[:, None] * trend
         return replace(
             self,
-            angles=torch.as_tensor(angles).float().unflatten(1, self.angles.shape[1:]),
+            angles=_single(angles).unflatten(1, self.angles.shape[1:]),
             root_translation=root_then[:, :3],
             root_angles=root_then[:, 3:],
         )
@@ -157,8 +157,11 @@ def draft_of(character: Character, rig: Rig, motion: Motion, times: Float[Array,
         travel = travel - travel @ up * up
         angles, shift, turns = angles[:-1], shift[:-1], turns[:-1]
     seconds = float(motion.end - times[0]) if loops else float(times[-1] - times[0])
-    angles, shift, turns, travel = (torch.as_tensor(value).float() for value in (angles, shift, turns, travel))
-    return Draft(angles, shift, turns, seconds, loops, travel, turn)
+    return Draft(_single(angles), _single(shift), _single(turns), seconds, loops, _single(travel), turn)
+
+
+def _single(values: Array) -> Tensor:
+    return torch.as_tensor(values).float()
 
 
 def _own_rotations(rig: Rig, T_world_joint: Float[Array, "frames joints 4 4"]) -> Float[Array, "frames joints 3 3"]:

@@ -101,7 +101,8 @@ def find_loads(anatomy: Anatomy, rig: Rig, draft: Draft, length: float, *, goes:
     local = torch.tensor(np.array([place for _, _, place in contacts], np.float32).reshape(-1, 3))
     travel = draft.travel.double().numpy()
     up = torch.as_tensor(anatomy.up, dtype=torch.float32)
-    loads = Loads(joints, local, legs, torch.zeros(len(contacts)), *torch.zeros(2, len(draft), len(contacts)), travel)
+    nothing = torch.zeros(len(draft), len(contacts))
+    loads = Loads(joints, local, legs, torch.zeros(len(contacts)), nothing, nothing, travel)
     if not contacts:
         return loads
     neutral = loads.points(torch.as_tensor(rig.world()[None, :, :3], dtype=torch.float32))[0] @ up

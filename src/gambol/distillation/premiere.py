@@ -78,21 +78,36 @@ class Crew:
     def movie(
         self, motion: Motion, path: Path, fps: float, on_progress: Callable[[int, int], None] = lambda done, total: None
     ) -> None:
-        """GambolError if there is nothing to see."""
+        """GambolError if there is nothing to see. Of what loops one round is filmed, and shown several times."""
+        from gambol.render.movie import write_movie
         from gambol.render.picture import loop_travel
-        from gambol.render.show import choose_frames, write_shot
+        from gambol.render.show import choose_frames
 
-        loops = loop_travel(self.character, motion) is not None
-        laps = max(int(np.ceil(LEAST / max(motion.duration, 0.01) - 1e-6)), 1)
-        seconds = min(laps * motion.duration, MOST)
-        shot = self._shot(motion, *choose_frames(motion, "three-quarter", ".mp4", fps, seconds, loops), MOVIE_SIZE)
-        write_shot(self._frames(shot, 2, on_progress), shot, path, fps)
+        lap = loop_travel(self.character, motion)
+        laps = min(max(int(np.ceil(LEAST / max(motion.duration, 0.01) - 1e-6)), 1), int(MOST * fps))
+        if lap is None:
+            times, view = choose_frames(motion, "three-quarter", ".mp4", fps, min(laps * motion.duration, MOST))
+            laps = 1
+        else:
+            count = max(round(min(motion.duration, MOST) * fps), 2)
+            times, view = motion.start + motion.duration * np.arange(count) / count, "three-quarter"
+            fps = count / motion.duration
+        shot = self._shot(motion, times, view, MOVIE_SIZE, lap)
+        pictures = list(self._frames(shot, 2, on_progress))
+        write_movie(pictures * laps, path, fps)
 
-    def _shot(self, motion: Motion, times: Float[Array, " frames"], view: View, size: int) -> Shot:
+    def _shot(
+        self,
+        motion: Motion,
+        times: Float[Array, " frames"],
+        view: View,
+        size: int,
+        lap: Float[Array, 3] | None = None,
+    ) -> Shot:
         from gambol.render.picture import direct
 
         up, forward = self.anatomy.up, self.anatomy.forward
-        return direct(self.character, motion, times, up=up, forward=forward, view=view, size=size)
+        return direct(self.character, motion, times, up=up, forward=forward, view=view, size=size, lap=lap)
 
     def _frames(
         self, shot: Shot, samples: int, on_progress: Callable[[int, int], None] = lambda done, total: None

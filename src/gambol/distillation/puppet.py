@@ -100,8 +100,9 @@ class CurvePuppet(Puppet):
         length: float,
         harmonics: int,
         holds: Holds | None = None,
+        goes_round: bool = False,
     ):
-        """joints: those that turn on their own."""
+        """joints: those that turn on their own. goes_round: whether the body may end a round turned."""
         super().__init__(rig, base, holds)
         self.moved_joints, self.length = torch.as_tensor(joints), length
         self.folds = torch.as_tensor(_folds(anatomy, rig), dtype=torch.float32)
@@ -110,7 +111,7 @@ class CurvePuppet(Puppet):
         self.turns = torch.nn.Parameter(torch.zeros(count, 3 * len(joints)))
         self.folding = torch.nn.Parameter(torch.zeros(count, len(self.folds)))
         self.root = torch.nn.Parameter(torch.zeros(count, 6))
-        self.turning = torch.nn.Parameter(torch.zeros(1))
+        self.turning = torch.nn.Parameter(torch.zeros(1), requires_grad=goes_round)
         """Turn to the left in a cycle, for what goes round [rad]."""
 
     def forward(self) -> Movement:

@@ -64,9 +64,11 @@ class Cameras:
 
 def together(cameras: Sequence[Cameras]) -> Cameras:
     """Cameras of the same picture size, one after the other."""
-    names = ("T_camera_world", "focal", "center")
-    joined = {name: torch.cat([getattr(each, name) for each in cameras]) for name in names}
-    return replace(cameras[0], **joined, near=min(each.near for each in cameras))
+    first = cameras[0]
+    placed, focal, center = (
+        torch.cat([getattr(each, name) for each in cameras]) for name in ("T_camera_world", "focal", "center")
+    )
+    return Cameras(placed, focal, center, first.width, first.height, min(each.near for each in cameras))
 
 
 def look_at(

@@ -61,6 +61,8 @@ class Shot:
     """From the cameras to what they look at [file units]."""
     floor: Floor
     forward: Float[Array, 3]
+    lap: Float[Array, 3] | None = None
+    """If its frames can be shown again and again: how far that leads each time [file units]."""
 
     def __len__(self) -> int:
         return len(self.times)
@@ -93,12 +95,15 @@ def direct(
     elevation: float | None = None,
     size: int = 512,
     fill: float = FILL,
+    lap: Float[Array, 3] | None = None,
 ) -> Shot:
     """Place the cameras: they go along with the character smoothly, and nothing is cut off in any frame.
 
     times: of the clip's frames [s], those after its end in the next repetition if it loops; without a motion only their
     number counts.
     azimuth and elevation: instead of the view's own [degrees]; `orbit` begins there and goes round once.
+    lap: the frames are one round of a clip that loops and leads so far (`loop_travel`); then the pictures can be shown
+    again and again, the cameras and the tiles of the floor come round with them.
     """
     require_faces(character)
     times = np.zeros(1) if times is None else np.asarray(times, np.float64)
@@ -108,7 +113,8 @@ def direct(
     if not (hull.amax(1) - hull.amin(1)).any():
         raise GambolError(f"'{character.name}' is a single point in all frames: there is nothing to see")
     step = float(np.median(np.abs(np.diff(times)))) if len(times) > 1 else 0.0
-    targets = follow((hull.amin(1) + hull.amax(1)) / 2, STEADY / max(step, 1 / 120))
+    centers, smoothing = (hull.amin(1) + hull.amax(1)) / 2, STEADY / max(step, 1 / 120)
+    targets = follow(centers, smoothing, lap is not None, None if lap is None else torch.as_tensor(lap))
     own = ANGLES[view]
     turn = torch.full((len(times),), own[0] if azimuth is None else azimuth, dtype=torch.float64)
     if view == "orbit":
@@ -120,7 +126,7 @@ def direct(
         cameras = orbit(targets, *axes, turn, lift, distance, FIELD_OF_VIEW, size, size)
         targets = targets + _off_centre(cameras, hull, distance, sideways=view != "orbit")
     floor = Floor(np.asarray(up, np.float64), float(np.quantile(lowest, RESTING)))
-    return Shot(character, poses, times, shifts, cameras, distance, floor, np.asarray(forward, np.float64))
+    return Shot(character, poses, times, shifts, cameras, distance, floor, np.asarray(forward, np.float64), lap)
 
 
 def loop_travel(character: Character, motion: Motion) -> Float[Array, 3] | None:
@@ -199,7 +205,11 @@ def _studio(shot: Shot, tiles: bool) -> Studio:
         return plain(shot.light, shot.floor)
     low, high = shot.character.bounds
     height, longest = abs((high - low) @ shot.floor.up), float((high - low).max())
-    return tiled(shot.light, shot.floor, shot.forward, 0.35 * float(np.sqrt(max(height, 0.2 * longest) * longest)))
+    tile = 0.35 * float(np.sqrt(max(height, 0.2 * longest) * longest))
+    way = 0.0 if shot.lap is None else abs(float(shot.lap @ shot.forward))
+    if way > 0.3 * tile:  # a light and a dark tile, a whole number of times
+        tile = way / (2 * max(round(way / (2 * tile)), 1))
+    return tiled(shot.light, shot.floor, shot.forward, tile)
 
 
 def _posed(character: Character, poses: Pose | None, frame: int) -> list[Float[Array, "vertices 3"]]:
