@@ -20,13 +20,10 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 demo: setup
-	mkdir -p out
-	$(BIN)/gambol create "a trotting fox" -o out/fox.glb
-	$(BIN)/gambol info out/fox.glb --picture out/fox.png
-	$(BIN)/gambol flex out/fox.glb -o out/fox-flex.glb
-	$(BIN)/gambol render out/fox.glb --clip trot -o out/fox.mp4
+	mkdir -p out && rm -rf out/fox-walk
+	$(BIN)/gambol animate fox "a fox is walking" -o out/fox-walk
 	@echo
-	@echo "out/fox.mp4 shows the trot and out/fox.png what gambol sees; out/fox.glb opens in Blender and any glTF viewer."
+	@echo "out/fox-walk/preview.mp4 shows it, report.html says how good it is; clip.glb opens in Blender and any glTF viewer."
 
 test: setup
 	$(BIN)/python -m pytest -n 2
@@ -47,6 +44,7 @@ bench: setup
 	$(BIN)/python benchmarks/rasterizer.py
 	$(BIN)/python benchmarks/fit.py
 	$(BIN)/python benchmarks/prior.py
+	$(BIN)/python benchmarks/animate.py
 	$(BIN)/python benchmarks/heat.py
 
 # Needs an interpreter with Blender as a module: see docs/ground-truth.md.

@@ -52,9 +52,10 @@ def test_readme_commands_and_python(tmp_path):
     readme = (ROOT / "README.md").read_text()
     shell = "\n".join(re.findall(r"```\n(.+?)```", readme, re.DOTALL))
     commands = re.findall(r"^gambol (.+?)(?:\s{2,}#.*)?$", shell, re.MULTILINE)
-    assert len(commands) == 12
+    assert len(commands) == 14
     for command in commands:
         run("-m", "gambol", *shlex.split(command), cwd=tmp_path)
-    (python,) = re.findall(r"```python\n(.+?)```", readme, re.DOTALL)
-    run("-c", python, cwd=tmp_path)
+    for python in re.findall(r"```python\n(.+?)```", readme, re.DOTALL):
+        run("-c", python, cwd=tmp_path)
+    assert list(gambol.load(tmp_path / "fox-walk.glb").clips) == ["trot", "walk"]
     assert list(gambol.load(tmp_path / "nod.glb").clips) == ["trot", "nod"]

@@ -193,11 +193,11 @@ class _DrawTwice(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *upstream: Any) -> tuple[Tensor | None, ...]:
         given = [tensor.detach().requires_grad_() for tensor in ctx.saved_tensors]
         with torch.enable_grad():
             pictures = ctx.shoot(*given, ctx.cameras)
-        return None, *torch.autograd.grad(pictures, given, *upstream), None
+        return None, *torch.autograd.grad(pictures, given, upstream[0]), None
 
 
 def _seen(actor: Actor, rig: Rig) -> Int[Array, " seen"]:

@@ -1,0 +1,130 @@
+"""How long `gambol animate` takes, from file to file, and where the time goes.
+
+    python benchmarks/animate.py [CHARACTER] ["SENTENCE"]
+
+The limits: 15 s on two cores for the preset standard with the pocket prior once caches are warm; a step of score
+distillation at most 1.3 times what the prior alone takes for the same videos; memory below 2 GB.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import gambol  # noqa: F401
+import torch
+from gambol.distillation.config import preset_for
+from gambol.distillation.distill import Scene, acts_of, prepare
+from gambol.distillation.play import Play
+from gambol.formats import load
+from gambol.motion import kinematics
+from gambol.priors.pocket.prior import PocketPrior
+from gambol.priors.sample import draw_noise
+from gambol.render import gaussian_skinning
+from gambol.render.rasterizers import simd
+
+LIMIT, FACTOR = 15.0, 1.3
+REPEATS = 3
+
+
+def main() -> None:
+    character, sentence = sys.argv[1:3] if len(sys.argv) > 2 else ("fox", "a fox is walking")
+    print(f"'{sentence}', {character}: the least of {REPEATS} runs, the preset standard, the pocket prior")
+    whole = min(file_to_file(character, sentence) for _ in range(REPEATS + 1))
+    print(f"file to file    {whole:6.1f} s   {whole / LIMIT:5.2f} of the limit of {LIMIT:g} s")
+    prior = PocketPrior.load()
+    scene = prepare(load(character), sentence, prior, preset_for("standard", prior))
+    shares(scene)
+    score_steps(scene)
+
+
+def file_to_file(character: str, sentence: str) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.perf_counter()
+        command = [sys.executable, "-m", "gambol", "animate", character, sentence, "-o", str(Path(folder) / "run")]
+        subprocess.run(command, check=True, capture_output=True)
+        return time.perf_counter() - begun
+
+
+def shares(scene: Scene) -> None:
+    """Of the time from the first step to the last."""
+    spent: dict[str, float] = defaultdict(float)
+    parts = [
+        ("prior", type(scene.prior), "estimates"),
+        ("rasteriser", simd._Draw, "forward"),
+        ("rasteriser", simd._Draw, "backward"),
+        ("skinning", gaussian_skinning._Skin, "forward"),
+        ("skinning", gaussian_skinning._Skin, "backward"),
+        ("kinematics", kinematics._Chain, "forward"),
+        ("kinematics", kinematics._Chain, "backward"),
+    ]
+    with timed(parts, spent):
+        begun = time.perf_counter()
+        play = Play(acts_of(scene), scene.start)
+        acts: dict[str, float] = defaultdict(float)
+        while not play.over:
+            before = time.perf_counter()
+            acts[play.step().act] += time.perf_counter() - before
+        total = time.perf_counter() - begun
+    spent["the rest"] = total - sum(spent.values())
+    print(f"all acts        {total:6.1f} s   " + ", ".join(f"{name} {took:.1f} s" for name, took in acts.items()))
+    for name, took in sorted(spent.items(), key=lambda pair: -pair[1]):
+        print(f"  {name:13s} {took:6.1f} s   {took / total:5.0%}")
+
+
+@contextmanager
+def timed(parts, spent):
+    """Count the time inside some methods."""
+    kept = []
+    for name, owner, method in parts:
+        original = owner.__dict__[method]
+        plain = original.__func__ if isinstance(original, staticmethod) else original
+
+        def counted(*args, plain=plain, name=name, **options):
+            begun = time.perf_counter()
+            try:
+                return plain(*args, **options)
+            finally:
+                spent[name] += time.perf_counter() - begun
+
+        kept.append((owner, method, original))
+        setattr(owner, method, staticmethod(counted) if isinstance(original, staticmethod) else counted)
+    try:
+        yield
+    finally:
+        for owner, method, original in kept:
+            setattr(owner, method, original)
+
+
+def score_steps(scene: Scene, steps: int = 40) -> None:
+    """A step of score distillation against the prior alone, by turns."""
+    paper = preset_for("paper", scene.prior)
+    act = acts_of(replace(scene, config=paper))[0](scene.start)
+    film_set = scene.film_set
+    view = torch.zeros(1, dtype=torch.int64)
+    with torch.no_grad():
+        latents = scene.prior.encode(film_set.film(scene.start.world(scene.rig), view))
+    noisy = draw_noise(latents)
+    ask = partial(scene.prior.denoise, noisy, 0.7, scene.prompt, 100.0, None, film_set.at_rest()[view])
+    ours, alone = [], []
+    for number in range(steps):
+        begun = time.perf_counter()
+        act.step(number)
+        middle = time.perf_counter()
+        ask()
+        ours.append(middle - begun)
+        alone.append(time.perf_counter() - middle)
+    step, call = sorted(ours)[steps // 2], sorted(alone)[steps // 2]
+    alone_ms = f"{1e3 * call:.1f} ms"
+    print(f"score step      {1e3 * step:6.1f} ms  {step / call:5.2f} of the prior alone ({alone_ms}); limit {FACTOR}")
+
+
+if __name__ == "__main__":
+    main()
