@@ -8,6 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 import torch
+from jaxtyping import Float
 
 from gambol.character.anatomy import Anatomy, study
 from gambol.character.character import Character
@@ -85,6 +86,8 @@ class Scene:
     film_set: FilmSet
     rounds: int = 1
     """How often what was distilled is repeated in the clip."""
+    way: Float[Array, 3] | None = None
+    """How far the clip it began with leads, if the prior sees it on the spot [file units]."""
 
     @property
     def title(self) -> str:
@@ -109,8 +112,24 @@ class Scene:
 
     def clip(self, draft: Draft) -> Draft:
         """The whole clip at its frame rate, from what the last act left."""
+        if self.way is not None and not self.config.footing:  # which would have given it back
+            draft = draft.leading(torch.as_tensor(self.way).float())
         whole = draft.repeated(self.rounds, self.rig) if draft.loops else draft
-        return whole.resampled(self.frames(whole.seconds, whole.loops))
+        whole = whole.resampled(self.frames(whole.seconds, whole.loops))
+        return whole if self.holds.only is None else self._outside_as_it_was(whole)
+
+    def _outside_as_it_was(self, whole: Draft) -> Draft:
+        """Frames outside the segment that was redone, straight from the clip."""
+        motion, frames = self.character.clips[self.config.init or ""], len(whole)
+        times = motion.start + motion.duration * whole.along.double().numpy()
+        was = draft_of(self.character, self.rig, motion, times[:frames], whole.loops)
+        free = self.holds.freedom(was)
+        return replace(
+            whole,
+            angles=was.angles + free[:, None, None] * (whole.angles - was.angles),
+            root_translation=was.root_translation + free[:, None] * (whole.root_translation - was.root_translation),
+            root_angles=was.root_angles + free[:, None] * (whole.root_angles - was.root_angles),
+        )
 
     def motion(self, draft: Draft, name: str) -> Motion:
         """As a clip for the character's file; what loops ends with the pose it began with."""
@@ -142,9 +161,14 @@ def prepare(
     negative = prior.embed(config.negative) if config.negative else None
     prior.free_text_encoder()
     start, rounds = _layout(character, anatomy, rig, prior, intent, config)
+    way = None
+    if config.init and prior.look == "parts":  # its cameras stand still
+        level = start.way.double().numpy()
+        way = level - level @ anatomy.up * anatomy.up
+        start = start.leading((start.way.double() - torch.as_tensor(way)).float())
     holds = holds_of(character, rig, config, start, rounds)
     film_set = film_set_for(character, anatomy, rig, prior, config, start)
-    return Scene(character, anatomy, rig, prior, told, negative, intent, config, start, holds, film_set, rounds)
+    return Scene(character, anatomy, rig, prior, told, negative, intent, config, start, holds, film_set, rounds, way)
 
 
 def film_set_for(
@@ -249,15 +273,19 @@ def _score(scene: Scene, draft: Draft) -> Act:
 
 
 def _footing(scene: Scene, draft: Draft) -> Act:
+    """Of a segment that is redone only the feet are cared for: the body's way is that of the clip around it."""
     assert scene.config.footing is not None
-    length = scene.film_set.length
+    anatomy, rig, length = scene.anatomy, scene.rig, scene.film_set.length
     count = scene.frames(draft.seconds, draft.loops)
     dense = draft.resampled(count * -(-FEWEST // count))
-    loads = find_loads(scene.anatomy, scene.rig, dense, length, goes=scene.goes, leaps=scene.leaps)
-    travel = torch.as_tensor(loads.travel, dtype=torch.float32)
+    if scene.way is not None:
+        dense = dense.leading(torch.as_tensor(scene.way).float())
+    loads = find_loads(anatomy, rig, dense, length, goes=scene.goes, leaps=scene.leaps)
     if dense.loops:
-        added = travel - dense.travel
-        dense = replace(dense, root_translation=dense.root_translation + dense.along[:, None] * added, travel=travel)
-    dense = grounded(scene.anatomy, dense, loads, scene.rig)
-    skin = LowSkin(scene.character, scene.anatomy, scene.rig, most=400)
-    return Footing(scene.anatomy, scene.rig, skin, dense, loads, length, scene.config.footing, scene.holds)
+        dense = dense.leading(torch.as_tensor(loads.travel).float())
+    segment = scene.holds.only is not None
+    if not segment:
+        dense = grounded(anatomy, dense, loads, rig)
+    skin = LowSkin(scene.character, anatomy, rig, most=400)
+    footing = scene.config.footing
+    return Footing(anatomy, rig, skin, dense, loads, length, footing, scene.holds, paced=not segment)

@@ -64,12 +64,19 @@ class Draft:
         """T_world_joint [file units]."""
         return Kinematics(rig)(self.angles, self.root_translation, self.root_angles)
 
+    @property
+    def way(self) -> Float[Tensor, 3]:
+        """How far it leads, in a round or from the first frame to the last [file units]."""
+        return self.travel if self.loops else self.root_translation[-1] - self.root_translation[0]
+
     def on_the_spot(self) -> Draft:
         """Without the way a round leads; what does not loop stays as it is."""
-        if not self.loops:
-            return self
-        shift = self.root_translation - self.along[:, None] * self.travel
-        return replace(self, root_translation=shift, travel=torch.zeros(3))
+        return self.leading(torch.zeros(3)) if self.loops else self
+
+    def leading(self, way: Float[Tensor, 3]) -> Draft:
+        """With another way, evenly over time."""
+        shift = self.root_translation + self.along[:, None] * (way - self.way)
+        return replace(self, root_translation=shift, travel=way if self.loops else self.travel)
 
     def resampled(self, frames: int) -> Draft:
         """At another number of frames; smooth between them, and across the end if it loops."""

@@ -188,12 +188,13 @@ class Footing:
         length: float,
         config: FootingConfig = USUAL_FOOTING,
         holds: Holds | None = None,
+        paced: bool = True,
     ):
-        """draft: at the number of frames to work on, travelling as the loads found."""
+        """draft: at the number of frames to work on, travelling as the loads found. paced: whether that may change."""
         self.loads, self.config, self.length, self.steps = loads, config, length, config.steps
         self.skin = skin
         legs = sorted({joint for leg in anatomy.legs for joint in leg.joints}) if len(loads.joints) else []
-        forward = anatomy.forward if draft.travel.norm() > 1e-3 * length else None
+        forward = anatomy.forward if paced and draft.travel.norm() > 1e-3 * length else None
         self.puppet = FootingPuppet(rig, draft, np.array(legs, np.int64), length, forward, holds)
         self.search = Search(
             self.puppet, torch.optim.Adam(self.puppet.parameters(), betas=(0.9, 0.98), eps=config.floor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gambol.character.anatomy import Anatomy
-from gambol.creatures.gaits.gait import actions_for, likely_metres, period_of
+from gambol.creatures.gaits.gait import actions_for, likely_metres, plan_gait
 from gambol.priors.pocket.takes.herd import FASTER
 
 GAIT_OF = {"stand": "idle", "trot": ("trot", "jog"), "run": ("gallop", "run")}
@@ -44,6 +44,6 @@ def seconds_for(anatomy: Anatomy, action: str, pace: float = 0.0) -> float:
     known = actions_for(anatomy)
     for gait in (named,) if isinstance(named, str) else named:
         if gait in known:
-            return period_of(anatomy, gait, speed=FASTER**pace)
+            return plan_gait(anatomy, gait, speed=FASTER**pace).period
     height = anatomy.height * likely_metres(anatomy)
     return float(SECONDS[action] * np.clip(height, 0.05, 20.0) ** 0.5 / FASTER**pace)

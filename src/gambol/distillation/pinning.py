@@ -24,6 +24,8 @@ def holds_of(character: Character, rig: Rig, config: DistillConfig, start: Draft
     only = None
     if config.only is not None:
         first, last = config.only
+        if rounds > 1:
+            raise GambolError("only a part of a clip can be redone, or the clip repeated (seconds), not both")
         if last > frames:
             raise GambolError(f"only {first}:{last} goes beyond the clip '{config.init}', which has {frames} frames")
         only = (first / frames, last / frames)

@@ -119,12 +119,6 @@ def plan_gait(
     return fitted(plan)
 
 
-def period_of(anatomy: Anatomy, action: str, speed: float = 1.0) -> float:
-    """How long a stride of an action takes [s]."""
-    footfalls = table_for(len(anatomy.legs))[_named(anatomy, action)]
-    return _stride_and_period(footfalls, hip_height_of(anatomy) * likely_metres(anatomy), speed, 1.0, 1.0)[1]
-
-
 def _named(anatomy: Anatomy, action: str) -> Action:
     known = actions_for(anatomy)
     if not known:
