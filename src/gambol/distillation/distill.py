@@ -87,7 +87,7 @@ class Scene:
     rounds: int = 1
     """How often what was distilled is repeated in the clip."""
     way: Float[Array, 3] | None = None
-    """How far the clip it began with leads, if the prior sees it on the spot [file units]."""
+    """How far the clip it began with leads, or its glide, if the prior sees it on the spot [file units]."""
 
     @property
     def title(self) -> str:
@@ -162,10 +162,11 @@ def prepare(
     prior.free_text_encoder()
     start, rounds = _layout(character, anatomy, rig, prior, intent, config)
     way = None
-    if config.init and prior.look == "parts":  # its cameras stand still
-        level = start.way.double().numpy()
-        way = level - level @ anatomy.up * anatomy.up
-        start = start.leading((start.way.double() - torch.as_tensor(way)).float())
+    if prior.look == "parts":  # its cameras stand still, so what it sees is on the spot
+        glides = not config.init and intent is not None and intent.action in GOING
+        whole = glide_of(anatomy, config, start.seconds) if glides else start.way.double().numpy()
+        way = whole - whole @ anatomy.up * anatomy.up
+        start = start if glides else start.leading((start.way.double() - torch.as_tensor(way)).float())
     holds = holds_of(character, rig, config, start, rounds)
     film_set = film_set_for(character, anatomy, rig, prior, config, start)
     return Scene(character, anatomy, rig, prior, told, negative, intent, config, start, holds, film_set, rounds, way)
@@ -206,9 +207,15 @@ def _layout(
     longest = (max(prior.format.frames) - 1) / fps
     seconds = config.seconds or longest
     frames = round(seconds * fps) + (0 if loops else 1)
-    speed = speed_of(hip_height_of(anatomy) * likely_metres(anatomy), config.glide) if anatomy.legs else 0.0
-    glide = speed * seconds / likely_metres(anatomy) * anatomy.forward
-    return Draft.at_rest(joints, max(frames, 2), seconds, bool(loops), glide), 1
+    return Draft.at_rest(joints, max(frames, 2), seconds, bool(loops), glide_of(anatomy, config, seconds)), 1
+
+
+def glide_of(anatomy: Anatomy, config: DistillConfig, seconds: float) -> Float[Array, 3]:
+    """How far AKD's first motion, the pose at rest gliding forward, leads in that time [file units]."""
+    if not anatomy.legs:
+        return np.zeros(3)
+    metres = likely_metres(anatomy)
+    return speed_of(hip_height_of(anatomy) * metres, config.glide) * seconds / metres * anatomy.forward
 
 
 def _from_clip(character: Character, rig: Rig, prior: VideoPrior, config: DistillConfig) -> tuple[Draft, int]:
@@ -278,7 +285,7 @@ def _footing(scene: Scene, draft: Draft) -> Act:
     anatomy, rig, length = scene.anatomy, scene.rig, scene.film_set.length
     count = scene.frames(draft.seconds, draft.loops)
     dense = draft.resampled(count * -(-FEWEST // count))
-    if scene.way is not None:
+    if scene.config.init and scene.way is not None:
         dense = dense.leading(torch.as_tensor(scene.way).float())
     loads = find_loads(anatomy, rig, dense, length, goes=scene.goes, leaps=scene.leaps)
     if dense.loops:
