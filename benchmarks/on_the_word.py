@@ -70,7 +70,7 @@ def tried(prior: PocketPrior, name: str, action: str, options: argparse.Namespac
     except GambolError as error:
         return {"who": who, "action": action, "error": str(error)}
     seconds = time.perf_counter() - begun
-    report = measure_clip(scene, play.draft(), play.before)
+    report = measure_clip(scene, play.draft(), play.before if scene.config.footing else None)
     motion = scene.motion(play.draft(), action)
     save(character, options.output / f"{who}-{action}.glb", motion)
     if options.sheets:

@@ -190,13 +190,13 @@ def test_options_reach_the_distiller(dog_file, tmp_path, capsys, blind, monkeypa
     walk = gambol.gait(character, gambol.study(character), "walk")
     gambol.save(character, "walking.glb", walk)
     interrupted(monkeypatch, 1, GeneratorExit)
-    options = "--init walk --strength 0.4 --only 2:9 --pin 0:rest --pin 4:walk@0.1 --fps 24 --no-loop --keep head neck"
+    options = "--init walk --strength 0.4 --only 2:9 --pin 3:rest --pin 6:walk@0.1 --fps 24 --no-loop --keep head neck"
     with pytest.raises(GeneratorExit):
         animate("walking.glb", "a dog walks", "-o", "run", "--up", "+y", "--forward", "+z", *options.split())
     recipe = runs.Run.open(tmp_path / "run").recipe
     config = recipe.config
     assert (config.init, config.strength, config.only, config.fps, config.loop) == ("walk", 0.4, (2, 9), 24, False)
-    assert config.pins == ((0, "rest"), (4, "walk@0.1")) and config.keep == ("head", "neck")
+    assert config.pins == ((3, "rest"), (6, "walk@0.1")) and config.keep == ("head", "neck")
     assert (recipe.up, recipe.forward) == ("+y", "+z")
 
 
@@ -246,6 +246,8 @@ def test_characters_without_a_mesh_have_no_pictures(dog_file, tmp_path, capsys, 
         (["DOG", "it walks", "--fps", "0"], "fps must be from 1 to 240, got 0"),
         (["DOG", "it walks", "--seconds", "nan"], "seconds must be from 0.1 to 600, got nan"),
         (["DOG", "it walks", "--strength", "2"], "strength must be from 0.01 to 1, got 2"),
+        (["DOG", "it walks", "--strength", "0.5"], "--strength says how far to leave a clip"),
+        (["DOG", "it walks", "--init", "x", "--strength", "0.5", "--preset", "paper"], "--strength is for draft and"),
         (["DOG", "it walks", "--only", "3"], "--only takes two frames, as in 10:25, got '3'"),
         (["DOG", "it walks", "--only", "3:5"], "only 3:5 needs the clip to redo"),
         (["DOG", "it walks", "--pin", "rest"], "--pin takes a frame and a pose, as in 0:rest"),
@@ -268,6 +270,24 @@ def test_mistakes_leave_nothing_behind(dog_file, tmp_path, arguments, message, c
     error = refused([dog_file if argument == "DOG" else argument for argument in arguments], capsys)
     assert message in error
     assert not list(tmp_path.iterdir())
+
+
+def test_a_page_that_cannot_be_shown_leaves_nothing_behind(dog_file, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("gambol.commands.animate.find_spec", lambda name: None)
+    assert "pip install 'gambol[watch]'" in refused([dog_file, "it walks", "--watch"], capsys)
+    assert not list(tmp_path.iterdir())
+
+
+def test_long_loops_are_cut_not_slowed(dog_file, tmp_path, monkeypatch):
+    character = gambol.load(dog_file)
+    anatomy, shown = gambol.study(character), []
+    monkeypatch.setattr(premiere, "MOST", 0.4)
+    monkeypatch.setattr("gambol.render.movie.write_movie", lambda pictures, path, fps: shown.append((pictures, fps)))
+    walk = gambol.gait(character, anatomy, "walk")
+    assert walk.duration > 0.5
+    premiere.Crew(character, anatomy).movie(walk, tmp_path / "walk.mp4", 8.0)
+    ((pictures, fps),) = shown
+    assert fps == 8 and len(pictures) == 3
 
 
 def test_full_disks_are_found_before_the_work(dog_file, tmp_path, capsys, monkeypatch):

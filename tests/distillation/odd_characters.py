@@ -21,7 +21,12 @@ HALF = np.sqrt(0.5)
 def mesh_alone() -> Character:
     """A dog's skin that nothing moves."""
     mesh = dog().meshes[0]
-    skeleton = Skeleton(("statue",), np.array([-1]), Pose.identity(1), np.zeros(1, bool))
+    skeleton = Skeleton(
+        ("statue",),
+        np.array([-1]),
+        Pose(np.zeros((1, 3)), np.array([[1.0, 0, 0, 0]]), np.ones((1, 3))),
+        np.zeros(1, bool),
+    )
     ones = np.ones((len(mesh.positions), 1))
     still = dataclasses.replace(mesh, node=0, binds=np.zeros(ones.shape, np.int64), weights=ones, skinned=False)
     return Character("statue", skeleton, (still,), np.zeros(1, np.int64), np.eye(4)[None])
@@ -51,12 +56,12 @@ def long_chain(joints: int = 500) -> Character:
     return CLAY["clay"]("worm", bones)
 
 
-def centipede(pairs: int = 71) -> Character:
-    """Each segment has a joint, and two legs of three: 497 joints with 71 pairs."""
+def centipede(pairs: int = 71, apart: float = 0.05) -> Character:
+    """Each segment has a joint, and two legs of three: 497 joints with 71 pairs. apart: from leg to leg [m]."""
     middle, left = {}, {}
     for number in range(pairs):
-        z, above = 0.1 * (pairs / 2 - number), f"s{number - 1}" if number else None
-        middle[f"s{number}"] = (above, (0, 0.2, z), (0, 0.2, z - 0.1), 0.06, 0.06, GREY)
+        z, above = apart * (pairs / 2 - number), f"s{number - 1}" if number else None
+        middle[f"s{number}"] = (above, (0, 0.2, z), (0, 0.2, z - apart), 0.06, 0.06, GREY)
         hip, knee, foot = (0.05, 0.2, z), (0.2, 0.26, z), (0.3, 0.04, z)
         left[f"hip{number}"] = (f"s{number}", hip, knee, 0.015, 0.015, GREY)
         left[f"knee{number}"] = (f"hip{number}", knee, foot, 0.015, 0.012, GREY)
@@ -113,9 +118,7 @@ def scaled(character: Character, factor: float) -> Character:
     binds[:, :3, 3] *= factor
     return dataclasses.replace(
         character,
-        skeleton=dataclasses.replace(
-            skeleton, rest=dataclasses.replace(rest, translation=rest.translation * factor)
-        ),
+        skeleton=dataclasses.replace(skeleton, rest=dataclasses.replace(rest, translation=rest.translation * factor)),
         meshes=tuple(
             dataclasses.replace(mesh, positions=(mesh.positions * factor).astype(np.float32))
             for mesh in character.meshes
@@ -165,8 +168,8 @@ def with_scale(character: Character, scale: float, *names: str) -> Character:
 class WaggingPrior(KnowingPrior):
     """Knows one video of one character, whatever it is told: every joint that shows swings to and fro."""
 
-    def __init__(self, character, views=1, size=60, up=None, forward=None):
-        anatomy = study(character, up, forward)
+    def __init__(self, character, anatomy=None, views=1, size=60):
+        anatomy = anatomy or study(character)
         film_set, rig = FigureSet(draw_figure(anatomy), views, size), build_rig(anatomy)
         time = torch.arange(16) / 16
         still = Draft.at_rest(len(rig.nodes), 16, 1.0, True)

@@ -41,7 +41,7 @@ def test_rounds_follow_each_other_without_a_seam(action):
     np.testing.assert_allclose(twice.world(rig)[len(draft)].numpy(), end[0, :, :3], atol=1e-4)
     thrice = draft.repeated(3, rig).world(rig)
     steps = (thrice[1:] - thrice[:-1])[..., 3].norm(dim=-1).amax(1)
-    assert steps[len(draft) - 1] <= 1.2 * steps.max()
+    assert steps[len(draft) - 1] <= 1.2 * steps[: len(draft) - 1].max(), "nor does anything jump there"
     if action != "walk":
         assert np.sign(twice.turn) == (1 if action == "turn left" else -1)
 

@@ -64,6 +64,29 @@ def test_a_pin_is_felt_nearby_and_not_far_away():
     assert (size[middle + 1 : middle + 8].diff() < 0).all()
 
 
+@pytest.mark.parametrize("loops", [True, False])
+@pytest.mark.parametrize("frames", [(4, 5, 6), (0, 1, 59), (3, 20, 21)])
+def test_pins_of_neighbouring_frames_do_not_throw_others_about(frames, loops):
+    draft = Draft.at_rest(JOINTS, 60, 2.0, loops)
+    last = 60 if loops else 59
+    pins = tuple(pin(frame / last, seed) for seed, frame in enumerate(frames))
+    nothing = tuple(torch.zeros_like(part) for part in (draft.angles, draft.root_translation, draft.root_angles))
+    angles, shift, _ = Holds(torch.zeros(JOINTS, dtype=torch.bool), pins).applied(nothing, draft, UP)
+    assert angles.abs().max() <= max(each.angles.abs().max() for each in pins) + 1e-5
+    assert shift.abs().max() <= max(each.height for each in pins) + 1e-5
+    for each, frame in zip(pins, frames, strict=True):
+        torch.testing.assert_close(angles[frame], each.angles, rtol=0, atol=1e-5)
+
+
+def test_pins_that_share_a_frame_of_a_coarse_draft_meet_in_the_middle():
+    draft = base(frames=8)
+    pins = (pin(0.50, 1), pin(0.52, 2))
+    holds = Holds(torch.zeros(JOINTS, dtype=torch.bool), pins)
+    assert holds.pinned_frames(draft).tolist() == [4, 4]
+    angles, _, _ = holds.applied(controls(frames=8), draft, UP)
+    torch.testing.assert_close(angles[4], (pins[0].angles + pins[1].angles) / 2, rtol=0, atol=1e-5)
+
+
 def test_outside_a_segment_everything_stays():
     draft = base(loops=False)
     holds = Holds(torch.zeros(JOINTS, dtype=torch.bool), only=(0.25, 0.75))
@@ -109,6 +132,17 @@ def test_names_and_frames_of_users_become_holds():
     assert not holds.pins[0].angles.any()
 
 
+@pytest.mark.parametrize("frame", [0, 18, 19, 150, 299])
+def test_frames_count_through_rounds_that_are_no_whole_number_of_them(frame):
+    character = dog()
+    rig = build_rig(study(character))
+    draft = Draft.at_rest(len(rig.nodes), 16, 10 / 16, loops=True)  # 18.75 frames
+    holds = holds_of(character, rig, DistillConfig(pins=((frame, "rest"),)), draft, rounds=16)
+    assert holds.pins[0].moment == pytest.approx(frame / 18.75 % 1)
+    with pytest.raises(GambolError, match="the clip has frames 0 to 299"):
+        holds_of(character, rig, DistillConfig(pins=((300, "rest"),)), draft, rounds=16)
+
+
 @pytest.mark.parametrize(
     "wish, message",
     [
@@ -116,6 +150,7 @@ def test_names_and_frames_of_users_become_holds():
         ({"pins": ((400, "rest"),)}, "the clip has frames 0 to 59"),
         ({"pins": ((3, "wink"),)}, "has no clip 'wink'. Available: rest"),
         ({"pins": ((3, "rest"), (3, "rest"))}, "pinned to the same frame"),
+        ({"pins": ((3, "rest"),), "init": "trot", "only": (3, 9)}, "pin 3:rest is outside the frames 3:9"),
     ],
 )
 def test_what_is_not_there_cannot_be_held(wish, message):
@@ -133,6 +168,7 @@ def test_what_is_not_there_cannot_be_held(wish, message):
         ({"only": (3, 9)}, "only 3:9 needs the clip to redo"),
         ({"only": (9, 3), "init": "walk"}, "only 9:3 goes from a frame to a later one"),
         ({"strength": 0.0}, "strength must be from"),
+        ({"seed": 10**8}, "seed must be from 0 to 1000000"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(wish, message):

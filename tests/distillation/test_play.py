@@ -101,6 +101,27 @@ def test_a_nan_is_undone_with_smaller_steps():
     assert (play.draft().angles - 1).abs().mean() < 0.3
 
 
+@pytest.mark.parametrize("step", [9, 24])
+def test_a_gradient_that_is_no_number_is_undone_before_it_is_kept_or_handed_on(step):
+    """The loss of that step is fine; the tenth state would be gone back to, the last one is the next act's."""
+
+    class Slipping(Descent):
+        def step(self, number):
+            losses = super().step(number)
+            if number == step and self.search.caution > 0.9:
+                with torch.no_grad():
+                    self.hill.place.fill_(torch.nan)
+            return losses
+
+    play = Play([lambda draft, number=number: Slipping(draft, number) for number in range(2)], START)
+    troubles = []
+    while not play.over:
+        troubles += [play.step().trouble]
+    told = f"the motion became nan; went back to step {step // 10 * 10} with smaller steps"
+    assert [told in trouble for trouble in troubles if trouble] == [True, True], "once in each act"
+    assert torch.isfinite(play.draft().angles).all()
+
+
 def test_divergence_is_undone_too():
     class Leaping(Descent):
         def step(self, number):

@@ -264,6 +264,12 @@ def test_recipes_survive_json(preset: Preset, look):
     assert isinstance(again.config.pins[1], tuple)
 
 
+def test_one_seed_is_for_everything():
+    config = DistillConfig(seed=5)
+    assert config.sample.seed == config.score.seed == 5
+    assert dataclasses.replace(config, seed=6).sample.seed == 6
+
+
 @pytest.mark.parametrize("preset", ["draft", "standard", "paper"])
 def test_steps_are_known_beforehand(preset: Preset, scene, prior):
     config = preset_for(preset, prior)

@@ -15,6 +15,7 @@ from scipy.spatial import cKDTree
 from gambol.character.character import Character
 from gambol.character.neutral import neutral_world
 from gambol.character.skeleton import Skeleton, children_of, levels_of, line_up
+from gambol.errors import GambolError
 
 Array = np.ndarray
 
@@ -96,6 +97,11 @@ def find_body(character: Character) -> Body:
     deforming = turnable & (area_by_node > 1e-6 * max(area_by_node.sum(), 1e-30))
     if not deforming.any():  # a rig without a mesh: every joint counts
         deforming = turnable & candidates
+    if not deforming.any():
+        raise GambolError(
+            f"'{character.name}' has no joint that could turn: all are scaled to nothing, as files do to hide a "
+            "character; show it (scale 1) in the program it was made with, and export it again"
+        )
     heads = T_world_node[:, :3, 3]
     vertices = np.concatenate([np.zeros((0, 3)), *meshes])
     plain = ~np.isin(np.arange(len(skeleton)), [mesh.node for mesh in character.meshes])

@@ -6,6 +6,7 @@ import dataclasses
 import re
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -51,7 +52,7 @@ class Animate:
     resume: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
     """Go on with a run that was stopped. It ends as if it had not been; no other options but --watch."""
     preset: Literal["draft", "standard", "paper"] = "standard"
-    """Draft is a quick look, standard the best gambol can do, paper what the AKD paper did (hours)."""
+    """Draft is a quick look, standard the best gambol can do, paper what the AKD paper did, in 10,000 steps."""
     seconds: Annotated[float | None, tyro.conf.arg(metavar="SECONDS")] = None
     """Length of the clip [s]; what loops is repeated. By default one round, or as long as such a deed takes."""
     fps: float = 30.0
@@ -122,6 +123,8 @@ class Animate:
             raise GambolError(f"--seed must be from 0 to {LARGEST_SEED:,}, got {self.seed}")
         if self.name is not None and not self.name.strip():
             raise GambolError("--name must not be empty")
+        if self.watch and find_spec("viser") is None:
+            raise GambolError("--watch needs viser; pip install 'gambol[watch]'")
         from gambol.distillation.config import DistillConfig
 
         wishes: dict[str, Any] = {
@@ -135,6 +138,10 @@ class Animate:
             "keep": self.keep,
         }
         DistillConfig(**wishes)  # raises if a value is out of range
+        if self.init is None and self.strength != DistillConfig.strength:
+            raise GambolError("--strength says how far to leave a clip: name that clip with --init")
+        if self.preset == "paper" and self.strength != DistillConfig.strength:
+            raise GambolError("--strength is for draft and standard: paper puts no noise on a clip; leave it out")
         return wishes
 
     def _begin(self, folder: Path, wishes: dict[str, Any]) -> tuple[Run, Scene]:
@@ -210,9 +217,8 @@ def perform(run: Run, scene: Scene, watch: bool) -> None:
     from gambol.distillation.run import STATE, steps_of
     from gambol.progress import progress
 
-    for warning in dict.fromkeys((*scene.character.warnings, scene.prompt.note)):
-        if warning:
-            _warn(warning)
+    for warning in scene.warnings:
+        _warn(warning)
     planned = steps_of(scene.config)
     begins = "going on with" if (run.folder / STATE).exists() else "animating"
     print(
@@ -245,10 +251,9 @@ def perform(run: Run, scene: Scene, watch: bool) -> None:
 
 
 def _outline(run: Run, scene: Scene) -> str:
-    seconds = scene.rounds * scene.start.seconds
     ways = "a loop" if scene.start.loops else "a clip"
     what = f"'{scene.intent.action}'" if scene.intent else f"'{scene.prompt.text}'"
-    return f"{what}, {ways} of {seconds:.2f} s, prior {run.recipe.prior.name}, preset {run.recipe.preset}"
+    return f"{what}, {ways} of {scene.seconds:.2f} s, prior {run.recipe.prior.name}, preset {run.recipe.preset}"
 
 
 def _tell(run: Run, outcome: Outcome) -> None:

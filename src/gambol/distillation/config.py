@@ -51,12 +51,16 @@ class DistillConfig:
     keep: tuple[str, ...] = ()
     """Joints that do not move, or move as in `init`, by their names."""
     seed: int = 0
+    """Of everything that is random; it becomes that of `sample` and `score`."""
 
     def __post_init__(self):
+        for part in ("sample", "score"):
+            object.__setattr__(self, part, replace(getattr(self, part), seed=self.seed))
         for name, value, least, most in (
             ("fps", self.fps, 1, 240),
             ("strength", self.strength, 0.01, 1),
             ("seconds", self.seconds, 0.1, 600),
+            ("seed", self.seed, 0, 1_000_000),
         ):
             if value is not None and not least <= value <= most:
                 raise GambolError(f"{name} must be from {least} to {most}, got {value:g}")
@@ -69,19 +73,13 @@ def preset_for(preset: Preset, prior: VideoPrior, seed: int = 0) -> DistillConfi
     """The settings of a preset for a prior."""
     pocket = prior.look == "parts"
     if preset == "paper":
-        score = ScoreConfig(seed=seed)
-        return DistillConfig(method="score", score=score, footing=None, seed=seed)
+        return DistillConfig(method="score", footing=None, seed=seed)
     quick = preset == "draft"
     if pocket:
-        views = 2 if quick else 6
-        sample = SampleConfig(views=views, steps=4 if quick else 8, seed=seed)
+        views = 4 if quick else 6
+        sample = SampleConfig(views=views, seed=seed)
         return DistillConfig(sample=sample, fit=FitConfig(steps=50 if quick else 120, views=views), seed=seed)
-    sample = SampleConfig(views=1, steps=20 if quick else 30, guidance=6.0, seed=seed)
+    sample = SampleConfig(views=1, steps=20 if quick else 30, guidance=6.0)
     levels = (0.9,) if quick else (0.95, 0.85, 0.7)
     fit = FitConfig(steps=150 if quick else 300, views=1, places=0.0)
     return DistillConfig(levels=levels, sample=sample, fit=fit, negative=TC4D_NEGATIVE, seed=seed)
-
-
-def with_seed(config: DistillConfig, seed: int) -> DistillConfig:
-    """The same with other random numbers."""
-    return replace(config, seed=seed, sample=replace(config.sample, seed=seed), score=replace(config.score, seed=seed))

@@ -18,12 +18,13 @@ from gambol.creatures.gaits.gait import likely_metres
 from gambol.creatures.gaits.legs import hip_height_of
 from gambol.distillation.act import Act
 from gambol.distillation.config import DistillConfig, preset_for
+from gambol.distillation.doubts import doubts_about, require_body
 from gambol.distillation.draft import Draft, draft_of
 from gambol.distillation.figures import FigureSet
 from gambol.distillation.film_set import FilmSet
 from gambol.distillation.footing import FEWEST, Footing, find_loads, grounded
 from gambol.distillation.holds import Holds
-from gambol.distillation.pacing import seconds_for
+from gambol.distillation.pacing import Timing, seconds_for, timing_for
 from gambol.distillation.pinning import holds_of
 from gambol.distillation.play import MakeAct, Moment, Play
 from gambol.distillation.puppet import CurvePuppet, FramePuppet
@@ -46,6 +47,8 @@ GOING = ("walk", "trot", "run", "hop", "jump")
 TURNS = ("turn left", "turn right")
 LEAPS = ("jump",)
 """Where only a foot's height tells whether it bears."""
+FLOATS = ("fly", "swim")
+"""Where no foot bears anything."""
 
 
 def distill(
@@ -86,6 +89,10 @@ class Scene:
     film_set: FilmSet
     rounds: int = 1
     """How often what was distilled is repeated in the clip."""
+    still: float = 0.0
+    """How long the clip holds its last pose at the end [s]."""
+    notes: tuple[str, ...] = ()
+    """What is not as the user may think, in sentences."""
     way: Float[Array, 3] | None = None
     """How far the clip it began with leads, or its glide, if the prior sees it on the spot [file units]."""
 
@@ -93,6 +100,17 @@ class Scene:
     def title(self) -> str:
         """A name for the clip."""
         return self.intent.action if self.intent else " ".join(self.prompt.text.split()[:6])
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """All there is to be said before the work."""
+        said = (*self.character.warnings, self.prompt.note, *self.notes)
+        return tuple(dict.fromkeys(warning for warning in said if warning))
+
+    @property
+    def seconds(self) -> float:
+        """Length of the clip."""
+        return self.rounds * self.start.seconds + self.still
 
     @cached_property
     def cuboids(self) -> Cuboids:
@@ -106,6 +124,10 @@ class Scene:
     def leaps(self) -> bool:
         return self.intent is not None and self.intent.action in LEAPS
 
+    @property
+    def floats(self) -> bool:
+        return self.intent is not None and self.intent.action in FLOATS
+
     def frames(self, seconds: float, loops: bool) -> int:
         """Of a clip of this length, the last one included if it does not loop."""
         return max(round(seconds * self.config.fps), 2) + (0 if loops else 1)
@@ -116,7 +138,8 @@ class Scene:
             draft = draft.leading(torch.as_tensor(self.way).float())
         whole = draft.repeated(self.rounds, self.rig) if draft.loops else draft
         whole = whole.resampled(self.frames(whole.seconds, whole.loops))
-        return whole if self.holds.only is None else self._outside_as_it_was(whole)
+        whole = whole if self.holds.only is None else self._outside_as_it_was(whole)
+        return whole.held(self.still) if self.still else whole
 
     def _outside_as_it_was(self, whole: Draft) -> Draft:
         """Frames outside the segment that was redone, straight from the clip."""
@@ -153,23 +176,46 @@ def prepare(
     if not prompt.strip():
         raise GambolError("the sentence is empty: say what the character does, as in 'a fox is walking'")
     if not character.skeleton.is_joint.any():
-        raise GambolError(f"'{character.name}' has no skeleton to move; `gambol skin` gives it one")
+        raise GambolError(
+            f"'{character.name}' has no joints to move; bind it to a skeleton with "
+            "`gambol skin MESH --skeleton RIG -o FILE`"
+        )
     anatomy = anatomy or study(character)
+    require_body(character, anatomy)
     rig = build_rig(anatomy)
     intent = require(prompt) if prior.look == "parts" else understand(prompt)
     told = prior.embed(prompt)
     negative = prior.embed(config.negative) if config.negative else None
     prior.free_text_encoder()
-    start, rounds = _layout(character, anatomy, rig, prior, intent, config)
+    start, timing = _layout(character, anatomy, rig, prior, intent, config)
+    notes = (*doubts_about(character, anatomy, intent.action if intent else None), timing.note)
     way = None
     if prior.look == "parts":  # its cameras stand still, so what it sees is on the spot
         glides = not config.init and intent is not None and intent.action in GOING
         whole = glide_of(anatomy, config, start.seconds) if glides else start.way.double().numpy()
         way = whole - whole @ anatomy.up * anatomy.up
         start = start if glides else start.leading((start.way.double() - torch.as_tensor(way)).float())
-    holds = holds_of(character, rig, config, start, rounds)
+    _check_pins(config, timing)
+    holds = holds_of(character, rig, config, start, timing.rounds)
     film_set = film_set_for(character, anatomy, rig, prior, config, start)
-    return Scene(character, anatomy, rig, prior, told, negative, intent, config, start, holds, film_set, rounds, way)
+    rounds, still = timing.rounds, timing.still
+    return Scene(
+        character,
+        anatomy,
+        rig,
+        prior,
+        told,
+        negative,
+        intent,
+        config,
+        start,
+        holds,
+        film_set,
+        rounds,
+        still,
+        notes,
+        way,
+    )
 
 
 def film_set_for(
@@ -178,10 +224,7 @@ def film_set_for(
     """The look the prior knows."""
     height, _ = prior.format.sizes[0]
     if prior.look == "parts":
-        figure = draw_figure(anatomy)
-        if not len(figure.joints):
-            raise GambolError(f"'{character.name}' has a single joint and no limbs: there is nothing that could move")
-        return FigureSet(figure, config.sample.views, height)
+        return FigureSet(draw_figure(anatomy), config.sample.views, height)
     from gambol.distillation.actors import actor_set
 
     return actor_set(character, anatomy, rig, prior.format.sizes[0], start, config.sample.views)
@@ -189,25 +232,24 @@ def film_set_for(
 
 def _layout(
     character: Character, anatomy: Anatomy, rig: Rig, prior: VideoPrior, intent: Intent | None, config: DistillConfig
-) -> tuple[Draft, int]:
-    """The first draft, and how often it is repeated in the clip."""
+) -> tuple[Draft, Timing]:
+    """The first draft, and how it fills the clip."""
     joints, loops = len(rig.nodes), config.loop
     if config.init:
         return _from_clip(character, rig, prior, config)
     if prior.look == "parts":
         assert intent is not None
-        natural = ACTIONS[intent.action].loops
-        seconds = seconds_for(anatomy, intent.action, intent.pace)
-        if loops is None:
-            loops = natural
-        rounds = max(round((config.seconds or seconds) / seconds), 1) if loops else 1
-        whole = max(round((config.seconds or seconds) * config.fps), 2) / config.fps
-        return Draft.at_rest(joints, prior.format.frames[0], whole / rounds, loops), rounds
+        cyclic = ACTIONS[intent.action].loops
+        natural = seconds_for(anatomy, intent.action, intent.pace)
+        wanted = cyclic if loops is None else loops
+        timing = timing_for(natural, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
+        return Draft.at_rest(joints, prior.format.frames[0], timing.seconds, timing.loops), timing
     fps = prior.format.fps
     longest = (max(prior.format.frames) - 1) / fps
     seconds = config.seconds or longest
     frames = round(seconds * fps) + (0 if loops else 1)
-    return Draft.at_rest(joints, max(frames, 2), seconds, bool(loops), glide_of(anatomy, config, seconds)), 1
+    start = Draft.at_rest(joints, max(frames, 2), seconds, bool(loops), glide_of(anatomy, config, seconds))
+    return start, Timing(seconds, bool(loops))
 
 
 def glide_of(anatomy: Anatomy, config: DistillConfig, seconds: float) -> Float[Array, 3]:
@@ -218,7 +260,15 @@ def glide_of(anatomy: Anatomy, config: DistillConfig, seconds: float) -> Float[A
     return speed_of(hip_height_of(anatomy) * metres, config.glide) * seconds / metres * anatomy.forward
 
 
-def _from_clip(character: Character, rig: Rig, prior: VideoPrior, config: DistillConfig) -> tuple[Draft, int]:
+def _check_pins(config: DistillConfig, timing: Timing) -> None:
+    """Refuse poses pinned to where nothing moves any more."""
+    last = round(timing.seconds * config.fps)
+    late = [f"{frame}:{pose}" for frame, pose in config.pins if frame > last]
+    if timing.still and late:
+        raise GambolError(f"pin {late[0]}: the motion is over at frame {last} and held from there; pin an earlier one")
+
+
+def _from_clip(character: Character, rig: Rig, prior: VideoPrior, config: DistillConfig) -> tuple[Draft, Timing]:
     """A clip of the character as the first draft."""
     clips = character.clips
     if config.init is None or config.init not in clips:
@@ -229,12 +279,13 @@ def _from_clip(character: Character, rig: Rig, prior: VideoPrior, config: Distil
         raise GambolError(f"the clip '{config.init}' is a single pose: pin it instead, as in --pin 0:{config.init}")
     from gambol.render.picture import loop_travel
 
-    loops = loop_travel(character, motion) is not None if config.loop is None else config.loop
+    cyclic = loop_travel(character, motion) is not None
+    wanted = cyclic if config.loop is None else config.loop
+    timing = timing_for(motion.duration, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
     frames = prior.format.frames[0] if prior.look == "parts" else max(round(motion.duration * prior.format.fps), 2)
-    steps = frames if loops else frames - 1
-    draft = draft_of(character, rig, motion, motion.start + motion.duration * np.arange(frames) / steps, loops)
-    rounds = max(round((config.seconds or draft.seconds) / draft.seconds), 1) if loops else 1
-    return replace(draft, seconds=(config.seconds or draft.seconds * rounds) / rounds), rounds
+    steps = frames if timing.loops else frames - 1
+    times = motion.start + motion.duration * np.arange(frames) / steps
+    return replace(draft_of(character, rig, motion, times, timing.loops), seconds=timing.seconds), timing
 
 
 def acts_of(scene: Scene) -> list[MakeAct]:
@@ -287,7 +338,7 @@ def _footing(scene: Scene, draft: Draft) -> Act:
     dense = draft.resampled(count * -(-FEWEST // count))
     if scene.config.init and scene.way is not None:
         dense = dense.leading(torch.as_tensor(scene.way).float())
-    loads = find_loads(anatomy, rig, dense, length, goes=scene.goes, leaps=scene.leaps)
+    loads = find_loads(anatomy, rig, dense, length, goes=scene.goes, leaps=scene.leaps, floats=scene.floats)
     if dense.loops:
         dense = dense.leading(torch.as_tensor(loads.travel).float())
     segment = scene.holds.only is not None

@@ -95,6 +95,20 @@ class Draft:
             root_angles=root_then[:, 3:],
         )
 
+    def held(self, seconds: float) -> Draft:
+        """With its last pose held for so long at the end [s]."""
+        if self.loops:
+            raise ValueError("what loops has no last pose to be held")
+        frames = round(seconds * self.rate)
+        last = torch.cat([torch.arange(len(self)), torch.full((frames,), len(self) - 1)])
+        return replace(
+            self,
+            angles=self.angles[last],
+            root_translation=self.root_translation[last],
+            root_angles=self.root_angles[last],
+            seconds=self.seconds + frames / self.rate,
+        )
+
     def repeated(self, rounds: int, rig: Rig) -> Draft:
         """Several rounds, one after the other, as one."""
         if rounds == 1:

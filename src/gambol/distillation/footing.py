@@ -87,14 +87,16 @@ class Loads:
         return torch.einsum("fpij,pj->fpi", T[..., :3], self.local) + T[..., 3]
 
 
-def find_loads(anatomy: Anatomy, rig: Rig, draft: Draft, length: float, *, goes: bool, leaps: bool = False) -> Loads:
+def find_loads(
+    anatomy: Anatomy, rig: Rig, draft: Draft, length: float, *, goes: bool, leaps: bool = False, floats: bool = False
+) -> Loads:
     """Which feet bear when.
 
     goes: whether the action leads somewhere, so that feet on the ground move backwards with it. leaps: whether that
-    can only be told by height. length: of a leg [file units].
+    can only be told by height. floats: whether no foot bears anything, as in flight. length: of a leg [file units].
     """
     contacts = [(number, *contact) for number, leg in enumerate(anatomy.legs) for contact in leg.contacts]
-    if not anatomy.stands:
+    if floats or not anatomy.stands:
         contacts = []
     legs = torch.tensor([leg for leg, _, _ in contacts], dtype=torch.int64)
     joints = torch.tensor([joint for _, joint, _ in contacts], dtype=torch.int64)

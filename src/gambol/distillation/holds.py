@@ -15,6 +15,8 @@ Controls = tuple[Float[Tensor, "frames joints 3"], Float[Tensor, "frames 3"], Fl
 
 REACH = 0.2
 """How far in time a pinned pose is felt [s]: the standard deviation of a bell around it."""
+FAR = 1e6
+"""Before the first pin and after the last of what does not loop, the next one is so far away [s]."""
 FADE = 0.15
 """How long a segment that is redone takes to leave what it was, and to return to it [s]."""
 
@@ -79,13 +81,31 @@ class Holds:
         return (shares * last).round().long() % len(base)
 
     def _spread(self, base: Draft) -> tuple[Int[Tensor, " pins"], Float[Tensor, "frames pins"]]:
-        """Pinned frames, and weights that are 1 at a pin's own frame, 0 at all other pins' and fall off between."""
+        """Pinned frames, and weights that are 1 at a pin's own frame, 0 at all other pins' and fall off between.
+
+        Each frame feels the pin before and the pin after, never more than all of one: pins of neighbouring frames do
+        not throw those around them about. Pins that share a frame of a coarse draft share its weight.
+        """
         frames = self.pinned_frames(base)
-        apart = (base.along[:, None] - base.along[frames]) * base.seconds
-        if base.loops:
-            apart = (apart + base.seconds / 2) % base.seconds - base.seconds / 2
-        bells = torch.exp(-0.5 * (apart / REACH).double() ** 2)
-        return frames, torch.linalg.solve(bells[frames].T, bells.T).T.float()
+        places, own, count = torch.unique(frames, return_inverse=True, return_counts=True)
+        times = base.along.double() * base.seconds
+        at, numbers = times[places], torch.arange(len(places))
+        before, after = (at[-1:] - base.seconds, at[:1] + base.seconds) if base.loops else (at[:1] - FAR, at[-1:] + FAR)
+        at = torch.cat([before, at, after])
+        ends = (numbers[-1:], numbers[:1]) if base.loops else (numbers[:1], numbers[-1:])
+        numbers = torch.cat([ends[0], numbers, ends[1]])
+        last = (torch.searchsorted(at, times, right=True) - 1).clamp(max=len(at) - 2)
+        since, until = times - at[last], at[last + 1] - times
+        share = since / (since + until)
+        ease = share * share * (3 - 2 * share)
+        spread, rows = times.new_zeros(len(times), len(places)), torch.arange(len(times))
+        spread.index_put_((rows, numbers[last]), (1 - ease) * _bell(since), accumulate=True)
+        spread.index_put_((rows, numbers[last + 1]), ease * _bell(until), accumulate=True)
+        return frames, (spread / count)[:, own].float()
+
+
+def _bell(seconds: Float[Tensor, " frames"]) -> Float[Tensor, " frames"]:
+    return torch.exp(-0.5 * (seconds / REACH) ** 2)
 
 
 def nothing_held(joints: int) -> Holds:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from gambol.character.anatomy import Anatomy
@@ -34,6 +36,13 @@ SECONDS = {
 taken to be 1.7 m high, as the units of their files say little; what they did not show is a guess."""
 
 
+LENGTHWISE = 0.7
+"""What has no legs to stand on counts as so high, as a share of its length: a snake of 2 m is not as quick as a mouse
+that is as low. A guess; foxes, elephants, horses and dogs of the zoo are 0.6 to 0.9 with their tails."""
+UNHURRIED = 2.0
+"""A deed may take this many times as long as it usually does, or as short."""
+
+
 def seconds_for(anatomy: Anatomy, action: str, pace: float = 0.0) -> float:
     """How long a round of an action takes, or a deed from start to end [s].
 
@@ -45,5 +54,54 @@ def seconds_for(anatomy: Anatomy, action: str, pace: float = 0.0) -> float:
     for gait in (named,) if isinstance(named, str) else named:
         if gait in known:
             return plan_gait(anatomy, gait, speed=FASTER**pace).period
-    height = anatomy.height * likely_metres(anatomy)
-    return float(SECONDS[action] * np.clip(height, 0.05, 20.0) ** 0.5 / FASTER**pace)
+    return float(SECONDS[action] * np.clip(_metres(anatomy), 0.05, 20.0) ** 0.5 / FASTER**pace)
+
+
+def _metres(anatomy: Anatomy) -> float:
+    """The height of what stands on legs; of what lies, swims or flies, the height it would have if it stood [m]."""
+    if anatomy.legs and anatomy.stands:
+        return anatomy.height * likely_metres(anatomy)
+    size = max(anatomy.height, LENGTHWISE * anatomy.body.size)
+    return size if 0.02 <= size <= 30 else 1.0  # as in `likely_metres`
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How a motion fills a clip."""
+
+    seconds: float
+    """Of one round, or of the deed from start to end [s]."""
+    loops: bool
+    rounds: int = 1
+    still: float = 0.0
+    """How long the last pose is held after the deed [s]."""
+    note: str = ""
+    """What of the wish is not as the user may think."""
+
+
+def timing_for(natural: float, asked: float | None, fps: float, *, loops: bool, cyclic: bool) -> Timing:
+    """What goes round is repeated, at a pace near its own; a deed is done once, and not endlessly slowly.
+
+    natural: how long a round or the deed takes of its own [s]. asked: for the whole clip [s]. loops: whether the end is
+    to lead back to the start. cyclic: whether the action does that of its own.
+    """
+    whole = _of_whole_frames(asked or natural, fps)
+    if asked is None:
+        return Timing(whole, loops)
+    note = ""
+    if asked < natural / UNHURRIED:
+        note = f"this usually takes {natural:.2f} s; in {whole:.2f} s it is {natural / whole:.1f} times as fast"
+    drawn_out = asked > UNHURRIED * natural
+    if loops or (cyclic and drawn_out):
+        rounds = max(round(asked / natural), 1)
+        if not loops:
+            note = f"this goes round every {natural:.2f} s, so {whole:.2f} s of it are {rounds} rounds, and they loop"
+        return Timing(whole / rounds, True, rounds, note=note)
+    if drawn_out and (still := whole - _of_whole_frames(natural, fps)) > 0:
+        note = f"this usually takes {natural:.2f} s: after that the last pose is held for {still:.2f} s"
+        return Timing(whole - still, False, still=still, note=note)
+    return Timing(whole, False, note=note)
+
+
+def _of_whole_frames(seconds: float, fps: float) -> float:
+    return max(round(seconds * fps), 2) / fps

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import torch
 
@@ -15,11 +17,13 @@ from gambol.errors import GambolError
 
 def holds_of(character: Character, rig: Rig, config: DistillConfig, start: Draft, rounds: int) -> Holds:
     """rounds: how often the draft is repeated in the clip; frames count from the beginning of the clip."""
-    frames = round(start.seconds * config.fps)
+    frames = max(round(start.seconds * rounds * config.fps), 2)
     kept = _kept(character, rig, config.keep)
     pins = tuple(_pin(character, rig, frame, pose, frames, rounds, start.loops) for frame, pose in config.pins)
-    moments = [pin.moment for pin in pins]
-    if len(set(moments)) < len(moments):
+    moments = sorted(pin.moment for pin in pins)
+    if start.loops and moments:
+        moments.append(moments[0] + 1)
+    if any(after - before < 0.5 * rounds / frames for before, after in pairwise(moments)):
         raise GambolError("two poses are pinned to the same frame of a round; pin one of them")
     only = None
     if config.only is not None:
@@ -28,6 +32,9 @@ def holds_of(character: Character, rig: Rig, config: DistillConfig, start: Draft
             raise GambolError("only a part of a clip can be redone, or the clip repeated (seconds), not both")
         if last > frames:
             raise GambolError(f"only {first}:{last} goes beyond the clip '{config.init}', which has {frames} frames")
+        outside = [f"{frame}:{pose}" for frame, pose in config.pins if not first < frame < last]
+        if outside:
+            raise GambolError(f"pin {outside[0]} is outside the frames {first}:{last}, which alone are redone (only)")
         only = (first / frames, last / frames)
     return Holds(torch.as_tensor(kept), pins, only)
 
@@ -41,10 +48,11 @@ def _kept(character: Character, rig: Rig, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _pin(character: Character, rig: Rig, frame: int, pose: str, frames: int, rounds: int, loops: bool) -> Pin:
-    last = frames * rounds - (1 if loops else 0)
+    """frames: of the whole clip; a round need not have a whole number of them."""
+    last = frames - (1 if loops else 0)
     if not 0 <= frame <= last:
         raise GambolError(f"pin {frame}:{pose}: the clip has frames 0 to {last}")
-    moment = (frame % frames) / frames if loops else frame / frames
+    moment = (frame * rounds % frames) / frames if loops else frame / frames
     if pose == "rest":
         return Pin(moment, torch.zeros(len(rig.nodes), 3), 0.0, torch.zeros(3))
     name, _, second = pose.rpartition("@")

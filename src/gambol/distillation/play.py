@@ -68,30 +68,40 @@ class Play:
             raise ValueError("the play is over")
         losses = act.step(self.done)
         total = losses.get("total")
-        trouble = ""
         steady = None if total is None else total - losses.get("score", 0.0)  # a score jumps with its noise level
-        if steady is not None and self._astray(steady):
-            trouble = self._go_back(act, steady)
+        done = self.done + 1
+        state = act.state() if done % SAFE == 0 or done >= act.steps else None
+        trouble = self._trouble(steady, state)
+        if trouble:
+            trouble = self._go_back(act, trouble)
         else:
-            self.done += 1
+            self.done = done
             if steady is not None:
                 self._worst = max(self._worst, steady)
                 self._mean = steady if self._mean == 0 else 0.9 * self._mean + 0.1 * steady
-            if self.done % SAFE == 0:
-                self._safe = (self.done, act.state())
+            if state is not None:
+                self._safe = (self.done, state)
         moment = Moment(act.name, self.number, self.done, act.steps, losses, trouble)
         if self.done >= act.steps:
             self._begin(self.number + 1, act.draft())
         return moment
 
-    def _astray(self, total: float) -> bool:
-        return not isfinite(total) or (self._mean > 0 and total > ASTRAY * self._mean and total > 2 * self._worst)
+    def _trouble(self, total: float | None, state: dict[str, Tensor] | None) -> str:
+        """What is wrong, in words; "" if nothing. A loss tells of the unknowns before the step, so a gradient that is
+        no number shows in the state first: one that is kept, or handed on, must be sound."""
+        if total is not None and not isfinite(total):
+            return f"the loss became {total:g}"
+        if total is not None and self._mean > 0 and total > ASTRAY * self._mean and total > 2 * self._worst:
+            return f"the loss became {total:g}"
+        if state is not None and not all(bool(value.isfinite().all()) for value in state.values()):
+            return "the motion became nan"
+        return ""
 
-    def _go_back(self, act: Act, total: float) -> str:
+    def _go_back(self, act: Act, trouble: str) -> str:
         self.returns += 1
         if self.returns > MOST_RETURNS:
             raise GambolError(
-                f"{act.name} diverged {self.returns} times, even with ever smaller steps (last loss: {total:g}); "
+                f"{act.name} diverged {self.returns} times, even with ever smaller steps (at last {trouble}); "
                 "check the character's size and joints with `gambol info`"
             )
         step, state = self._safe
@@ -99,7 +109,7 @@ class Play:
         for _ in range(self.returns):
             act.slow_down()
         self.done = step
-        return f"{act.name}: the loss became {total:g}; went back to step {step} with smaller steps"
+        return f"{act.name}: {trouble}; went back to step {step} with smaller steps"
 
     def _begin(self, number: int, opening: Draft) -> None:
         self.number, self.opening, self.done, self.returns = number, opening, 0, 0

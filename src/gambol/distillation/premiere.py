@@ -85,11 +85,12 @@ class Crew:
 
         lap = loop_travel(self.character, motion)
         laps = min(max(int(np.ceil(LEAST / max(motion.duration, 0.01) - 1e-6)), 1), int(MOST * fps))
-        if lap is None:
+        if lap is None or motion.duration > MOST:
+            lap = None
             times, view = choose_frames(motion, "three-quarter", ".mp4", fps, min(laps * motion.duration, MOST))
             laps = 1
         else:
-            count = max(round(min(motion.duration, MOST) * fps), 2)
+            count = max(round(motion.duration * fps), 2)
             times, view = motion.start + motion.duration * np.arange(count) / count, "three-quarter"
             fps = count / motion.duration
         shot = self._shot(motion, times, view, MOVIE_SIZE, lap)
@@ -157,7 +158,7 @@ def finish(
     clip = folder / clip_file(scene.character)
     name = save(scene.character, clip, motion) or motion.name
     losses = read_losses(folder)
-    warnings = list(dict.fromkeys((*scene.character.warnings, scene.prompt.note)))
+    warnings = list(scene.warnings)
     warnings += [row["trouble"] for row in losses]
     written = [clip]
     try:

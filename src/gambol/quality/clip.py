@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from gambol.distillation.distill import Scene
+from gambol.distillation.doubts import ON_LEGS
 from gambol.distillation.draft import Draft
 from gambol.distillation.figures import FigureSet
 from gambol.distillation.footing import find_loads
@@ -82,6 +83,8 @@ class ClipReport:
     @property
     def broken_word(self) -> str:
         """What the legs do that the action forbids, in words; "" if nothing."""
+        if self.gait is None and self.asked_for in ON_LEGS:
+            return f"there are no legs to {self.asked_for} with"
         if self.gait is None or self.pairings is None or self.asked_for is None:
             return ""
         sides, action = self.pairings.sides, self.asked_for
@@ -140,13 +143,14 @@ def measure_clip(scene: Scene, draft: Draft, before: Draft | None = None) -> Cli
     on_the_spot = draft.on_the_spot()
     poses = _as_matrices(on_the_spot.world(rig))
     legs = bool(anatomy.legs) and anatomy.stands
+    bears = legs and not scene.floats
     up = torch.as_tensor(anatomy.up, dtype=torch.float32)
     height = draft.world(rig)[:, :, :, 3].mean(1) @ up
     return ClipReport(
-        seconds=scene.rounds * draft.seconds,
+        seconds=scene.rounds * draft.seconds + scene.still,
         loops=draft.loops,
-        feet=feet_of(scene, draft) if legs else None,
-        feet_before=feet_of(scene, before) if legs and before is not None else None,
+        feet=feet_of(scene, draft) if bears else None,
+        feet_before=feet_of(scene, before) if bears and before is not None else None,
         gait=measure_gait(anatomy, poses) if legs else None,
         pairings=pairings(anatomy, poses) if legs else None,
         rise=float(height.max() - height.min()) / scene.film_set.length,

@@ -76,7 +76,7 @@ def hang_lamps(light: Light, points: Any, corners: Any, diameter: float) -> Any:
     lamps.sky_color = wp.vec3(*(2 * np.array(light.sky_color) / max(light.sky_lamps, 1)))  # the mean cosine is 1/2
     lamps.bounce, lamps.up = wp.vec3(*light.bounce), wp.vec3(*_unit(np.array(light.up)))
     lamps.size, lamps.cell = light.map_size, diameter / (light.map_size - 2)
-    across = np.array([_across(direction) for direction in toward]) / lamps.cell
+    across = np.stack(_across(toward), axis=1) / lamps.cell
     axes = np.concatenate([across, toward[:, None]], axis=1).astype(np.float32)
     lamps.axes = wp.array(axes, dtype=wp.mat33, device=DEVICE)
     lamps.nearest = wp.empty(len(toward) * light.map_size**2, dtype=wp.float32, device=DEVICE)
@@ -104,8 +104,8 @@ def _unit(vectors: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
-def _across(direction: Float[Array, 3]) -> tuple[Float[Array, 3], Float[Array, 3]]:
-    """Two unit vectors at right angles to a direction and to each other."""
-    other = np.eye(3)[np.abs(direction).argmin()]
-    right = _unit(np.cross(other, direction))
-    return right, np.cross(direction, right)
+def _across(directions: Float[Array, "*batch 3"]) -> tuple[Float[Array, "*batch 3"], Float[Array, "*batch 3"]]:
+    """Two unit vectors at right angles to each direction and to each other."""
+    others = np.eye(3)[np.abs(directions).argmin(-1)]
+    right = _unit(np.cross(others, directions))
+    return right, np.cross(directions, right)

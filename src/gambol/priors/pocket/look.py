@@ -155,7 +155,8 @@ def _leg_length(anatomy: Anatomy) -> float:
         np.linalg.norm(np.diff([*body.heads[list(limb.chain)], body.tips[limb.chain[-1]]], axis=0), axis=1).sum()
         for limb in anatomy.legs
     ]
-    return float(np.mean(lengths)) if lengths else 0.3 * body.size
+    longest = float(np.linalg.norm(body.tips - body.heads, axis=1).max())  # of a single joint, all there is
+    return float(np.mean(lengths)) if lengths else 0.3 * max(body.size, longest)
 
 
 def aim(
