@@ -47,6 +47,8 @@ GOING = ("walk", "trot", "run", "hop", "jump")
 TURNS = ("turn left", "turn right")
 LEAPS = ("jump",)
 """Where only a foot's height tells whether it bears."""
+LONG = 2.5
+"""A clip this many times longer than an action usually takes holds more than one round of it."""
 FLOATS = ("fly", "swim")
 """Where no foot bears anything."""
 
@@ -134,18 +136,23 @@ class Scene:
 
     def clip(self, draft: Draft) -> Draft:
         """The whole clip at its frame rate, from what the last act left."""
-        if self.way is not None and not self.config.footing:  # which would have given it back
-            draft = draft.leading(torch.as_tensor(self.way).float())
+        draft = self.travelling(draft)
         whole = draft.repeated(self.rounds, self.rig) if draft.loops else draft
         whole = whole.resampled(self.frames(whole.seconds, whole.loops))
         whole = whole if self.holds.only is None else self._outside_as_it_was(whole)
         return whole.held(self.still) if self.still else whole
 
+    def travelling(self, draft: Draft) -> Draft:
+        """What the last act left, with its way; footing has already given it one."""
+        if self.way is None or self.config.footing:
+            return draft
+        return draft.leading(torch.as_tensor(self.way).float())
+
     def _outside_as_it_was(self, whole: Draft) -> Draft:
         """Frames outside the segment that was redone, straight from the clip."""
-        motion, frames = self.character.clips[self.config.init or ""], len(whole)
+        motion = self.character.clips[self.config.init or ""]
         times = motion.start + motion.duration * whole.along.double().numpy()
-        was = draft_of(self.character, self.rig, motion, times[:frames], whole.loops)
+        was = draft_of(self.character, self.rig, motion, times, whole.loops)
         free = self.holds.freedom(was)
         return replace(
             whole,
@@ -234,22 +241,22 @@ def _layout(
     character: Character, anatomy: Anatomy, rig: Rig, prior: VideoPrior, intent: Intent | None, config: DistillConfig
 ) -> tuple[Draft, Timing]:
     """The first draft, and how it fills the clip."""
-    joints, loops = len(rig.nodes), config.loop
+    joints = len(rig.nodes)
     if config.init:
-        return _from_clip(character, rig, prior, config)
-    if prior.look == "parts":
+        return _from_clip(character, anatomy, rig, prior, intent, config)
+    cyclic = intent is not None and ACTIONS[intent.action].loops
+    if prior.look == "parts":  # its videos of cyclic actions are cycles, whether the clip is to loop or not
         assert intent is not None
-        cyclic = ACTIONS[intent.action].loops
         natural = seconds_for(anatomy, intent.action, intent.pace)
-        wanted = cyclic if loops is None else loops
-        timing = timing_for(natural, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
+        timing = timing_for(natural, config.seconds, config.fps, loops=cyclic or bool(config.loop), cyclic=cyclic)
         return Draft.at_rest(joints, prior.format.frames[0], timing.seconds, timing.loops), timing
     fps = prior.format.fps
     longest = (max(prior.format.frames) - 1) / fps
     seconds = config.seconds or longest
+    loops = cyclic if config.loop is None else config.loop
     frames = round(seconds * fps) + (0 if loops else 1)
-    start = Draft.at_rest(joints, max(frames, 2), seconds, bool(loops), glide_of(anatomy, config, seconds))
-    return start, Timing(seconds, bool(loops))
+    start = Draft.at_rest(joints, max(frames, 2), seconds, loops, glide_of(anatomy, config, seconds))
+    return start, Timing(seconds, loops)
 
 
 def glide_of(anatomy: Anatomy, config: DistillConfig, seconds: float) -> Float[Array, 3]:
@@ -257,7 +264,7 @@ def glide_of(anatomy: Anatomy, config: DistillConfig, seconds: float) -> Float[A
     if not anatomy.legs:
         return np.zeros(3)
     metres = likely_metres(anatomy)
-    return speed_of(hip_height_of(anatomy) * metres, config.glide) * seconds / metres * anatomy.forward
+    return speed_of(max(hip_height_of(anatomy), 0.0) * metres, config.glide) * seconds / metres * anatomy.forward
 
 
 def _check_pins(config: DistillConfig, timing: Timing) -> None:
@@ -268,7 +275,9 @@ def _check_pins(config: DistillConfig, timing: Timing) -> None:
         raise GambolError(f"pin {late[0]}: the motion is over at frame {last} and held from there; pin an earlier one")
 
 
-def _from_clip(character: Character, rig: Rig, prior: VideoPrior, config: DistillConfig) -> tuple[Draft, Timing]:
+def _from_clip(
+    character: Character, anatomy: Anatomy, rig: Rig, prior: VideoPrior, intent: Intent | None, config: DistillConfig
+) -> tuple[Draft, Timing]:
     """A clip of the character as the first draft."""
     clips = character.clips
     if config.init is None or config.init not in clips:
@@ -282,7 +291,14 @@ def _from_clip(character: Character, rig: Rig, prior: VideoPrior, config: Distil
     cyclic = loop_travel(character, motion) is not None
     wanted = cyclic if config.loop is None else config.loop
     timing = timing_for(motion.duration, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
-    frames = prior.format.frames[0] if prior.look == "parts" else max(round(motion.duration * prior.format.fps), 2)
+    pocket = prior.look == "parts"
+    if pocket and intent and motion.duration > LONG * seconds_for(anatomy, intent.action, intent.pace):
+        note = (
+            f"'{config.init}' lasts {motion.duration:.1f} s, and the prior takes it for one round or deed of 16 frames"
+        )
+        timing = replace(timing, note=f"{note}: what is quick in it gets lost")
+    count = max(round(motion.duration * prior.format.fps), 1)
+    frames = prior.format.frames[0] if pocket else count + (0 if timing.loops else 1)
     steps = frames if timing.loops else frames - 1
     times = motion.start + motion.duration * np.arange(frames) / steps
     return replace(draft_of(character, rig, motion, times, timing.loops), seconds=timing.seconds), timing
@@ -295,7 +311,9 @@ def acts_of(scene: Scene) -> list[MakeAct]:
     if config.method == "score":
         acts.append(partial(_score, scene))
     else:
-        levels = (config.strength,) if config.init and config.levels == (1.0,) else config.levels
+        levels = config.levels
+        if config.init:  # the first round leaves it as far as the user wants, the others less in proportion
+            levels = tuple(config.strength * level / levels[0] for level in levels)
         acts += [partial(_rehearsal, scene, number, level) for number, level in enumerate(levels)]
     if config.footing:
         acts.append(partial(_footing, scene))
@@ -304,9 +322,12 @@ def acts_of(scene: Scene) -> list[MakeAct]:
 
 def _rehearsal(scene: Scene, number: int, level: float, draft: Draft) -> Act:
     config, film_set = scene.config, scene.film_set
+    harmonics = config.fit.harmonics  # of a cycle; of a video in seconds, about as many a second
+    if scene.prior.format.fps:
+        harmonics = min(harmonics * max(round(draft.seconds), 1), len(draft) // 2)
     goes_round = scene.intent is not None and scene.intent.action in TURNS
     puppet = CurvePuppet(
-        scene.anatomy, scene.rig, draft, film_set.joints, film_set.length, config.fit.harmonics, scene.holds, goes_round
+        scene.anatomy, scene.rig, draft, film_set.joints, film_set.length, harmonics, scene.holds, goes_round
     )
     return Rehearsal(
         scene.anatomy,

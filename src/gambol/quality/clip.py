@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from gambol.character.anatomy import Anatomy
 from gambol.distillation.distill import Scene
 from gambol.distillation.doubts import ON_LEGS
 from gambol.distillation.draft import Draft
@@ -76,9 +77,10 @@ class ClipReport:
                 f"knees bend {np.median(self.gait.flexion):.0f}°, feet lift {np.median(self.gait.lift):.0%} of a leg"
             )
         broken = self.broken_word
-        good = self.recognised is not False and not broken and not (self.feet and self.feet.skating > SKATES)
+        bad_feet = self.feet is not None and (self.feet.skating > SKATES or self.feet.depth > SINKS)
+        good = self.recognised is not False and not broken and not bad_feet
         said = [broken, *said] if broken else said
-        return ("good: " if good else "doubtful: ") + "; ".join(said or ["nothing could be measured"])
+        return ("good: " if good else "doubtful: ") + "; ".join(said) if said else "nothing of it could be measured"
 
     @property
     def broken_word(self) -> str:
@@ -140,12 +142,12 @@ def _listed(values, unit: str) -> str:
 def measure_clip(scene: Scene, draft: Draft, before: Draft | None = None) -> ClipReport:
     """draft: what the last act left; before: what the last act began with, if that cares for feet."""
     anatomy, rig = scene.anatomy, scene.rig
-    on_the_spot = draft.on_the_spot()
+    draft = scene.travelling(draft)
+    on_the_spot = draft.leading(draft.way @ up_of(anatomy) * up_of(anatomy))
     poses = _as_matrices(on_the_spot.world(rig))
     legs = bool(anatomy.legs) and anatomy.stands
     bears = legs and not scene.floats
-    up = torch.as_tensor(anatomy.up, dtype=torch.float32)
-    height = draft.world(rig)[:, :, :, 3].mean(1) @ up
+    height = draft.world(rig)[:, :, :, 3].mean(1) @ up_of(anatomy)
     return ClipReport(
         seconds=scene.rounds * draft.seconds + scene.still,
         loops=draft.loops,
@@ -165,15 +167,14 @@ def feet_of(scene: Scene, draft: Draft) -> Feet:
     anatomy, rig, length = scene.anatomy, scene.rig, scene.film_set.length
     loads = find_loads(anatomy, rig, draft, length, goes=scene.goes, leaps=scene.leaps)
     world = draft.repeated(2, rig).world(rig)[: len(draft) + 1] if draft.loops else draft.world(rig)
-    way = draft.travel if draft.loops else draft.root_translation[-1] - draft.root_translation[0]
     return measure_feet(
         loads.points(world),
         LowSkin(scene.character, anatomy, rig).heights(world),
-        up=torch.as_tensor(anatomy.up, dtype=torch.float32),
+        up=up_of(anatomy),
         stand=loads.stand,
         length=length,
         rate=draft.rate,
-        speed=float(way.norm()) / draft.seconds,
+        speed=float(draft.way.norm()) / draft.seconds,
     )
 
 
@@ -181,8 +182,7 @@ def _aloft(scene: Scene, draft: Draft) -> float:
     loads = find_loads(scene.anatomy, scene.rig, draft, scene.film_set.length, goes=False)
     if not len(loads.joints):
         return 0.0
-    up = torch.as_tensor(scene.anatomy.up, dtype=torch.float32)
-    heights = loads.points(draft.world(scene.rig)) @ up - loads.stand
+    heights = loads.points(draft.world(scene.rig)) @ up_of(scene.anatomy) - loads.stand
     return float(heights.amin(1).max()) / scene.film_set.length
 
 
@@ -206,6 +206,10 @@ def _taken_for(scene: Scene, draft: Draft) -> str | None:
         for number, estimate in enumerate(prior.estimates(noisy, level, prompts, rests)):
             errors[number] += (estimate - clean).square().mean()
     return names[int(errors.argmin())]
+
+
+def up_of(anatomy: Anatomy) -> torch.Tensor:
+    return torch.as_tensor(anatomy.up, dtype=torch.float32)
 
 
 def _as_matrices(T_world_joint: torch.Tensor) -> np.ndarray:
