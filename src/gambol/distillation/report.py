@@ -114,6 +114,8 @@ class Report:
             rule = f"1 ± {TOLERANCE}, half of all legs too"
             found.append(Check(f"{name} of samples / truth, median", summary.median, rule, passed))
         for action, summary in self.phases.items():
+            if not summary.count:  # nobody showed how
+                continue
             passed = summary.mean <= PHASE
             found.append(Check(f"limb phases, {action}: mean error", summary.mean, f"at most {PHASE}", passed))
         found += [self._control(action) for action in ("walk", "stand") if action in self.samples_taken_for.counts]
@@ -195,7 +197,7 @@ def _swings(trials: Sequence[Trial]) -> dict[str, float]:
 
 def as_plain(report: Report) -> dict:
     """For JSON, which knows no arrays and nothing that is not a number."""
-    return {**_plain(asdict(report)), "checks": [asdict(check) for check in report.checks]}
+    return {**_plain(asdict(report)), "checks": _plain([asdict(check) for check in report.checks])}
 
 
 def _plain(value: Any) -> Any:
