@@ -285,7 +285,7 @@ def test_long_loops_are_cut_not_slowed(dog_file, tmp_path, monkeypatch):
     monkeypatch.setattr("gambol.render.movie.write_movie", lambda pictures, path, fps: shown.append((pictures, fps)))
     walk = gambol.gait(character, anatomy, "walk")
     assert walk.duration > 0.5
-    premiere.Crew(character, anatomy).movie(walk, tmp_path / "walk.mp4", 8.0)
+    premiere.Crew(character, anatomy).movie(walk, tmp_path / "walk.mp4", tmp_path / "walk.png", 8.0)
     ((pictures, fps),) = shown
     assert fps == 8 and len(pictures) == 3
 

@@ -173,8 +173,9 @@ class WaggingPrior(KnowingPrior):
         film_set, rig = FigureSet(draw_figure(anatomy), views, size), build_rig(anatomy)
         time = torch.arange(16) / 16
         still = Draft.at_rest(len(rig.nodes), 16, 1.0, True)
-        far = 0.3 * min(1.0, 30 / len(rig.nodes))
-        wag = far * torch.sin(2 * torch.pi * (time[:, None] + 0.37 * torch.arange(len(rig.nodes))))
+        count = len(rig.nodes)
+        few = min(1.0, 30 / count)  # many joints share a wave
+        wag = 0.3 * few * torch.sin(2 * torch.pi * (time[:, None] + 0.37 * few * torch.arange(count)))
         poses = dataclasses.replace(still, angles=wag[..., None] * torch.tensor([1.0, 0.5, 0.0])).world(rig)
         super().__init__([], size)
         self.videos = list(zip(film_set.at_rest(), film_set.film(poses), strict=True))

@@ -26,7 +26,7 @@ def test_knees_feet_and_phases_are_found_again(plan, gait):
     anatomy = study(random_creature(1_000_040, plan).character())
     poses = on_the_spot(gait_cycle(anatomy, gait))
     film_set, videos = filmed(anatomy, poses)
-    fit = fit_motion(anatomy, film_set, videos, config=FitConfig(steps=80))
+    fit = fit_motion(anatomy, film_set, videos)
     found, truth = (measure_gait(anatomy, each) for each in (fit.T_world_joint, poses))
     np.testing.assert_allclose(found.flexion / truth.flexion, 1, atol=0.15)
     np.testing.assert_allclose(found.lift / truth.lift, 1, atol=0.15)

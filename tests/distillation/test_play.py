@@ -21,7 +21,7 @@ class Descent:
     def __init__(self, draft, number, steps=25, stumbles=()):
         self.name, self.steps, self.number, self.stumbles = f"descent {number}", steps, number, set(stumbles)
         self.base, self.hill = draft, Hill(draft.angles)
-        self.search = Search(self.hill, torch.optim.Adam(self.hill.parameters()))
+        self.search = Search(self.hill, (0.9, 0.999))
         self.asked = []
 
     def step(self, number):
@@ -154,3 +154,19 @@ def test_after_the_end_there_is_nothing_to_do():
     assert play.draft() is START
     with pytest.raises(ValueError, match="over"):
         play.step()
+
+
+@pytest.mark.parametrize("floor", [1e-8, 1e-2])
+def test_our_adam_is_adam(floor):
+    start = torch.randn(5, generator=torch.Generator().manual_seed(0))
+    ours, theirs = Hill(start), Hill(start)
+    search = Search(ours, (0.9, 0.98), floor)
+    adam = torch.optim.Adam(theirs.parameters(), betas=(0.9, 0.98), eps=floor)
+    for step in range(20):
+        rate = 0.1 / (1 + step)
+        search.descend((ours.place - 1).pow(4).sum(), rate)
+        adam.param_groups[0]["lr"] = rate
+        adam.zero_grad()
+        (theirs.place - 1).pow(4).sum().backward()
+        adam.step()
+    torch.testing.assert_close(ours.place, theirs.place)

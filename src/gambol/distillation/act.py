@@ -52,36 +52,48 @@ def generator_for(seed: int, act: int, step: int) -> torch.Generator:
 
 
 class Search:
-    """The unknowns of an act and the optimizer that moves them, as one state."""
+    """The unknowns of an act and Adam (Kingma and Ba 2015), which moves them, as one state.
 
-    def __init__(self, unknowns: torch.nn.Module, optimizer: torch.optim.Optimizer):
-        self.unknowns, self.optimizer = unknowns, optimizer
+    Our own, since torch's loads its compiler first, which takes 2.4 s.
+    """
+
+    def __init__(self, unknowns: torch.nn.Module, betas: tuple[float, float], floor: float = 1e-8):
+        """floor: Adam's epsilon; gradients below this move little."""
+        self.unknowns, self.betas, self.floor = unknowns, betas, floor
+        self.parameters = {name: value for name, value in unknowns.named_parameters() if value.requires_grad}
+        self.moments = {
+            name: (torch.zeros_like(value), torch.zeros_like(value)) for name, value in self.parameters.items()
+        }
+        self.steps = 0
         self.caution = 1.0
         """A factor on the rate."""
 
     def descend(self, loss: Tensor, rate: float) -> None:
-        self.optimizer.zero_grad()
+        self.unknowns.zero_grad()
         loss.backward()
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate * self.caution
-        self.optimizer.step()
+        self.steps += 1
+        first, second = self.betas
+        with torch.no_grad():
+            for name, value in self.parameters.items():
+                if value.grad is None:
+                    continue
+                mean, square = self.moments[name]
+                mean.lerp_(value.grad, 1 - first)
+                square.mul_(second).addcmul_(value.grad, value.grad, value=1 - second)
+                size = (square / (1 - second**self.steps)).sqrt_().add_(self.floor)
+                value.addcdiv_(mean, size, value=-rate * self.caution / (1 - first**self.steps))
 
     def state(self) -> dict[str, Tensor]:
         found = {f"unknowns.{name}": value.detach().clone() for name, value in self.unknowns.state_dict().items()}
-        for number, values in self.optimizer.state_dict()["state"].items():
-            for name, value in values.items():
-                found[f"optimizer.{number}.{name}"] = torch.as_tensor(value).clone()
-        found["caution"] = torch.tensor(self.caution, dtype=torch.float64)
+        for name, (mean, square) in self.moments.items():
+            found |= {f"mean.{name}": mean.clone(), f"square.{name}": square.clone()}
+        found["search"] = torch.tensor([self.steps, self.caution], dtype=torch.float64)
         return found
 
     def load(self, state: dict[str, Tensor]) -> None:
         own = {name.removeprefix("unknowns."): value for name, value in state.items() if name.startswith("unknowns.")}
         self.unknowns.load_state_dict(own)
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, value in state.items():
-            if name.startswith("optimizer."):
-                _, number, key = name.split(".")
-                moments.setdefault(int(number), {})[key] = value.clone()
-        known = self.optimizer.state_dict()
-        self.optimizer.load_state_dict({**known, "state": moments})
-        self.caution = float(state["caution"])
+        for name in self.moments:
+            self.moments[name] = (state[f"mean.{name}"].clone(), state[f"square.{name}"].clone())
+        steps, self.caution = state["search"].tolist()
+        self.steps = int(steps)

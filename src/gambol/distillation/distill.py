@@ -286,9 +286,7 @@ def _from_clip(
     motion = clips[config.init]
     if motion.duration <= 0:
         raise GambolError(f"the clip '{config.init}' is a single pose: pin it instead, as in --pin 0:{config.init}")
-    from gambol.render.picture import loop_travel
-
-    cyclic = loop_travel(character, motion) is not None
+    cyclic = _goes_round(character, rig, motion)
     wanted = cyclic if config.loop is None else config.loop
     timing = timing_for(motion.duration, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
     pocket = prior.look == "parts"
@@ -302,6 +300,18 @@ def _from_clip(
     steps = frames if timing.loops else frames - 1
     times = motion.start + motion.duration * np.arange(frames) / steps
     return replace(draft_of(character, rig, motion, times, timing.loops), seconds=timing.seconds), timing
+
+
+def _goes_round(character: Character, rig: Rig, motion: Motion) -> bool:
+    """Whether a clip ends in the pose it begins with; without a mesh joints tell, to a hundredth of the size."""
+    from gambol.render.picture import loop_travel
+
+    if any(len(mesh.faces) for mesh in character.meshes):
+        return loop_travel(character, motion) is not None
+    ends = motion.sample(character.skeleton, np.array([motion.start, motion.end]))
+    first, last = character.skeleton.world(ends)[:, rig.nodes][..., :3, 3]
+    way = last - first
+    return bool(np.abs(way - way.mean(0)).max() < 0.01 * np.ptp(first, axis=0).max())
 
 
 def acts_of(scene: Scene) -> list[MakeAct]:

@@ -75,8 +75,7 @@ class Fitting:
         self.film_set, self.puppet, self.config, self.steps = film_set, puppet, config, config.steps
         self.target = target_of(videos.flatten(0, 1), film_set.part_colors, film_set.background)
         self.limits = find_limits(anatomy, film_set.length)
-        adam = torch.optim.Adam(puppet.parameters(), lr=config.rate, betas=(0.9, 0.98), eps=config.floor)
-        self.search = Search(puppet, adam)
+        self.search = Search(puppet, (0.9, 0.98), config.floor)
 
     def step(self, number: int) -> Losses:
         config, share = self.config, number / self.steps

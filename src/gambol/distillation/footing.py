@@ -223,9 +223,7 @@ class Footing:
         legs = sorted({joint for leg in anatomy.legs for joint in leg.joints}) if len(loads.joints) else []
         forward = anatomy.forward if paced and draft.travel.norm() > 1e-3 * length else None
         self.puppet = FootingPuppet(rig, draft, np.array(legs, np.int64), length, forward, holds)
-        self.search = Search(
-            self.puppet, torch.optim.Adam(self.puppet.parameters(), betas=(0.9, 0.98), eps=config.floor)
-        )
+        self.search = Search(self.puppet, (0.9, 0.98), config.floor)
 
     def step(self, number: int) -> Losses:
         config, share = self.config, number / self.steps

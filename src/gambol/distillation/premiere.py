@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-MOVIE_SIZE, SHEET_SIZE, PREVIEW_SIZE = 320, 256, 112
+MOVIE_SIZE, PREVIEW_SIZE = 288, 112
 """Width and height of a frame [pixels]."""
 LEAST, MOST = 2.0, 10.0
 """How long the movie is: a shorter clip is repeated, a longer one cut [s]."""
-MOVIE_FPS = 24.0
+MOVIE_FPS = 20.0
 """At most; a clip of more frames a second is shown with some left out."""
 
 
@@ -68,18 +68,24 @@ class Crew:
 
         return MeshScene(self.character)
 
-    def sheet(self, motion: Motion, path: Path, size: int = SHEET_SIZE, samples: int = 2) -> None:
-        """Eight moments side by side. GambolError if there is nothing to see."""
+    def preview(self, motion: Motion, path: Path) -> None:
+        """Eight moments side by side, small and fast. GambolError if there is nothing to see."""
         from gambol.render.show import choose_frames, write_shot
 
-        shot = self._shot(motion, *choose_frames(motion, "side", ".png"), size)
-        write_shot(self._frames(shot, samples), shot, path, MOVIE_FPS)
+        shot = self._shot(motion, *choose_frames(motion, "side", ".png"), PREVIEW_SIZE)
+        write_shot(self._frames(shot, 1), shot, path, MOVIE_FPS)
 
     def movie(
-        self, motion: Motion, path: Path, fps: float, on_progress: Callable[[int, int], None] = lambda done, total: None
+        self,
+        motion: Motion,
+        path: Path,
+        sheet: Path,
+        fps: float,
+        on_progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> None:
-        """GambolError if there is nothing to see. Of what loops one round is filmed, and shown several times."""
-        from gambol.render.movie import write_movie
+        """A movie, and some of its pictures on a contact sheet. GambolError if there is nothing to see. Of what loops
+        one round is filmed, and shown several times."""
+        from gambol.render.movie import SHEET_FRAMES, contact_sheet, evenly, write_movie, write_picture
         from gambol.render.picture import loop_travel
         from gambol.render.show import choose_frames
 
@@ -96,6 +102,9 @@ class Crew:
         shot = self._shot(motion, times, view, MOVIE_SIZE, lap)
         pictures = list(self._frames(shot, 2, on_progress))
         write_movie(pictures * laps, path, fps)
+        chosen = evenly(len(pictures), SHEET_FRAMES)
+        labels = [f"{times[number] - times[0]:.2f} s" for number in chosen]
+        write_picture(contact_sheet([pictures[number] for number in chosen], labels), sheet)
 
     def _shot(
         self,
@@ -123,7 +132,7 @@ def draw_with(crew: Crew, scene: Scene) -> Callable[[Play, Path], None]:
 
     def draw(play: Play, path: Path) -> None:
         with suppress(GambolError):
-            crew.sheet(scene.motion(play.draft(), "preview"), path, PREVIEW_SIZE, 1)
+            crew.preview(scene.motion(play.draft(), "preview"), path)
 
     return draw
 
@@ -162,8 +171,7 @@ def finish(
     warnings += [row["trouble"] for row in losses]
     written = [clip]
     try:
-        crew.sheet(motion, folder / SHEET)
-        crew.movie(motion, folder / MOVIE, min(scene.config.fps, MOVIE_FPS), on_progress)
+        crew.movie(motion, folder / MOVIE, folder / SHEET, min(scene.config.fps, MOVIE_FPS), on_progress)
         written += [folder / MOVIE, folder / SHEET]
     except GambolError as error:
         warnings.append(f"there are no pictures: {error}")

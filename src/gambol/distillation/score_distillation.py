@@ -42,7 +42,7 @@ class ScoreConfig:
     ground: float = 8.9
     """l2: weight of the mean depth of bones below the ground [per leg length]; AKD's 1e7, per element."""
     rate: float = 0.01
-    """Of AdamW: about how far an angle moves in a step [rad]. Not stated by AKD."""
+    """Of Adam: about how far an angle moves in a step [rad]. Not stated by AKD."""
     cooled: float = 1.0
     """Share of the rate that is left at the end. Not stated by AKD."""
     motion: float = 1.0
@@ -74,7 +74,7 @@ class ScoreDistillation:
         self.puppet = puppet  # the variables: three angles for every joint and frame, and the root's path
         self.windows = windows_for(prior, len(puppet.base))
         self.rests = film_set.at_rest() if prior.reference == "rest" else None
-        self.search = Search(puppet, torch.optim.AdamW(puppet.parameters(), betas=(0.9, 0.99), weight_decay=0.0))
+        self.search = Search(puppet, (0.9, 0.99))
 
     def step(self, number: int) -> Losses:
         config, progress = self.config, number / self.steps

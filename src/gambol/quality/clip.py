@@ -21,7 +21,7 @@ from gambol.quality.gait import Gait, Pairings, measure_gait, pairings
 
 RIVALS = ("stand", "walk", "trot", "run", "jump")
 """What a clip is compared with, besides what it should be."""
-LEVELS = (0.6, 0.8, 0.95)
+LEVELS = (0.6, 0.9)
 """Noise at which the prior is asked."""
 SKATES, SINKS = 0.08, 0.03
 """Beyond these, feet are said to slide (share of the speed) and the body to sink (leg lengths)."""

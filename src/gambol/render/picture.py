@@ -132,11 +132,11 @@ def direct(
 def loop_travel(character: Character, motion: Motion) -> Float[Array, 3] | None:
     """How far a clip that loops carries the character each time [file units]; None if it does not loop.
 
-    It loops if it ends in the pose it begins with, to a hundredth of the character's size. Without a mesh joints tell.
+    It loops if it ends in the pose it begins with, to a hundredth of the character's size.
     """
+    require_faces(character)
     ends = motion.sample(character.skeleton, np.array([motion.start, motion.end]))
-    joints = character.skeleton.world(ends)[..., :3, 3]
-    first, last = (np.concatenate(_posed(character, ends, frame) or [joints[frame]]) for frame in (0, 1))
+    first, last = (np.concatenate(_posed(character, ends, frame)) for frame in (0, 1))
     way, size = last - first, float(np.ptp(first, axis=0).max())
     travel = way.mean(0)
     if motion.duration <= 0 or not np.abs(way - travel).max() < 0.01 * size:
