@@ -46,7 +46,7 @@ FEWEST = 24
 class FootingConfig:
     """How to keep feet where they are."""
 
-    steps: int = 160
+    steps: int = 120
     rate: float = 0.02
     """Of Adam: about how far an angle moves in a step [rad]; falls to nothing."""
     floor: float = 1e-3
