@@ -181,7 +181,7 @@ class Rehearsal:
 
     def load(self, state: dict[str, Tensor]) -> None:
         self.slowed, self.sampler.latents = int(state["slowed"]), state.get("latents")
-        if "caution" not in state:  # the fit has not begun, or is to begin again
+        if "search" not in state:  # the fit has not begun, or is to begin again
             self.fitting = None
             for unknown in self.puppet.parameters():
                 unknown.data.zero_()
