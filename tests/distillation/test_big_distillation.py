@@ -29,13 +29,14 @@ SENTENCE = "a small brown dog runs"
 MODELS = {"cogvideox": (write_cogvideox, "2b"), "wan": (write_wan, "2.1"), "wan with pictures": (write_wan, "5b")}
 SIZE = {"cogvideox": (32, 48), "wan": (32, 48), "wan with pictures": (32, 64)}
 SAMPLE = DistillConfig(
+    loop=False,
     levels=(1.0, 0.7),
     sample=SampleConfig(views=1, steps=2, guidance=3.0),
     fit=FitConfig(steps=2, views=1, places=0.0, harmonics=2),
     footing=FootingConfig(steps=2),
     negative="a meadow",
 )
-SCORE = DistillConfig(method="score", score=ScoreConfig(steps=4, noise="matched"), footing=None)
+SCORE = DistillConfig(loop=False, method="score", score=ScoreConfig(steps=4, noise="matched"), footing=None)
 
 
 @pytest.fixture(scope="module")
