@@ -43,7 +43,6 @@ def short(monkeypatch, tmp_path):
     monkeypatch.setattr("gambol.distillation.config.preset_for", preset_for)
     monkeypatch.setattr(premiere, "MOVIE_SIZE", 32)
     monkeypatch.setattr(premiere, "MOVIE_FPS", 8.0)
-    monkeypatch.setattr(premiere, "SHEET_SIZE", 32)
     monkeypatch.chdir(tmp_path)
 
 
@@ -114,7 +113,7 @@ def blind(monkeypatch):
     monkeypatch.setitem(
         sys.modules, "gambol.quality.clip", types.SimpleNamespace(measure_clip=lambda scene, draft, before: report)
     )
-    monkeypatch.setattr(premiere.Crew, "sheet", lambda *_: None)
+    monkeypatch.setattr(premiere.Crew, "preview", lambda *_: None)
     monkeypatch.setattr(premiere.Crew, "movie", lambda *_: None)
 
 
