@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from gambol.distillation.draft import Draft
+from gambol.distillation.puppet import Puppet
 
 Losses = dict[str, float]
 """By name; "total" is what is made smaller, where there is one."""
@@ -97,3 +98,22 @@ class Search:
             self.moments[name] = (state[f"mean.{name}"].clone(), state[f"square.{name}"].clone())
         steps, self.caution = state["search"].tolist()
         self.steps = int(steps)
+
+
+class SearchAct:
+    """What acts share that move the unknowns of a puppet by a search."""
+
+    puppet: Puppet
+    search: Search
+
+    def draft(self) -> Draft:
+        return self.puppet.draft()
+
+    def state(self) -> dict[str, Tensor]:
+        return self.search.state()
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        self.search.load(state)
+
+    def slow_down(self) -> None:
+        self.search.caution /= 2

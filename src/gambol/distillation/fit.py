@@ -12,7 +12,7 @@ from torch import Tensor
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.rig import build_rig
-from gambol.distillation.act import Losses, Search
+from gambol.distillation.act import Losses, Search, SearchAct
 from gambol.distillation.draft import Draft
 from gambol.distillation.figures import FigureSet
 from gambol.distillation.film_set import FilmSet
@@ -59,7 +59,7 @@ class FitConfig:
 USUAL_FIT = FitConfig()
 
 
-class Fitting:
+class Fitting(SearchAct):
     """The act of fitting a draft to videos; the way of the whole body is in them only if the cameras see the ground."""
 
     name = "fitting"
@@ -93,18 +93,6 @@ class Fitting:
         total = sum(losses.values(), torch.zeros(()))
         self.search.descend(total, config.rate * _warmth(share, total.item()))
         return {"total": total.item(), **{name: value.item() for name, value in losses.items()}}
-
-    def draft(self) -> Draft:
-        return self.puppet.draft()
-
-    def state(self) -> dict[str, Tensor]:
-        return self.search.state()
-
-    def load(self, state: dict[str, Tensor]) -> None:
-        self.search.load(state)
-
-    def slow_down(self) -> None:
-        self.search.caution /= 2
 
 
 @dataclass(frozen=True)

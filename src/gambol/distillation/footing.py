@@ -16,7 +16,7 @@ from torch import Tensor
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.rig import Rig
-from gambol.distillation.act import Losses, Search
+from gambol.distillation.act import Losses, Search, SearchAct
 from gambol.distillation.draft import Draft, about
 from gambol.distillation.holds import Holds
 from gambol.distillation.puppet import Movement, Puppet
@@ -200,10 +200,11 @@ class FootingPuppet(Puppet):
         return replace(super().draft(), travel=self.travel())
 
 
-class Footing:
+class Footing(SearchAct):
     """The act."""
 
     name = "footing"
+    puppet: FootingPuppet
 
     def __init__(
         self,
@@ -295,18 +296,6 @@ class Footing:
             if second.numel():
                 total = total + second.square().mean()
         return scale * total
-
-    def draft(self) -> Draft:
-        return self.puppet.draft()
-
-    def state(self) -> dict[str, Tensor]:
-        return self.search.state()
-
-    def load(self, state: dict[str, Tensor]) -> None:
-        self.search.load(state)
-
-    def slow_down(self) -> None:
-        self.search.caution /= 2
 
 
 def grounded(anatomy: Anatomy, draft: Draft, loads: Loads, rig: Rig) -> Draft:

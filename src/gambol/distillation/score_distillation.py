@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gambol.distillation.act import Losses, Search, generator_for
+from gambol.distillation.act import Losses, Search, SearchAct, generator_for
 from gambol.distillation.draft import Draft
 from gambol.distillation.film_set import FilmSet
 from gambol.distillation.puppet import FramePuppet, Movement
@@ -50,7 +50,7 @@ class ScoreConfig:
     seed: int = 0
 
 
-class ScoreDistillation:
+class ScoreDistillation(SearchAct):
     """The act."""
 
     name = "distilling"
@@ -127,18 +127,6 @@ class ScoreDistillation:
     def _depth(self, movement: Movement) -> Float[Tensor, ""]:
         corners = corner_positions(movement.T_world_joint, self.cuboids)
         return ground_loss(corners, self.puppet.up, self.ground) / self.film_set.length
-
-    def draft(self) -> Draft:
-        return self.puppet.draft()
-
-    def state(self) -> dict[str, Tensor]:
-        return self.search.state()
-
-    def load(self, state: dict[str, Tensor]) -> None:
-        self.search.load(state)
-
-    def slow_down(self) -> None:
-        self.search.caution /= 2
 
 
 def roughness(movement: Movement, base: Draft, length: float) -> Float[Tensor, ""]:
