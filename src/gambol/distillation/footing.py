@@ -28,7 +28,7 @@ Array = np.ndarray
 DENSE = 96
 """Moments of a cycle at which stances are looked for."""
 LOW = 0.04
-"""A point of the sole this high above its lowest place bears half as much [leg lengths]."""
+"""A point of the sole this high above its lowest place bears a third as much [leg lengths]."""
 CLEAR = 0.04
 """How high a foot is at least in the middle of its swing [leg lengths]: one that grazes the ground looks as if it
 slid."""

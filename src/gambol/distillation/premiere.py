@@ -68,6 +68,11 @@ class Crew:
 
         return MeshScene(self.character)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What of the meshes cannot be shown as it is, such as a texture that is broken."""
+        return tuple(self._meshes.warnings)
+
     def preview(self, motion: Motion, path: Path) -> None:
         """Eight moments side by side, small and fast. GambolError if there is nothing to see."""
         from gambol.render.show import choose_frames, write_shot
@@ -173,6 +178,7 @@ def finish(
     try:
         crew.movie(motion, folder / MOVIE, folder / SHEET, min(scene.config.fps, MOVIE_FPS), on_progress)
         written += [folder / MOVIE, folder / SHEET]
+        warnings += crew.warnings
     except GambolError as error:
         warnings.append(f"there are no pictures: {error}")
     found = measure_clip(scene, draft, play.before if scene.config.footing else None)
