@@ -27,6 +27,9 @@ SKATES, SINKS = 0.08, 0.03
 """Beyond these, feet are said to slide (share of the speed) and the body to sink (leg lengths)."""
 
 
+RULED = ("stand", "walk", "trot", "run", "jump")
+"""Actions whose legs are checked by rules of their own. Of others only the prior that made them has an opinion, so they
+are called plausible at best."""
 TELLING = 0.6
 """Correlation from which legs go together, or by turns."""
 STILL = 6.0
@@ -80,7 +83,10 @@ class ClipReport:
         bad_feet = self.feet is not None and (self.feet.skating > SKATES or self.feet.depth > SINKS)
         good = self.recognised is not False and not broken and not bad_feet
         said = [broken, *said] if broken else said
-        return ("good: " if good else "doubtful: ") + "; ".join(said) if said else "nothing of it could be measured"
+        if not said:
+            return "nothing of it could be measured"
+        verdict = "doubtful" if not good else "good" if self.asked_for in RULED else "plausible"
+        return f"{verdict}: {'; '.join(said)}"
 
     @property
     def broken_word(self) -> str:
