@@ -22,7 +22,7 @@ from gambol.character.anatomy import study
 from gambol.creatures.zoo import random_creature
 from gambol.distillation.config import DistillConfig, preset_for
 from gambol.distillation.distill import acts_of, prepare
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.distillation.play import Play
 from gambol.distillation.score_distillation import ScoreConfig
 from gambol.priors.pocket.artists.clips import on_the_spot

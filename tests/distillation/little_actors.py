@@ -7,7 +7,7 @@ import torch
 from gambol.character.anatomy import study
 from gambol.character.rig import build_rig
 from gambol.distillation import actors
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.distillation.windows import lengthened, windows_for
 from gambol.priors.prior import Format, Prompt, VideoPrior
 from gambol.priors.schedule import Flow

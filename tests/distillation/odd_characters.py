@@ -11,7 +11,7 @@ from distillation.knowing_prior import KnowingPrior
 from gambol import Character, Mesh, Pose, Skeleton
 from gambol.character.anatomy import study
 from gambol.character.rig import build_rig
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.distillation.figures import FigureSet
 from gambol.priors.pocket.look import draw_figure
 

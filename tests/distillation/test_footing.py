@@ -10,7 +10,7 @@ from character.creatures import dog, fish, human, spider
 from gambol.character.anatomy import study
 from gambol.character.rig import build_rig
 from gambol.creatures.gaits import gait
-from gambol.distillation.draft import Draft, draft_of
+from gambol.motion.draft import Draft, draft_of
 from gambol.distillation.footing import Footing, FootingConfig, find_loads, grounded
 from gambol.distillation.pacing import seconds_for
 from gambol.motion.low_skin import LowSkin

@@ -8,7 +8,7 @@ from character.creatures import dog
 from gambol.character.anatomy import study
 from gambol.character.rig import build_rig
 from gambol.distillation.config import DistillConfig
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.distillation.holds import Holds, Pin, nothing_held
 from gambol.distillation.pinning import holds_of
 from gambol.distillation.puppet import FramePuppet

@@ -28,7 +28,7 @@ from gambol.character.rig import build_rig
 from gambol.creatures.gaits import gait
 from gambol.distillation.config import DistillConfig
 from gambol.distillation.distill import acts_of, prepare
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.distillation.figures import FigureSet
 from gambol.distillation.fit import FitConfig, fit_motion
 from gambol.distillation.footing import FootingConfig

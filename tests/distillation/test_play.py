@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gambol.distillation.act import Search, generator_for
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.distillation.play import MOST_RETURNS, Play
 from gambol.errors import GambolError
 

@@ -8,7 +8,7 @@ from character.creatures import dog, human, spider
 from gambol.character.anatomy import study
 from gambol.character.rig import build_rig
 from gambol.creatures.gaits.legs import legs_of
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.distillation.figures import FigureSet
 from gambol.distillation.likeness import target_of, unlikeness
 from gambol.distillation.limits import find_limits

@@ -10,7 +10,7 @@ from character.creatures import dog
 
 from gambol.character.anatomy import study
 from gambol.character.rig import build_rig
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.distillation.puppet import FramePuppet
 from gambol.distillation.windows import lengthened, onwards_of, windows_for, windows_over
 from gambol.priors.prior import Format

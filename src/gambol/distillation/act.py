@@ -12,7 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.distillation.puppet import Puppet
 
 Losses = dict[str, float]

@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.rig import Rig
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.errors import GambolError
 from gambol.priors.pocket.look import draw_figure
 from gambol.render.actor import Actor, attach

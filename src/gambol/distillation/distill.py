@@ -19,7 +19,7 @@ from gambol.creatures.gaits.legs import hip_height_of
 from gambol.distillation.act import Act
 from gambol.distillation.config import DistillConfig, preset_for
 from gambol.distillation.doubts import doubts_about, require_body
-from gambol.distillation.draft import Draft, draft_of
+from gambol.motion.draft import Draft, draft_of
 from gambol.distillation.figures import FigureSet
 from gambol.distillation.film_set import FilmSet
 from gambol.distillation.footing import FEWEST, Footing, find_loads, grounded

@@ -13,7 +13,7 @@ from torch import Tensor
 from gambol.character.anatomy import Anatomy
 from gambol.character.rig import build_rig
 from gambol.distillation.act import Losses, Search, SearchAct
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.distillation.figures import FigureSet
 from gambol.distillation.film_set import FilmSet
 from gambol.distillation.likeness import target_of, unlikeness

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 
 Controls = tuple[Float[Tensor, "frames joints 3"], Float[Tensor, "frames 3"], Float[Tensor, "frames 3"]]
 """Angles, translation and angles of the root."""

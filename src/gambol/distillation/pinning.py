@@ -10,7 +10,7 @@ import torch
 from gambol.character.character import Character
 from gambol.character.rig import Rig
 from gambol.distillation.config import DistillConfig
-from gambol.distillation.draft import Draft, draft_of
+from gambol.motion.draft import Draft, draft_of
 from gambol.distillation.holds import Holds, Pin
 from gambol.errors import GambolError
 

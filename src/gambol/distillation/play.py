@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from gambol.distillation.act import Act, Losses
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.errors import GambolError
 
 MakeAct = Callable[[Draft], Act]

@@ -18,7 +18,7 @@ from scipy import sparse
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character, Material, Mesh
 from gambol.character.rig import Rig
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.motion.skinning import Binding
 from gambol.render.textures import DECODED, decode
 

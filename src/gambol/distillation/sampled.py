@@ -18,7 +18,7 @@ from torch import Tensor
 
 from gambol.character.anatomy import Anatomy
 from gambol.distillation.act import Losses, generator_for
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.distillation.figures import FigureSet
 from gambol.distillation.film_set import FilmSet
 from gambol.distillation.fit import USUAL_FIT, Fit, FitConfig, Fitting, fit_motion

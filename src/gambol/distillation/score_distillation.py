@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.distillation.act import Losses, Search, SearchAct, generator_for
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.distillation.film_set import FilmSet
 from gambol.distillation.puppet import FramePuppet, Movement
 from gambol.distillation.windows import lengthened, onwards_of, windows_for

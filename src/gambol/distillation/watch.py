@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gambol.distillation.distill import Scene
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.distillation.journal import Curves, Journal
 from gambol.distillation.play import Moment
 from gambol.distillation.reel import FRAMES_A_SECOND, Page, Piece, Playhead, Reel, ReelMaker, about_y, pieces_of

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from gambol.distillation.draft import about
+from gambol.motion.draft import about
 from gambol.distillation.puppet import Movement, Puppet
 from gambol.priors.prior import VideoPrior
 from gambol.priors.schedule import Latents

@@ -10,7 +10,7 @@ import torch
 from gambol.character.anatomy import Anatomy
 from gambol.distillation.distill import Scene
 from gambol.distillation.doubts import ON_LEGS
-from gambol.distillation.draft import Draft
+from gambol.motion.draft import Draft
 from gambol.distillation.figures import FigureSet
 from gambol.distillation.footing import find_loads
 from gambol.motion.low_skin import LowSkin

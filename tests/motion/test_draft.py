@@ -8,7 +8,7 @@ from character.creatures import dog, fish, human
 from gambol.character.anatomy import study
 from gambol.character.rig import build_rig
 from gambol.creatures.gaits import gait
-from gambol.distillation.draft import Draft, draft_of
+from gambol.motion.draft import Draft, draft_of
 
 
 def drafted(make, action, frames=24, loops=True):
