@@ -1,0 +1,340 @@
+# mypy: ignore-errors
+"""The simulation as one kernel: a thread is a world and goes through a chunk of substeps.
+
+State, and all that one loop hands to another, lives in arrays that are written once a substep, which is what Warp's
+reverse pass needs: it runs the loops backwards and replays their bodies, so nothing may be added to or overwritten.
+Sums over the points of a bone, and over the children of a bone, are therefore chains: each element holds the sum of
+its own part and of the element before it.
+
+Every substep solves (M + dt D + dt^2 K) v_new = M v + dt f, where D and K are what joints, PD control, contacts and the
+upright force answer to velocity and to displacement: linearly implicit, so that stiff joints and light bones are no
+danger. The unknowns are 6 for each bone; the matrix is a tree of 6 x 6 blocks, solved from the leaves to the root and
+back in time linear in the number of bones. With `implicit` 0 the answers are taken at the old velocity instead: the
+explicit scheme of the paper, which needs many more substeps.
+"""
+
+from gambol.warp_device import quiet_warp
+
+wp = quiet_warp()
+
+
+@wp.struct
+class Law:
+    """What is the same for all bones and all times."""
+
+    dt: float
+    implicit: float
+    """1, or 0 for the explicit scheme."""
+    gravity: float
+    stiffness: float
+    """Of PD control [torque a rad]."""
+    damping: float
+    joint_stiffness: float
+    """Of the springs that hold bones together [force a length]."""
+    joint_damping: float
+    upright: float
+    """Of the virtual force that keeps the root upright [torque a rad]."""
+    upright_damping: float
+    ground_stiffness: float
+    ground_damping: float
+    soft: float
+    """Depth over which damping sets in, so that it does not begin with a blow."""
+    friction: float
+    """Coulomb's coefficient."""
+    creep: float
+    """Speed below which friction is viscous."""
+    substeps: int
+    """For each knot of the control."""
+
+
+@wp.struct
+class Bones:
+    parents: wp.array(dtype=int)
+    """-1 for the root."""
+    last_child: wp.array(dtype=int)
+    """Of all children, the one with the lowest index, whose chain is complete; the number of bones if there is none."""
+    sibling: wp.array(dtype=int)
+    """The sibling before it in the chain; the number of bones if there is none."""
+    last_point: wp.array(dtype=int)
+    """Last of its contact points; the number of points if there is none."""
+    masses: wp.array(dtype=float)
+    inertias: wp.array(dtype=wp.mat33)
+    above: wp.array(dtype=wp.vec3)
+    """From the parent's centre to the joint, turned by nothing."""
+    below: wp.array(dtype=wp.vec3)
+    """From its own centre to the joint."""
+    axes: wp.array(dtype=wp.quat)
+    point_bones: wp.array(dtype=int)
+    before: wp.array(dtype=int)
+    """The point before it in the chain of a bone; the number of points if it is the first."""
+    places: wp.array(dtype=wp.vec3)
+    """From the bone's centre to the point."""
+
+
+@wp.struct
+class States:
+    """[substep, world, bone]: centres, rotations, velocities and angular velocities."""
+
+    x: wp.array3d(dtype=wp.vec3)
+    q: wp.array3d(dtype=wp.quat)
+    v: wp.array3d(dtype=wp.vec3)
+    w: wp.array3d(dtype=wp.vec3)
+
+
+@wp.struct
+class Control:
+    targets: wp.array3d(dtype=wp.vec3)
+    """[knot, world, bone]: angles of the PD control [rad], linear between knots."""
+    upwards: wp.array2d(dtype=wp.vec3)
+    """[knot, world]: where the root's up should point."""
+    ground: wp.array(dtype=wp.vec3)
+    """[world]: velocity of the ground, as of a treadmill."""
+
+
+@wp.struct
+class Equations:
+    """Parts of a block and of a right-hand side [substep of the chunk, world, point or bone + 1]. What sums chains is
+    zero in its last element along the last axis."""
+
+    vv: wp.array3d(dtype=wp.mat33)
+    vw: wp.array3d(dtype=wp.mat33)
+    ww: wp.array3d(dtype=wp.mat33)
+    v: wp.array3d(dtype=wp.vec3)
+    w: wp.array3d(dtype=wp.vec3)
+
+
+@wp.struct
+class Answers:
+    """What a bone does without its parent, and how much it follows its parent's velocity."""
+
+    vv: wp.array3d(dtype=wp.mat33)
+    vw: wp.array3d(dtype=wp.mat33)
+    wv: wp.array3d(dtype=wp.mat33)
+    ww: wp.array3d(dtype=wp.mat33)
+    v: wp.array3d(dtype=wp.vec3)
+    w: wp.array3d(dtype=wp.vec3)
+
+
+@wp.struct
+class Block:
+    """A 6 x 6 matrix [[vv, vw], [wv, ww]] of linear and angular velocity."""
+
+    vv: wp.mat33
+    vw: wp.mat33
+    wv: wp.mat33
+    ww: wp.mat33
+
+
+@wp.func
+def compound(angles: wp.vec3, axes: wp.quat) -> wp.quat:
+    """Three turns about the axes, as `motion.kinematics.compound_rotation`."""
+    turns = (
+        wp.quat_from_axis_angle(wp.vec3(1.0, 0.0, 0.0), angles[0])
+        * wp.quat_from_axis_angle(wp.vec3(0.0, 1.0, 0.0), angles[1])
+        * wp.quat_from_axis_angle(wp.vec3(0.0, 0.0, 1.0), angles[2])
+    )
+    return axes * turns * wp.quat_inverse(axes)
+
+
+@wp.func
+def small_turn(q: wp.quat) -> wp.vec3:
+    """The rotation vector of a small turn; of a large one shorter than it is, and never beyond 2."""
+    sign = 2.0
+    if q[3] < 0.0:
+        sign = -2.0
+    return sign * wp.vec3(q[0], q[1], q[2])
+
+
+@wp.func
+def turned_on(q: wp.quat, w: wp.vec3, dt: float) -> wp.quat:
+    """After turning with a velocity for a moment."""
+    return wp.normalize(q + wp.quat(w[0], w[1], w[2], 0.0) * q * (0.5 * dt))
+
+
+@wp.func
+def inverse_of(vv: wp.mat33, vw: wp.mat33, ww: wp.mat33) -> Block:
+    """Of a symmetric block."""
+    upper = wp.inverse(vv)
+    across = upper * vw
+    lower = wp.inverse(ww - wp.transpose(vw) * across)
+    result = Block()
+    result.ww = lower
+    result.vw = -across * lower
+    result.wv = wp.transpose(result.vw)
+    result.vv = upper - result.vw * wp.transpose(across)
+    return result
+
+
+@wp.func
+def touch_ground(law: Law, bones: Bones, s: States, control: Control, sums: Equations, now: int, row: int, world: int, point: int):
+    """What the ground does to a point, added to what it does to the points before it."""
+    dt = law.dt
+    up = wp.vec3(0.0, 1.0, 0.0)
+    steep = wp.outer(up, up)
+    level = wp.identity(n=3, dtype=float) - steep
+    explicit = 1.0 - law.implicit
+    bone = bones.point_bones[point]
+    before = bones.before[point]
+    arm = wp.quat_rotate(s.q[now, world, bone], bones.places[point])
+    depth = -(s.x[now, world, bone][1] + arm[1])
+    vv = sums.vv[row, world, before]
+    vw = sums.vw[row, world, before]
+    ww = sums.ww[row, world, before]
+    push = sums.v[row, world, before]
+    twist = sums.w[row, world, before]
+    if depth > 0.0:
+        moving = control.ground[world]
+        speed = s.v[now, world, bone] + wp.cross(s.w[now, world, bone], arm) - moving
+        damping = law.ground_damping * wp.min(depth / law.soft, 1.0)
+        load = wp.max(law.ground_stiffness * depth - damping * speed[1], 0.0)
+        slide = level * speed
+        grip = law.friction * load / wp.sqrt(wp.dot(slide, slide) + law.creep * law.creep)
+        bounce = dt * (dt * law.ground_stiffness + damping)
+        answer = (level * (dt * grip) + steep * bounce) * law.implicit
+        lift = up * (law.ground_stiffness * depth - explicit * damping * speed[1])
+        force = lift - slide * (explicit * grip) + moving * (law.implicit * grip)
+        lever = wp.skew(arm)
+        sums.vv[row, world, point] = vv + answer
+        sums.vw[row, world, point] = vw - answer * lever
+        sums.ww[row, world, point] = ww - lever * answer * lever
+        sums.v[row, world, point] = push + dt * force
+        sums.w[row, world, point] = twist + dt * wp.cross(arm, force)
+    else:
+        sums.vv[row, world, point] = vv
+        sums.vw[row, world, point] = vw
+        sums.ww[row, world, point] = ww
+        sums.v[row, world, point] = push
+        sums.w[row, world, point] = twist
+
+
+@wp.func
+def eliminate(
+    law: Law,
+    bones: Bones,
+    s: States,
+    control: Control,
+    touches: Equations,
+    children: Equations,
+    answers: Answers,
+    now: int,
+    row: int,
+    world: int,
+    bone: int,
+):
+    """Solve a bone's equation for its velocity as a function of its parent's, and hand the rest to the parent."""
+    dt = law.dt
+    up = wp.vec3(0.0, 1.0, 0.0)
+    one = wp.identity(n=3, dtype=float)
+    explicit = 1.0 - law.implicit
+    knot = now / law.substeps
+    along = float(now - knot * law.substeps) / float(law.substeps)
+    point = bones.last_point[bone]
+    child = bones.last_child[bone]
+    parent = bones.parents[bone]
+    mass = bones.masses[bone]
+    bone_v = s.v[now, world, bone]
+    bone_w = s.w[now, world, bone]
+    rotation = wp.quat_to_matrix(s.q[now, world, bone])
+    inertia = rotation * bones.inertias[bone] * wp.transpose(rotation)
+    spin = inertia * bone_w
+    vv = one * mass + touches.vv[row, world, point] + children.vv[row, world, child]
+    vw = touches.vw[row, world, point] + children.vw[row, world, child]
+    ww = inertia + touches.ww[row, world, point] + children.ww[row, world, child]
+    push = bone_v * mass - up * (dt * mass * law.gravity) + touches.v[row, world, point] + children.v[row, world, child]
+    twist = spin - wp.cross(bone_w, spin) * dt + touches.w[row, world, point] + children.w[row, world, child]
+    if parent < 0:
+        wanted = wp.normalize(control.upwards[knot, world] * (1.0 - along) + control.upwards[knot + 1, world] * along)
+        lean = wp.cross(rotation * up, wanted)
+        leaning = one - wp.outer(wanted, wanted)
+        righting = law.implicit * dt * (dt * law.upright + law.upright_damping)
+        righted = twist + dt * (law.upright * lean - explicit * law.upright_damping * (leaning * bone_w))
+        solved = inverse_of(vv, vw, ww + leaning * righting)
+        answers.v[row, world, bone] = solved.vv * push + solved.vw * righted
+        answers.w[row, world, bone] = solved.wv * push + solved.ww * righted
+    else:
+        parent_q = s.q[now, world, parent]
+        parent_w = s.w[now, world, parent]
+        above = wp.quat_rotate(parent_q, bones.above[bone])
+        below = rotation * bones.below[bone]
+        gap = s.x[now, world, parent] + above - s.x[now, world, bone] - below
+        opening = s.v[now, world, parent] + wp.cross(parent_w, above) - bone_v - wp.cross(bone_w, below)
+        pull = dt * (law.joint_stiffness * gap + explicit * law.joint_damping * opening)
+        angles = control.targets[knot, world, bone] * (1.0 - along) + control.targets[knot + 1, world, bone] * along
+        error = small_turn(parent_q * compound(angles, bones.axes[bone]) * wp.quat_inverse(s.q[now, world, bone]))
+        torque = dt * (law.stiffness * error - explicit * law.damping * (bone_w - parent_w))
+        hold = law.implicit * dt * (dt * law.joint_stiffness + law.joint_damping)
+        stiff = law.implicit * dt * (dt * law.stiffness + law.damping)
+        a = wp.skew(above)
+        b = wp.skew(below)
+        inverted = inverse_of(vv + one * hold, vw - b * hold, ww - b * b * hold + one * stiff)
+        bone_push = push + pull
+        bone_twist = twist + wp.cross(below, pull) + torque
+        down_vw = a * hold
+        down_wv = b * -hold
+        down_ww = b * a * hold - one * stiff
+        gain_vv = inverted.vw * down_wv - inverted.vv * hold
+        gain_vw = inverted.vv * down_vw + inverted.vw * down_ww
+        gain_wv = inverted.ww * down_wv - inverted.wv * hold
+        gain_ww = inverted.wv * down_vw + inverted.ww * down_ww
+        free_v = inverted.vv * bone_push + inverted.vw * bone_twist
+        free_w = inverted.wv * bone_push + inverted.ww * bone_twist
+        answers.vv[row, world, bone] = gain_vv
+        answers.vw[row, world, bone] = gain_vw
+        answers.wv[row, world, bone] = gain_wv
+        answers.ww[row, world, bone] = gain_ww
+        answers.v[row, world, bone] = free_v
+        answers.w[row, world, bone] = free_w
+        up_vw = wp.transpose(down_wv)
+        up_wv = wp.transpose(down_vw)
+        up_ww = wp.transpose(down_ww)
+        k = bones.sibling[bone]
+        children.vv[row, world, bone] = children.vv[row, world, k] + (one + gain_vv) * hold - up_vw * gain_wv
+        children.vw[row, world, bone] = children.vw[row, world, k] + (gain_vw - a) * hold - up_vw * gain_ww
+        children.ww[row, world, bone] = (
+            children.ww[row, world, k] + one * stiff - a * a * hold - up_wv * gain_vw - up_ww * gain_ww
+        )
+        children.v[row, world, bone] = children.v[row, world, k] - pull + free_v * hold - up_vw * free_w
+        children.w[row, world, bone] = (
+            children.w[row, world, k] - wp.cross(above, pull) - torque - up_wv * free_v - up_ww * free_w
+        )
+
+
+@wp.func
+def move(law: Law, bones: Bones, s: States, answers: Answers, now: int, row: int, world: int, bone: int):
+    """The new velocity of a bone, given its parent's, and where it leads."""
+    parent = bones.parents[bone]
+    v = answers.v[row, world, bone]
+    w = answers.w[row, world, bone]
+    if parent >= 0:
+        parent_v = s.v[now + 1, world, parent]
+        parent_w = s.w[now + 1, world, parent]
+        v -= answers.vv[row, world, bone] * parent_v + answers.vw[row, world, bone] * parent_w
+        w -= answers.wv[row, world, bone] * parent_v + answers.ww[row, world, bone] * parent_w
+    s.v[now + 1, world, bone] = v
+    s.w[now + 1, world, bone] = w
+    s.x[now + 1, world, bone] = s.x[now, world, bone] + v * law.dt
+    s.q[now + 1, world, bone] = turned_on(s.q[now, world, bone], w, law.dt)
+
+
+@wp.kernel(module="unique")
+def simulate(
+    law: Law,
+    bones: Bones,
+    control: Control,
+    states: States,
+    touches: Equations,
+    children: Equations,
+    answers: Answers,
+    first: int,
+    count: int,
+):
+    """Substeps `first` to `first + count` of every world."""
+    world = wp.tid()
+    for row in range(count):
+        for point in range(bones.point_bones.shape[0]):
+            touch_ground(law, bones, states, control, touches, first + row, row, world, point)
+        for number in range(bones.parents.shape[0]):
+            last = bones.parents.shape[0] - 1 - number
+            eliminate(law, bones, states, control, touches, children, answers, first + row, row, world, last)
+        for bone in range(bones.parents.shape[0]):
+            move(law, bones, states, answers, first + row, row, world, bone)

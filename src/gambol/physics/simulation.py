@@ -1,0 +1,345 @@
+"""The simulation for torch: control and a start in, states out, with gradients that are clipped on their way back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from gambol.physics import kernels
+from gambol.physics.ragdoll import SIZE, Ragdoll
+from gambol.warp_device import DEVICE, quiet_warp
+
+wp = quiet_warp()
+
+
+@dataclass(frozen=True)
+class SolverConfig:
+    """How bodies move. Forces are in parts of the weight Mg, lengths in parts of the size L, see `ragdoll`."""
+
+    implicit: bool = True
+    """Linearly implicit, or explicit as in the paper, which needs hundreds of substeps a frame."""
+    substeps: int = 16
+    """A frame, at 30 frames a second and of a body as large as a man; smaller ones take more."""
+    knots: int = 2
+    """Of the control, a frame; the paper has one at every substep."""
+    chunk: int = 8
+    """Substeps between which gradients are clipped on their way back."""
+    clip: float = 0.03
+    """Largest norm of the gradient of a world's state, as it leaves a chunk."""
+    stiffness: float = 1.6
+    """Of PD control [MgL a rad]."""
+    damping: float = 0.02
+    """Of PD control [s, in parts of the stiffness]."""
+    upright: float = 2.0
+    """Of the virtual force that keeps the root upright [MgL a rad]."""
+    sink: float = 3e-4
+    """How deep four points sink that bear the weight together [L]."""
+    friction: float = 1.0
+    """Coulomb's coefficient; rubber on concrete has 1."""
+    creep: float = 0.004
+    """Speed below which friction is viscous [sqrt(gL)]."""
+    joints: float = 4000.0
+    """Stiffness of the springs that hold bones together [Mg / L]."""
+
+
+class States(NamedTuple):
+    """Bones over time, in the ragdoll's space. Rotations are wxyz."""
+
+    x: Float[Tensor, "steps worlds bones 3"]
+    """Centres of mass."""
+    q: Float[Tensor, "steps worlds bones 4"]
+    v: Float[Tensor, "steps worlds bones 3"]
+    w: Float[Tensor, "steps worlds bones 3"]
+    """Angular velocity [rad/s]."""
+
+
+class Start(NamedTuple):
+    """One state of all worlds."""
+
+    x: Float[Tensor, "worlds bones 3"]
+    q: Float[Tensor, "worlds bones 4"]
+    v: Float[Tensor, "worlds bones 3"]
+    w: Float[Tensor, "worlds bones 3"]
+
+
+class Simulation:
+    """Rolls a ragdoll out in time. Not for two threads at once: it keeps scratch."""
+
+    def __init__(self, ragdoll: Ragdoll, fps: float, config: SolverConfig | None = None):
+        self.ragdoll, self.config = ragdoll, config or SolverConfig()
+        self.substeps = substeps_for(ragdoll, fps, self.config)
+        """A frame."""
+        self.knots = min(self.config.knots, self.substeps)
+        self.law = _law(ragdoll, self.config, 1.0 / (fps * self.substeps), self.substeps // self.knots)
+        self.bones = _bones(ragdoll)
+        self._scratch: _Scratch | None = None
+
+    def __call__(
+        self,
+        start: Start,
+        targets: Float[Tensor, "knots worlds bones 3"],
+        upwards: Float[Tensor, "knots worlds 3"],
+        ground: Float[Tensor, "worlds 3"] | None = None,
+    ) -> States:
+        """All substeps from the first knot to the last, the start first.
+
+        targets: angles of the PD control about each bone's axes [rad], `knots` a frame and one more at the end; those
+        of the root do nothing. upwards: where the root's up should point. ground: velocity of the ground.
+        """
+        worlds = targets.shape[1]
+        ground = torch.zeros(worlds, 3) if ground is None else ground
+        return States(*_Rollout.apply(self, *start, targets, upwards, ground))
+
+    def loads(self, states: States) -> Float[Tensor, "steps worlds points"]:
+        """How much of the body's weight each point bears."""
+        depth = -self.points(states)[..., 1]
+        return depth.clamp(min=0) * (self.law.ground_stiffness / self.ragdoll.gravity)
+
+    def points(self, states: States) -> Float[Tensor, "steps worlds points 3"]:
+        """Where the points are that may touch the ground."""
+        arms, bones = self._arms(states)
+        return states.x[..., bones, :] + arms
+
+    def point_speeds(self, states: States) -> Float[Tensor, "steps worlds points 3"]:
+        arms, bones = self._arms(states)
+        return states.v[..., bones, :] + torch.linalg.cross(states.w[..., bones, :], arms)
+
+    def _arms(self, states: States) -> tuple[Tensor, Tensor]:
+        bones = torch.as_tensor(self.ragdoll.point_bones)
+        local = torch.as_tensor(self.ragdoll.points - self.ragdoll.centers[self.ragdoll.point_bones]).to(states.x)
+        return rotate(states.q[..., bones, :], local), bones
+
+    def scratch(self, worlds: int) -> _Scratch:
+        if self._scratch is None or self._scratch.worlds != worlds:
+            self._scratch = _Scratch(self.config.chunk, worlds, len(self.ragdoll.points), len(self.ragdoll))
+        return self._scratch
+
+
+def substeps_for(ragdoll: Ragdoll, fps: float, config: SolverConfig) -> int:
+    """A frame: more for small bodies, which fall faster in lengths of their own, and for few frames a second."""
+    hurry = np.sqrt(ragdoll.gravity / 9.81) * 30 / fps
+    count = int(np.ceil(config.substeps * np.clip(hurry, 0.5, 8) / config.knots - 1e-6))
+    return max(count, 1) * config.knots
+
+
+def _law(ragdoll: Ragdoll, config: SolverConfig, dt: float, substeps: int) -> Any:
+    weight = ragdoll.gravity
+    law = kernels.Law()
+    law.dt, law.implicit, law.gravity, law.substeps = dt, float(config.implicit), ragdoll.gravity, substeps
+    law.stiffness = config.stiffness * weight * SIZE
+    law.damping = config.damping * law.stiffness * np.sqrt(9.81 / ragdoll.gravity)
+    law.joint_stiffness = config.joints * weight / SIZE
+    law.joint_damping = 0.1 * np.sqrt(law.joint_stiffness * float(ragdoll.masses.mean()))
+    law.upright = config.upright * weight * SIZE
+    law.upright_damping = 0.1 * law.upright * np.sqrt(9.81 / ragdoll.gravity)
+    law.ground_stiffness = weight / (4 * config.sink * SIZE)
+    law.ground_damping = 0.5 * np.sqrt(law.ground_stiffness / 4)
+    law.soft = config.sink * SIZE
+    law.friction, law.creep = config.friction, config.creep * np.sqrt(ragdoll.gravity * SIZE)
+    return law
+
+
+def _bones(ragdoll: Ragdoll) -> Any:
+    """As the kernel wants them: relative to centres of mass, with chains through siblings and through points."""
+    count, points = len(ragdoll), len(ragdoll.points)
+    above, below = np.zeros((count, 3)), ragdoll.anchors - ragdoll.centers
+    hung = ragdoll.parents >= 0
+    above[hung] = ragdoll.anchors[hung] - ragdoll.centers[ragdoll.parents[hung]]
+    last_child, sibling = np.full(count, count), np.full(count, count)
+    for bone in range(count - 1, 0, -1):
+        parent = ragdoll.parents[bone]
+        sibling[bone], last_child[parent] = last_child[parent], bone
+    last_point, before = np.full(count, points), np.full(points, points)
+    for point, bone in enumerate(ragdoll.point_bones):
+        before[point], last_point[bone] = last_point[bone], point
+    bones = kernels.Bones()
+    integers = {
+        "parents": ragdoll.parents,
+        "last_child": last_child,
+        "sibling": sibling,
+        "last_point": last_point,
+        "point_bones": ragdoll.point_bones,
+        "before": before,
+    }
+    for name, values in integers.items():
+        setattr(bones, name, wp.array(np.asarray(values, np.int32), dtype=int, device=DEVICE))
+    bones.masses = wp.array(ragdoll.masses.astype(np.float32), dtype=float, device=DEVICE)
+    bones.inertias = wp.array(ragdoll.inertias.astype(np.float32), dtype=wp.mat33, device=DEVICE)
+    for name, vectors in (
+        ("above", above),
+        ("below", below),
+        ("places", ragdoll.points - ragdoll.centers[ragdoll.point_bones]),
+    ):
+        setattr(bones, name, wp.array(vectors.astype(np.float32), dtype=wp.vec3, device=DEVICE))
+    quaternions = _to_xyzw(quaternions_of(torch.as_tensor(ragdoll.axes, dtype=torch.float32)))
+    bones.axes = wp.array(quaternions.numpy(), dtype=wp.quat, device=DEVICE)
+    return bones
+
+
+class _Scratch:
+    """What a chunk of substeps works on, and the gradients of that, in one piece of memory each."""
+
+    def __init__(self, rows: int, worlds: int, points: int, bones: int):
+        self.worlds = worlds
+        shapes = [(points, kernels.Equations), (bones, kernels.Equations), (bones, kernels.Answers)]
+        widths = {wp.mat33: 9, wp.vec3: 3}
+        total = 0
+        wanted = []
+        for number, (count, struct) in enumerate(shapes):
+            for name, var in struct.vars.items():
+                size = rows * worlds * (count + 1) * widths[var.type.dtype]
+                wanted.append((number, name, var.type.dtype, (rows, worlds, count + 1), total, size))
+                total += size
+        self.values, self.gradients = torch.zeros(total), torch.zeros(total)
+        self.structs = [struct() for _, struct in shapes]
+        for number, name, dtype, shape, begin, size in wanted:
+            own = (9,) if dtype is wp.mat33 else (3,)
+            inner = (3, 3) if dtype is wp.mat33 else own
+            values, gradients = (
+                part[begin : begin + size].view(*shape, *inner) for part in (self.values, self.gradients)
+            )
+            array = wp.from_torch(values, dtype=dtype, requires_grad=False)
+            array.grad = wp.from_torch(gradients, dtype=dtype, requires_grad=False)
+            setattr(self.structs[number], name, array)
+
+
+class _Rollout(torch.autograd.Function):
+    """One launch forward. Backward chunk by chunk, from the last: Warp's adjoint of the same kernel."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        simulation: Simulation,
+        x: Tensor,
+        q: Tensor,
+        v: Tensor,
+        w: Tensor,
+        targets: Tensor,
+        upwards: Tensor,
+        ground: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        steps = (len(targets) - 1) * simulation.law.substeps
+        states = [part.new_empty(steps + 1, *part.shape) for part in (x, q, v, w)]
+        for values, part in zip(states, (x, _to_xyzw(q), v, w), strict=True):
+            values[0] = part
+        inputs = [part.detach().contiguous() for part in (targets, upwards, ground)]
+        launch = _Launch(simulation, states, inputs, gradients=False)
+        for first in range(0, steps, simulation.config.chunk):
+            launch(first, min(simulation.config.chunk, steps - first))
+        ctx.simulation, ctx.states, ctx.inputs = simulation, states, inputs
+        return states[0], _to_wxyz(states[1]), states[2], states[3]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        simulation, chunk = ctx.simulation, ctx.simulation.config.chunk
+        by_x, by_q, by_v, by_w = gradients
+        of_states = [by_x.clone(), _to_xyzw(by_q), by_v.clone(), by_w.clone()]
+        of_inputs = [torch.zeros_like(part) for part in ctx.inputs]
+        launch = _Launch(simulation, ctx.states, ctx.inputs, gradients=True, of_states=of_states, of_inputs=of_inputs)
+        steps = len(ctx.states[0]) - 1
+        for first in range(steps - steps % chunk, -1, -chunk):
+            if first == steps:
+                continue
+            launch(first, min(chunk, steps - first))
+            _clip([part[first] for part in of_states], simulation.config.clip)
+        x, q, v, w = (part[0] for part in of_states)
+        return None, x, _to_wxyz(q), v, w, *of_inputs
+
+
+class _Launch:
+    """The kernel with its arrays, forward or backward."""
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        states: list[Tensor],
+        inputs: list[Tensor],
+        *,
+        gradients: bool,
+        of_states: list[Tensor] | None = None,
+        of_inputs: list[Tensor] | None = None,
+    ):
+        self.scratch = simulation.scratch(states[0].shape[1])
+        self.gradients, self.worlds = gradients, states[0].shape[1]
+        own_states, own_control = kernels.States(), kernels.Control()
+        kinds = (wp.vec3, wp.quat, wp.vec3, wp.vec3)
+        _fill(own_states, "xqvw", states, of_states, kinds)
+        _fill(own_control, ("targets", "upwards", "ground"), inputs, of_inputs, (wp.vec3,) * 3)
+        self.arguments = [simulation.law, simulation.bones, own_control, own_states, *self.scratch.structs]
+        self.adjoints = [type(each)() for each in self.arguments]  # gradients are beside the arrays themselves
+
+    def __call__(self, first: int, count: int) -> None:
+        inputs = [*self.arguments, first, count]
+        if not self.gradients:
+            wp.launch(kernels.simulate, dim=self.worlds, inputs=inputs, device=DEVICE)
+            return
+        self.scratch.gradients.zero_()
+        wp.launch(
+            kernels.simulate,
+            dim=self.worlds,
+            inputs=inputs,
+            adj_inputs=[*self.adjoints, 0, 0],
+            adj_outputs=[],
+            device=DEVICE,
+            adjoint=True,
+        )
+
+
+def _fill(struct: Any, names: Any, values: list[Tensor], gradients: list[Tensor] | None, kinds: Any) -> None:
+    for number, name in enumerate(names):
+        array = wp.from_torch(values[number], dtype=kinds[number], requires_grad=False)
+        if gradients is not None:
+            array.grad = wp.from_torch(gradients[number], dtype=kinds[number], requires_grad=False)
+        setattr(struct, name, array)
+
+
+def _clip(parts: list[Float[Tensor, "worlds bones width"]], most: float) -> None:
+    """World by world, in place."""
+    norm = torch.cat([part.flatten(1) for part in parts], 1).norm(dim=1)
+    scale = (most / norm.clamp(min=1e-30)).clamp(max=1.0)[:, None, None]
+    for part in parts:
+        part.mul_(scale)
+
+
+def _to_xyzw(wxyz: Float[Tensor, "*batch 4"]) -> Float[Tensor, "*batch 4"]:
+    return wxyz.roll(-1, -1).contiguous()
+
+
+def _to_wxyz(xyzw: Float[Tensor, "*batch 4"]) -> Float[Tensor, "*batch 4"]:
+    return xyzw.roll(1, -1).contiguous()
+
+
+def rotate(wxyz: Float[Tensor, "*batch 4"], vectors: Float[Tensor, "*vectors 3"]) -> Float[Tensor, "*batch 3"]:
+    """Vectors turned by unit quaternions; shapes broadcast."""
+    axis = wxyz[..., 1:]
+    vectors = vectors.expand(axis.shape)
+    twice = 2 * torch.linalg.cross(axis, vectors)
+    return vectors + wxyz[..., :1] * twice + torch.linalg.cross(axis, twice)
+
+
+def quaternions_of(matrices: Float[Tensor, "*batch 3 3"]) -> Float[Tensor, "*batch 4"]:
+    """wxyz of rotations, by the largest of the four (Shepperd)."""
+    m = matrices
+    x, y, z = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    squares = torch.stack([1 + x + y + z, 1 + x - y - z, 1 - x + y - z, 1 - x - y + z], -1)
+    a, b, c = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
+    d, e, f = m[..., 1, 0] + m[..., 0, 1], m[..., 0, 2] + m[..., 2, 0], m[..., 2, 1] + m[..., 1, 2]
+    rows = torch.stack(
+        [
+            torch.stack([squares[..., 0], a, b, c], -1),
+            torch.stack([a, squares[..., 1], d, e], -1),
+            torch.stack([b, d, squares[..., 2], f], -1),
+            torch.stack([c, e, f, squares[..., 3]], -1),
+        ],
+        -2,
+    )
+    largest = squares.argmax(-1)
+    chosen = torch.gather(rows, -2, largest[..., None, None].expand(*largest.shape, 1, 4))[..., 0, :]
+    return chosen / chosen.norm(dim=-1, keepdim=True)
