@@ -277,9 +277,11 @@ class _Launch:
 
     def __call__(self, first: int, count: int) -> None:
         inputs = [*self.arguments, first, count]
+        wp.launch(kernels.simulate, dim=self.worlds, inputs=inputs, device=DEVICE)
         if not self.gradients:
-            wp.launch(kernels.simulate, dim=self.worlds, inputs=inputs, device=DEVICE)
             return
+        # The forward launch was needed here, too: the adjoint of a loop does not run it forward again, so scratch would
+        # still be that of another chunk.
         self.scratch.gradients.zero_()
         wp.launch(
             kernels.simulate,
