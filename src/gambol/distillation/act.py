@@ -7,13 +7,15 @@ number of the step.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from gambol.motion.draft import Draft
 from gambol.distillation.puppet import Puppet
+from gambol.motion.draft import Draft
 
 Losses = dict[str, float]
 """By name; "total" is what is made smaller, where there is one."""
@@ -50,6 +52,18 @@ class Act(Protocol):
 def generator_for(seed: int, act: int, step: int) -> torch.Generator:
     """Random numbers of one step: they do not depend on how many were drawn before."""
     return torch.Generator().manual_seed((seed * 1_000_003 + act) * 1_000_003 + step)
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """With so many threads of torch, whatever the machine would choose. For small tensors one is best: to wake others
+    takes longer than the work."""
+    usual = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(usual)
 
 
 class Search:

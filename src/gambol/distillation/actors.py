@@ -16,8 +16,8 @@ from torch.autograd.function import once_differentiable
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.rig import Rig
-from gambol.motion.draft import Draft
 from gambol.errors import GambolError
+from gambol.motion.draft import Draft
 from gambol.priors.pocket.look import draw_figure
 from gambol.render.actor import Actor, attach
 from gambol.render.cameras import Cameras, box_centers, follow, frame_distance, orbit

@@ -19,7 +19,6 @@ from gambol.creatures.gaits.legs import hip_height_of
 from gambol.distillation.act import Act
 from gambol.distillation.config import DistillConfig, preset_for
 from gambol.distillation.doubts import doubts_about, require_body
-from gambol.motion.draft import Draft, draft_of
 from gambol.distillation.figures import FigureSet
 from gambol.distillation.film_set import FilmSet
 from gambol.distillation.footing import FEWEST, Footing, find_loads, grounded
@@ -32,7 +31,7 @@ from gambol.distillation.sampled import Rehearsal
 from gambol.distillation.score_distillation import ScoreDistillation
 from gambol.errors import GambolError
 from gambol.motion.cuboids import Cuboids, fit_cuboids
-from gambol.motion.export import poses_from_world
+from gambol.motion.draft import Draft, clip_of, draft_of
 from gambol.motion.low_skin import LowSkin
 from gambol.motion.motion import Motion
 from gambol.priors.pocket.actions import ACTIONS
@@ -163,13 +162,7 @@ class Scene:
 
     def motion(self, draft: Draft, name: str) -> Motion:
         """As a clip for the character's file; what loops ends with the pose it began with."""
-        whole = self.clip(draft)
-        poses = whole.world(self.rig).double().numpy()
-        if whole.loops:
-            end = whole.repeated(2, self.rig).world(self.rig)[len(whole) : len(whole) + 1].double().numpy()
-            poses = np.concatenate([poses, end])
-        skeleton = self.character.skeleton
-        return Motion.from_poses(name, poses_from_world(skeleton, self.rig, poses), skeleton, self.config.fps)
+        return clip_of(self.character, self.rig, self.clip(draft), name, self.config.fps)
 
 
 def prepare(
@@ -286,7 +279,7 @@ def _from_clip(
     motion = clips[config.init]
     if motion.duration <= 0:
         raise GambolError(f"the clip '{config.init}' is a single pose: pin it instead, as in --pin 0:{config.init}")
-    cyclic = _goes_round(character, rig, motion)
+    cyclic = goes_round(character, rig, motion)
     wanted = cyclic if config.loop is None else config.loop
     timing = timing_for(motion.duration, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
     pocket = prior.look == "parts"
@@ -302,7 +295,7 @@ def _from_clip(
     return replace(draft_of(character, rig, motion, times, timing.loops), seconds=timing.seconds), timing
 
 
-def _goes_round(character: Character, rig: Rig, motion: Motion) -> bool:
+def goes_round(character: Character, rig: Rig, motion: Motion) -> bool:
     """Whether a clip ends in the pose it begins with; without a mesh joints tell, to a hundredth of the size."""
     from gambol.render.picture import loop_travel
 

@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gambol.priors.pocket.look import BACKGROUND, ELEVATION, Figure, aim, film
+from gambol.priors.pocket.look import BACKGROUND, ELEVATION, KERNELS, OPACITY, Figure, aim, kernels_of
 from gambol.render.cameras import together
+from gambol.render.rasterize import rasterize
 
 ORDER = (55.0, -55.0, 125.0, -125.0, 90.0, -90.0)
 """In which order cameras the prior knows (`look.VIEWS`) are used, if not all are [degrees]: both sides by turns, since
@@ -48,14 +49,18 @@ class FigureSet:
     def film_points(
         self, points: Float[Tensor, "frames strokes 2 3"], views: Int[Tensor, " chosen"] | None = None
     ) -> Float[Tensor, "chosen frames size size 3"]:
-        """Videos of strokes (`Figure.points`)."""
+        """Videos of strokes (`Figure.points`): what `look.film` gives. Colours are counted from the background, which
+        then need not show through: so neither is how much of it does, nor the way back from that."""
         chosen = torch.arange(self.views) if views is None else views
         frames = len(points)
-        colors = torch.as_tensor(self.figure.colors).to(points)
+        colors = torch.as_tensor(self.figure.colors).to(points) - BACKGROUND
         widths = torch.as_tensor(self.figure.widths).to(points) * self.halves[:, None].to(points)
         view = chosen.repeat_interleave(frames)
-        pictures = film(points.repeat(len(chosen), 1, 1, 1), colors, widths[view], self.cameras[view])
-        return pictures.unflatten(0, (len(chosen), frames))
+        means, covariances = kernels_of(points.repeat(len(chosen), 1, 1, 1), widths[view])
+        opacities = torch.full(means.shape[1:2], OPACITY)
+        shades = colors.repeat_interleave(KERNELS, 0)
+        pictures = rasterize(means, covariances, opacities, shades, self.cameras[view]).image
+        return (pictures + BACKGROUND).unflatten(0, (len(chosen), frames))
 
 
 def _limb_colors(figure: Figure) -> Float[Tensor, "parts 3"]:

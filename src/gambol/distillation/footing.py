@@ -17,9 +17,9 @@ from torch import Tensor
 from gambol.character.anatomy import Anatomy
 from gambol.character.rig import Rig
 from gambol.distillation.act import Losses, Search, SearchAct
-from gambol.motion.draft import Draft, about
 from gambol.distillation.holds import Holds
 from gambol.distillation.puppet import Movement, Puppet
+from gambol.motion.draft import Draft, about
 from gambol.motion.low_skin import LowSkin
 from gambol.motion.stances import find_stances
 

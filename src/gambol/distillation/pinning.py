@@ -10,9 +10,9 @@ import torch
 from gambol.character.character import Character
 from gambol.character.rig import Rig
 from gambol.distillation.config import DistillConfig
-from gambol.motion.draft import Draft, draft_of
 from gambol.distillation.holds import Holds, Pin
 from gambol.errors import GambolError
+from gambol.motion.draft import Draft, draft_of
 
 
 def holds_of(character: Character, rig: Rig, config: DistillConfig, start: Draft, rounds: int) -> Holds:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from gambol.distillation.act import Act, Losses
-from gambol.motion.draft import Draft
 from gambol.errors import GambolError
+from gambol.motion.draft import Draft
 
 MakeAct = Callable[[Draft], Act]
 """Makes an act from the draft the act before left."""

@@ -12,8 +12,8 @@ from torch import Tensor
 from gambol.character.anatomy import Anatomy
 from gambol.character.rig import Rig
 from gambol.creatures.gaits.legs import legs_of
-from gambol.motion.draft import Draft
 from gambol.distillation.holds import Controls, Holds, nothing_held
+from gambol.motion.draft import Draft
 from gambol.motion.inverse_kinematics import FoldingChain, folding_chain
 from gambol.motion.kinematics import Kinematics
 

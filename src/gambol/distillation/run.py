@@ -27,6 +27,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from gambol.distillation.act import threads
 from gambol.distillation.config import DistillConfig
 from gambol.distillation.distill import Scene, acts_of
 from gambol.distillation.play import Moment, Play
@@ -136,7 +137,7 @@ class Run:
 
         draw: makes a picture of the motion so far.
         """
-        with _threads(self.recipe.threads), _patience() as impatient:
+        with threads(self.recipe.threads), _patience() as impatient:
             self._sweep()
             play = Play(acts_of(scene), scene.start)
             log = LossLog(self.folder / LOSSES, self._load(play))
@@ -255,17 +256,6 @@ class _Pace:
     def __exit__(self, *_: object) -> None:
         now = time.monotonic()
         self._next = now + max(self.every, 9 * (now - self._began))
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """With so many threads of torch, whatever the machine would choose today."""
-    usual = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(usual)
 
 
 @contextmanager

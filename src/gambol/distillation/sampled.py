@@ -18,12 +18,12 @@ from torch import Tensor
 
 from gambol.character.anatomy import Anatomy
 from gambol.distillation.act import Losses, generator_for
-from gambol.motion.draft import Draft
 from gambol.distillation.figures import FigureSet
 from gambol.distillation.film_set import FilmSet
 from gambol.distillation.fit import USUAL_FIT, Fit, FitConfig, Fitting, fit_motion
 from gambol.distillation.puppet import CurvePuppet
 from gambol.distillation.windows import lengthened, onwards_of, windows_for
+from gambol.motion.draft import Draft
 from gambol.priors.pocket.look import draw_figure
 from gambol.priors.prior import Prompt, VideoPrior
 from gambol.priors.sample import change_level, draw_noise

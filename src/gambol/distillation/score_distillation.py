@@ -16,11 +16,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.distillation.act import Losses, Search, SearchAct, generator_for
-from gambol.motion.draft import Draft
 from gambol.distillation.film_set import FilmSet
 from gambol.distillation.puppet import FramePuppet, Movement
 from gambol.distillation.windows import lengthened, onwards_of, windows_for
 from gambol.motion.cuboids import Cuboids, corner_positions, ground_loss
+from gambol.motion.draft import Draft
 from gambol.priors.prior import Prompt, VideoPrior
 from gambol.priors.sample import draw_noise
 from gambol.priors.score import PLANS, Plan, amplify_motion, rfds_rev, sds, surrogate

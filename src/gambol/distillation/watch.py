@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gambol.distillation.distill import Scene
-from gambol.motion.draft import Draft
 from gambol.distillation.journal import Curves, Journal
 from gambol.distillation.play import Moment
 from gambol.distillation.reel import FRAMES_A_SECOND, Page, Piece, Playhead, Reel, ReelMaker, about_y, pieces_of
 from gambol.errors import GambolError
+from gambol.motion.draft import Draft
 
 if TYPE_CHECKING:
     import viser

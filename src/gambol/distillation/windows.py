@@ -9,8 +9,8 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from gambol.motion.draft import about
 from gambol.distillation.puppet import Movement, Puppet
+from gambol.motion.draft import about
 from gambol.priors.prior import VideoPrior
 from gambol.priors.schedule import Latents
 

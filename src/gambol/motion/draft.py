@@ -12,6 +12,7 @@ from torch import Tensor
 
 from gambol.character.character import Character
 from gambol.character.rig import Rig
+from gambol.motion.export import poses_from_world
 from gambol.motion.kinematics import Kinematics
 from gambol.motion.motion import Motion
 
@@ -169,7 +170,7 @@ def draft_of(character: Character, rig: Rig, motion: Motion, times: Float[Array,
         rotations[:, root] = np.linalg.inv(own) @ upright @ own @ rotations[:, root]
     offsets = np.einsum("fji,rj->fri", upright, heads - rig.pivot)  # where roots stand if only the heading turned
     shift = (T_world[:, roots][..., :3, 3] - rig.pivot - offsets).mean(1)
-    angles = np.unwrap(_angles(rig.axes.transpose(0, 2, 1) @ rotations @ rig.axes), axis=0)
+    angles = np.unwrap(compound_angles(rig.axes.transpose(0, 2, 1) @ rotations @ rig.axes), axis=0)
     turns = np.stack([yaw, np.zeros_like(yaw), np.zeros_like(yaw)], 1)
     travel, turn = np.zeros(3), 0.0
     if loops:
@@ -179,6 +180,15 @@ def draft_of(character: Character, rig: Rig, motion: Motion, times: Float[Array,
         angles, shift, turns = angles[:-1], shift[:-1], turns[:-1]
     seconds = float(motion.end - times[0]) if loops else float(times[-1] - times[0])
     return Draft(_single(angles), _single(shift), _single(turns), seconds, loops, _single(travel), turn)
+
+
+def clip_of(character: Character, rig: Rig, draft: Draft, name: str, fps: float) -> Motion:
+    """As a clip for the character's file; what loops ends with the pose it began with."""
+    poses = draft.world(rig).double().numpy()
+    if draft.loops:
+        end = draft.repeated(2, rig).world(rig)[len(draft) : len(draft) + 1].double().numpy()
+        poses = np.concatenate([poses, end])
+    return Motion.from_poses(name, poses_from_world(character.skeleton, rig, poses), character.skeleton, fps)
 
 
 def _single(values: Array) -> Tensor:
@@ -206,7 +216,7 @@ def _headings(rig: Rig, T_world_root: Float[Array, "frames 4 4"]) -> Float[Array
     return np.unwrap(np.arctan2(-(faces @ right), faces @ forward))
 
 
-def _angles(rotations: Float[Array, "*batch 3 3"]) -> Float[Array, "*batch 3"]:
+def compound_angles(rotations: Float[Array, "*batch 3 3"]) -> Float[Array, "*batch 3"]:
     """x, y, z of R = Rx Ry Rz [rad]."""
     y = np.arcsin(np.clip(rotations[..., 0, 2], -1, 1))
     x = np.arctan2(-rotations[..., 1, 2], rotations[..., 2, 2])

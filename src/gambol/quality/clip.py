@@ -10,9 +10,9 @@ import torch
 from gambol.character.anatomy import Anatomy
 from gambol.distillation.distill import Scene
 from gambol.distillation.doubts import ON_LEGS
-from gambol.motion.draft import Draft
 from gambol.distillation.figures import FigureSet
 from gambol.distillation.footing import find_loads
+from gambol.motion.draft import Draft
 from gambol.motion.low_skin import LowSkin
 from gambol.priors.pocket.actions import ACTIONS
 from gambol.priors.sample import draw_noise

@@ -1,0 +1,71 @@
+"""Self-collision: bones that do not hang on each other keep apart, as a soft penalty."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from gambol.physics.ragdoll import Ragdoll
+from gambol.physics.simulation import rotate
+
+Array = np.ndarray
+
+SPHERES = 3
+"""Along the longest axis of every box."""
+SLACK = 0.9
+"""Spheres may come as near as this share of the sum of their radii, or as near as they are in the neutral pose."""
+RELATED = 2
+"""Bones with fewer joints between them than this share skin that folds, and may touch."""
+
+
+class SelfCollisions:
+    """Boxes as rows of spheres: cheap, smooth, and right enough for limbs that run into each other."""
+
+    def __init__(self, ragdoll: Ragdoll):
+        boxes = ragdoll.boxes
+        longest = boxes.half_sizes.argmax(1)
+        rows = np.arange(len(longest))
+        axis, half = boxes.axes[rows, :, longest], boxes.half_sizes[rows, longest]
+        others = np.sort(boxes.half_sizes, axis=1)[:, :2]
+        radius = np.sqrt(others.prod(1))
+        reach = np.maximum(half - radius, 0.0)
+        steps = np.linspace(-1, 1, SPHERES)
+        centers = boxes.centers[:, None] + steps[:, None] * (reach[:, None] * axis)[:, None]
+        self.bones = torch.as_tensor(np.repeat(boxes.bones, SPHERES))
+        flat = centers.reshape(-1, 3)
+        self.local = torch.as_tensor(flat - ragdoll.centers[self.bones.numpy()]).float()
+        radii = np.repeat(radius, SPHERES)
+        first, second = _pairs(ragdoll, self.bones.numpy())
+        apart = np.linalg.norm(flat[first] - flat[second], axis=1)
+        allowed = np.minimum(SLACK * (radii[first] + radii[second]), apart)
+        near = radii[first] + radii[second] > 0
+        self.first, self.second = torch.as_tensor(first[near]), torch.as_tensor(second[near])
+        self.allowed = torch.as_tensor(allowed[near]).float()
+
+    def depth(
+        self, x: Float[Tensor, "frames worlds bones 3"], q: Float[Tensor, "frames worlds bones 4"]
+    ) -> Float[Tensor, "frames worlds"]:
+        """How far bones are inside each other, all pairs together."""
+        if not len(self.first):
+            return x.new_zeros(x.shape[:2])
+        centers = x[:, :, self.bones] + rotate(q[:, :, self.bones], self.local)
+        gap = (centers[:, :, self.first] - centers[:, :, self.second]).square().sum(-1)
+        close = gap < self.allowed.square()
+        return torch.where(close, self.allowed - (gap + 1e-10).sqrt(), 0.0).sum(-1)
+
+
+def _pairs(ragdoll: Ragdoll, bones: Int[Array, " spheres"]) -> tuple[Int[Array, " pairs"], Int[Array, " pairs"]]:
+    """Spheres of bones that have at least RELATED joints between them."""
+    count = len(ragdoll)
+    joints = np.full((count, count), count)
+    np.fill_diagonal(joints, 0)
+    for bone, parent in enumerate(ragdoll.parents):
+        if parent >= 0:
+            joints[bone, :bone] = joints[parent, :bone] + 1
+            joints[:bone, bone] = joints[bone, :bone]
+            joints[bone, parent] = joints[parent, bone] = 1
+    first, second = np.triu_indices(len(bones), 1)
+    far = joints[bones[first], bones[second]] > RELATED
+    return first[far], second[far]

@@ -1,0 +1,277 @@
+"""The ragdoll as MJCF, MuJoCo's file format, and a motion of it as arrays, for people who work with robots.
+
+MuJoCo's space is z up, x forward, y to the left; lengths, masses and times are the ragdoll's own (total mass 1, seconds).
+Every bone is a body that is turned by nothing in the neutral pose; the root's origin is its centre of mass, that of any
+other bone is its joint. MuJoCo applies the hinges of a body one after the other, each in the space the last one left, so
+hinges x, y, z turn a body by Rx Ry Rz about the axes of the compound joint, as our own kinematics do.
+
+Only this file knows how MuJoCo lays out a state; it does not need MuJoCo.
+"""
+
+from __future__ import annotations
+
+import io
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+from torch import Tensor
+
+from gambol.character.transforms import matrix_from_quaternion, quaternion_from_matrix
+from gambol.files import check_folder, write_file
+from gambol.physics.hinges import hinge_angles, hinge_speeds, relative_rotations
+from gambol.physics.ragdoll import LIGHTEST, STANDARD_GRAVITY, THINNEST, Ragdoll
+from gambol.physics.simulation import Simulation, States
+
+Array = np.ndarray
+
+TURN = [2, 0, 1]
+"""x, y, z of MuJoCo's space are z, x, y of ours: forward, left, up."""
+RADIUS = 0.002
+"""Of the spheres that stand for points which touch the ground. The floor is as much lower, so that a sphere touches it
+when its centre, our point, is at height 0."""
+ARMATURE = LIGHTEST * THINNEST**2
+"""Inertia of every hinge on its own, as much as the lightest bone's: keeps the mass matrix from being singular where the
+outer hinges are parallel."""
+SOLREF = 2.0
+"""Time constant of contacts [time steps]."""
+HINGES = "xyz"
+
+
+def to_mujoco(vectors: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
+    """From the ragdoll's space to MuJoCo's."""
+    return vectors[..., TURN]
+
+
+def from_mujoco(vectors: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
+    return vectors[..., np.argsort(TURN)]
+
+
+def mjcf_of(simulation: Simulation, name: str = "ragdoll") -> str:
+    """The simulation's ragdoll as an XML file, with its gravity, PD gains, friction and time step.
+
+    The virtual force that keeps the root upright is no part of a body and is not in the file.
+    """
+    ragdoll, law = simulation.ragdoll, simulation.law
+    names = safe_names(ragdoll.names)
+    root = ET.Element("mujoco", model=safe_names((name,))[0])
+    metres = STANDARD_GRAVITY / ragdoll.gravity
+    root.append(ET.Comment(f" Written by gambol. z is up, x forward. Length 1 is {metres:.6g} m, the total mass is 1. "))
+    ET.SubElement(root, "compiler", angle="radian", autolimits="true")
+    ET.SubElement(
+        root,
+        "option",
+        timestep=_text(law.dt),
+        gravity=_text([0, 0, -ragdoll.gravity]),
+        integrator="implicitfast",
+        cone="elliptic",
+        impratio="10",
+    )
+    _defaults(root, simulation)
+    world = ET.SubElement(root, "worldbody")
+    ET.SubElement(world, "light", pos="0 0 4", directional="true")
+    floor = {"name": "floor", "type": "plane", "size": "0 0 0.1", "pos": _text([0, 0, -RADIUS]), "class": "touch"}
+    ET.SubElement(world, "geom", {**floor, "contype": "1", "conaffinity": "0", "rgba": "0.8 0.8 0.8 1", "group": "0"})
+    bodies: list[ET.Element] = []
+    for bone in range(len(ragdoll)):
+        above = ragdoll.parents[bone]
+        bodies.append(_body(world if above < 0 else bodies[above], ragdoll, bone, names[bone]))
+    actuators = ET.SubElement(root, "actuator")
+    for joint in hinge_names(ragdoll):
+        ET.SubElement(actuators, "position", name=joint, joint=joint)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode") + "\n"
+
+
+def hinge_names(ragdoll: Ragdoll) -> list[str]:
+    """Of all joints but the root's, which is free, in the order of MuJoCo's."""
+    names = safe_names(ragdoll.names)
+    return [f"{names[bone]}_{axis}" for bone in depth_first(ragdoll) if bone for axis in HINGES]
+
+
+def safe_names(names: tuple[str, ...]) -> list[str]:
+    """Letters, digits, and _ . - for all else; no two alike, and none called 'world', which MuJoCo has already."""
+    taken = {"world"}
+    result = []
+    for name in names:
+        base = "".join(sign if sign.isalnum() or sign in "_.-" else "_" for sign in name) or "bone"
+        number, unique = 1, base
+        while unique in taken:
+            number, unique = number + 1, f"{base}_{number + 1}"
+        taken.add(unique)
+        result.append(unique)
+    return result
+
+
+def depth_first(ragdoll: Ragdoll) -> list[int]:
+    """Bones in the order in which MuJoCo counts them."""
+    children: list[list[int]] = [[] for _ in range(len(ragdoll))]
+    for bone, parent in enumerate(ragdoll.parents):
+        if parent >= 0:
+            children[parent].append(bone)
+    waiting, order = [0], []
+    while waiting:
+        order.append(waiting.pop())
+        waiting.extend(reversed(children[order[-1]]))
+    return order
+
+
+def _defaults(root: ET.Element, simulation: Simulation) -> None:
+    law = simulation.law
+    defaults = ET.SubElement(root, "default")
+    ET.SubElement(defaults, "joint", armature=_text(ARMATURE))
+    ET.SubElement(defaults, "position", kp=_text(law.stiffness), kv=_text(law.damping))
+    touch = ET.SubElement(defaults, "default", {"class": "touch"})
+    ET.SubElement(
+        touch,
+        "geom",
+        type="sphere",
+        size=_text(RADIUS),
+        condim="3",
+        contype="0",
+        conaffinity="1",
+        friction=_text([law.friction, 0, 0]),
+        solref=_text([SOLREF * law.dt, 1]),
+        solimp="0.9 0.9 0.001",
+        group="3",
+    )
+    look = ET.SubElement(defaults, "default", {"class": "look"})
+    ET.SubElement(
+        look, "geom", type="box", contype="0", conaffinity="0", density="0", group="2", rgba="0.7 0.6 0.5 1"
+    )
+
+
+def _body(above: ET.Element, ragdoll: Ragdoll, bone: int, name: str) -> ET.Element:
+    parent = int(ragdoll.parents[bone])
+    origin = _origin(ragdoll, bone)
+    shift = origin - _origin(ragdoll, parent) if parent >= 0 else origin
+    body = ET.SubElement(above, "body", name=name, pos=_text(to_mujoco(shift)))
+    if parent < 0:
+        ET.SubElement(body, "freejoint", name=f"{name}_free")
+    for axis, direction in zip(HINGES, ragdoll.axes[bone].T if parent >= 0 else (), strict=False):
+        ET.SubElement(body, "joint", name=f"{name}_{axis}", type="hinge", axis=_text(to_mujoco(direction)))
+    inertia = ragdoll.inertias[bone][np.ix_(TURN, TURN)]
+    ET.SubElement(
+        body,
+        "inertial",
+        pos=_text(to_mujoco(ragdoll.centers[bone] - origin)),
+        mass=_text(ragdoll.masses[bone]),
+        fullinertia=_text(inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]),
+    )
+    boxes = ragdoll.boxes
+    for box in np.flatnonzero(boxes.bones == bone):
+        wxyz = quaternion_from_matrix(boxes.axes[box][TURN])
+        place = _text(to_mujoco(boxes.centers[box] - origin))
+        size = _text(np.maximum(boxes.half_sizes[box], 1e-6))
+        ET.SubElement(body, "geom", {"class": "look"}, pos=place, quat=_text(wxyz), size=size)
+    for point in ragdoll.points[ragdoll.point_bones == bone]:
+        ET.SubElement(body, "geom", {"class": "touch"}, pos=_text(to_mujoco(point - origin)))
+    return body
+
+
+def _origin(ragdoll: Ragdoll, bone: int) -> Float[Array, 3]:
+    return ragdoll.anchors[bone] if ragdoll.parents[bone] >= 0 else ragdoll.centers[bone]
+
+
+def _text(values: float | list[float] | Array) -> str:
+    return " ".join(f"{float(value):.9g}" for value in np.atleast_1d(values))
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """A motion in MuJoCo's coordinates."""
+
+    qpos: Float[Array, "frames nq"]
+    """Place and wxyz of the root, then angles of hinges [rad]."""
+    qvel: Float[Array, "frames nv"]
+    """Velocity of the root in the world, its angular velocity in its own space, speeds of hinges [rad/s]."""
+
+
+def coordinates_of(
+    ragdoll: Ragdoll, states: States, near: Float[Tensor, "frames worlds bones 3"], world: int = 0
+) -> Coordinates:
+    """Of one world. Only the root's place counts: the small gaps that our springs leave in the joints are closed.
+
+    near: angles about each bone's axes that those of the hinges stay near to, such as targets of the PD control [rad].
+    """
+    x, q, v, w, angles = (part[:, world].detach().double().cpu().numpy() for part in (*states, near))
+    rotations = matrix_from_quaternion(q)
+    hinges = hinge_angles(relative_rotations(ragdoll, rotations), angles)
+    speeds = hinge_speeds(ragdoll, rotations, w, hinges)
+    hung = depth_first(ragdoll)[1:]
+    spin = (np.swapaxes(rotations[:, 0], -1, -2) @ w[:, 0, :, None])[..., 0]
+    frames = len(x)
+    wxyz = np.concatenate([q[:, 0, :1], to_mujoco(q[:, 0, 1:])], axis=-1)
+    return Coordinates(
+        np.concatenate([to_mujoco(x[:, 0]), wxyz, hinges[:, hung].reshape(frames, -1)], axis=1),
+        np.concatenate([to_mujoco(v[:, 0]), to_mujoco(spin), speeds[:, hung].reshape(frames, -1)], axis=1),
+    )
+
+
+def control_of(
+    ragdoll: Ragdoll, targets: Float[Tensor, "knots worlds bones 3"], world: int = 0
+) -> Float[Array, "knots nu"]:
+    """Targets of the PD control in the order of the actuators [rad]."""
+    return targets[:, world, depth_first(ragdoll)[1:]].detach().double().flatten(1).cpu().numpy()
+
+
+def export_mjcf(
+    path: Path,
+    simulation: Simulation,
+    states: States,
+    targets: Float[Tensor, "knots worlds bones 3"],
+    upwards: Float[Tensor, "knots worlds 3"],
+    ground: Float[Tensor, "worlds 3"] | None = None,
+    *,
+    world: int = 0,
+    name: str = "ragdoll",
+) -> Path:
+    """Write the body to `path` and its motion beside it, as .npz; the path of that.
+
+    states: at the frames. targets, upwards and ground: as the simulation takes them.
+
+    The motion holds, in MuJoCo's space and the ragdoll's units:
+        fps: frames a second.
+        qpos [frames, nq], qvel [frames, nv]: the motion, as in MuJoCo's data.
+        ctrl [frames, nu]: targets of the PD control at the frames [rad]; linear between them but for finer knots.
+        joints [nu]: names of the hinges, and of their actuators.
+        bodies [bones]: names of the bodies, in MuJoCo's order.
+        gravity: downwards [units/s^2].
+        metres: length 1 in metres, if gravity is that of the earth.
+        up [frames, 3]: where the virtual force wants the root's up to point.
+        upright, upright_damping: its torque is upright * cross(root's z axis, up) less upright_damping * the root's
+            angular velocity at right angles to up; MJCF cannot hold it.
+        ground [3]: velocity of the ground, as of a treadmill [units/s]. MuJoCo's floor stands still: take it off from
+            velocities to run there.
+    """
+    if path.suffix.lower() == ".npz":
+        raise ValueError(f"the body cannot be written to {path}: the motion has that name")
+    beside = path.with_suffix(".npz")
+    ragdoll, law = simulation.ragdoll, simulation.law
+    check_folder(path)
+    check_folder(beside)
+    at_frames = slice(None, None, simulation.knots)
+    motion = coordinates_of(ragdoll, states, targets[at_frames], world)
+    moving = np.zeros(3) if ground is None else ground[world].detach().double().cpu().numpy()
+    names = safe_names(ragdoll.names)
+    buffer = io.BytesIO()
+    np.savez_compressed(
+        buffer,
+        fps=np.float64(1 / (law.dt * simulation.substeps)),
+        qpos=motion.qpos,
+        qvel=motion.qvel,
+        ctrl=control_of(ragdoll, targets[at_frames], world),
+        joints=np.array(hinge_names(ragdoll)),
+        bodies=np.array([names[bone] for bone in depth_first(ragdoll)]),
+        gravity=np.float64(ragdoll.gravity),
+        metres=np.float64(STANDARD_GRAVITY / ragdoll.gravity),
+        up=to_mujoco(upwards[at_frames, world].detach().double().cpu().numpy()),
+        upright=np.float64(law.upright),
+        upright_damping=np.float64(law.upright_damping),
+        ground=to_mujoco(moving),
+    )
+    write_file(path, mjcf_of(simulation, name).encode())
+    write_file(beside, buffer.getvalue())
+    return beside
