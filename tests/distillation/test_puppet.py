@@ -8,11 +8,11 @@ from character.creatures import dog, human, spider
 from gambol.character.anatomy import study
 from gambol.character.rig import build_rig
 from gambol.creatures.gaits.legs import legs_of
-from gambol.motion.draft import Draft
 from gambol.distillation.figures import FigureSet
 from gambol.distillation.likeness import target_of, unlikeness
 from gambol.distillation.limits import find_limits
 from gambol.distillation.puppet import CurvePuppet, _basis, folding_limbs
+from gambol.motion.draft import Draft
 from gambol.motion.stances import soles_of
 from gambol.priors.pocket.look import VIEWS, draw_figure
 
@@ -114,7 +114,7 @@ def test_likeness_leads_from_afar(anatomy):
     half = float(film_set.halves[0])
     along = torch.tensor(anatomy.forward, dtype=torch.float32)
     losses = [
-        float(unlikeness(film_set.film_points(points + share * half * along)[0], target, torch.tensor([0]), 10.0))
+        float(unlikeness(film_set.film_points(points + share * half * along)[0], target, slice(0, 1), 10.0))
         for share in (0, 0.05, 0.15, 0.3, 0.5)
     ]
     assert losses[0] < 1e-6

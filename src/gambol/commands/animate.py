@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -94,9 +97,12 @@ class Animate:
     """The axis it faces."""
 
     def run(self) -> None:
-        if self.resume is not None:
-            self._resume(self.resume)
-            return
+        with _loading():
+            ready = self._start() if self.resume is None else self._resume(self.resume)
+        if ready:
+            perform(*ready, self.watch)
+
+    def _start(self) -> tuple[Run, Scene]:
         wishes = self._check()
         from gambol.distillation.run import claim_folder
 
@@ -105,12 +111,11 @@ class Animate:
         fresh = not folder.exists()
         claim_folder(folder)
         try:
-            run, scene = self._begin(folder, wishes)
+            return self._begin(folder, wishes)
         except BaseException:
             if fresh and folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
             raise
-        perform(run, scene, self.watch)
 
     def _check(self) -> dict[str, Any]:
         """Refuse what cannot be meant before anything is loaded; fields of `DistillConfig` that the user gave."""
@@ -182,7 +187,8 @@ class Animate:
         weights = str(self.weights) if self.weights else None
         return PriorChoice(self.prior, weights, self.device, self.offload, self.tiling)
 
-    def _resume(self, folder: Path) -> None:
+    def _resume(self, folder: Path) -> tuple[Run, Scene] | None:
+        """The run as it was left; None if it is finished."""
         for field in dataclasses.fields(self):
             if field.name not in ("resume", "watch") and getattr(self, field.name) != field.default:
                 positional = {"character": "the character", "prompt": "the sentence"}
@@ -193,8 +199,19 @@ class Animate:
         run = Run.open(folder)
         if run.finished:
             print(f"{folder} is finished: there is nothing left to do; see {folder / 'report.html'}")
-            return
-        perform(run, scene_again(run.recipe), self.watch)
+            return None
+        return run, scene_again(run.recipe)
+
+
+@contextmanager
+def _loading() -> Iterator[None]:
+    """Without a search for garbage: what is loaded stays, and to look through it again and again takes 0.5 s."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def scene_again(recipe: Recipe) -> Scene:

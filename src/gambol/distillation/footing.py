@@ -16,7 +16,7 @@ from torch import Tensor
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.rig import Rig
-from gambol.distillation.act import Losses, Search, SearchAct
+from gambol.distillation.act import Losses, Search, SearchAct, threads
 from gambol.distillation.holds import Holds
 from gambol.distillation.puppet import Movement, Puppet
 from gambol.motion.draft import Draft, about
@@ -85,7 +85,7 @@ class Loads:
     """How far a round leads, if nothing slides [file units]."""
 
     def points(self, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> Float[Tensor, "frames points 3"]:
-        T = T_world_joint[:, self.joints]
+        T = T_world_joint.index_select(1, self.joints)
         return torch.einsum("fpij,pj->fpi", T[..., :3], self.local) + T[..., 3]
 
 
@@ -227,6 +227,10 @@ class Footing(SearchAct):
         self.search = Search(self.puppet, (0.9, 0.98), config.floor)
 
     def step(self, number: int) -> Losses:
+        with threads(1):
+            return self._step(number)
+
+    def _step(self, number: int) -> Losses:
         config, share = self.config, number / self.steps
         movement = self.puppet()
         points = self.loads.points(movement.T_world_joint)

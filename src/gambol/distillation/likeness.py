@@ -66,7 +66,7 @@ def unlikeness(
 
 
 class _Unlikeness(torch.autograd.Function):
-    """The gradient is found with the value, by hand: 6 instead of 24 ms for 96 pictures of 60 x 60."""
+    """The gradient is found with the value, by hand: 8 instead of 24 ms for 96 pictures of 60 x 60."""
 
     @staticmethod
     def forward(ctx: Any, pictures: Pictures, target: Target, chosen: slice, by_places: float) -> Float[Tensor, ""]:
@@ -118,7 +118,7 @@ def _places(pictures: Pictures, parts: Float[Tensor, "parts 3"]) -> Places:
     """Pixels belong to a part the more, the nearer their colours are."""
     colors = _planes(pictures)
     near = torch.addmm(parts.square().sum(1, keepdim=True), parts, colors, beta=-0.5) - colors.square().sum(0) / 2
-    masks = near.div_(ALIKE**2).clamp_(min=LEAST).exp_().view(len(parts), len(pictures), -1)
+    masks = near.div_(ALIKE**2).clamp_(min=LEAST).exp_().unflatten(1, (len(pictures), -1))
     sums = torch.nn.functional.linear(masks, _moments(pictures))
     masses = sums[..., 0] + 1e-3
     return Places(masks, masses, sums[..., 1:] / masses[..., None])

@@ -23,7 +23,9 @@ def relative_rotations(
     """Turns of bones relative to their parents, in the axes of the compound joints: Rx Ry Rz. The root's is its own."""
     hung = ragdoll.parents >= 0
     relative = rotations.copy()
-    relative[..., hung, :, :] = np.swapaxes(rotations[..., ragdoll.parents[hung], :, :], -1, -2) @ rotations[..., hung, :, :]
+    relative[..., hung, :, :] = (
+        np.swapaxes(rotations[..., ragdoll.parents[hung], :, :], -1, -2) @ rotations[..., hung, :, :]
+    )
     return np.swapaxes(ragdoll.axes, -1, -2) @ relative @ ragdoll.axes
 
 

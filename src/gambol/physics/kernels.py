@@ -192,7 +192,8 @@ def touch_ground(law: Law, bones: Bones, s: States, control: Control, sums: Equa
         bounce = dt * (dt * law.ground_stiffness + damping)
         answer = (level * (dt * grip) + steep * bounce) * law.implicit
         lift = up * (law.ground_stiffness * depth - explicit * damping * speed[1])
-        force = lift - slide * (explicit * grip) + moving * (law.implicit * grip)
+        carry = level * moving * grip + up * (damping * moving[1])
+        force = lift - slide * (explicit * grip) + carry * law.implicit
         lever = wp.skew(arm)
         sums.vv[row, world, point] = vv + answer
         sums.vw[row, world, point] = vw - answer * lever
@@ -338,3 +339,24 @@ def simulate(
             eliminate(law, bones, states, control, touches, children, answers, first + row, row, world, last)
         for bone in range(bones.parents.shape[0]):
             move(law, bones, states, answers, first + row, row, world, bone)
+
+
+@wp.kernel(module="unique", enable_backward=False)
+def clip_gradients(states: States, now: int, most: float):
+    """Make the gradient of a world's state at a substep no longer than `most`."""
+    world = wp.tid()
+    square = float(0.0)
+    for bone in range(states.x.shape[2]):
+        x = states.x[now, world, bone]
+        q = states.q[now, world, bone]
+        v = states.v[now, world, bone]
+        w = states.w[now, world, bone]
+        square += wp.dot(x, x) + wp.dot(q, q) + wp.dot(v, v) + wp.dot(w, w)
+    norm = wp.sqrt(square)
+    if norm > most:
+        scale = most / norm
+        for bone in range(states.x.shape[2]):
+            states.x[now, world, bone] = states.x[now, world, bone] * scale
+            states.q[now, world, bone] = states.q[now, world, bone] * scale
+            states.v[now, world, bone] = states.v[now, world, bone] * scale
+            states.w[now, world, bone] = states.w[now, world, bone] * scale

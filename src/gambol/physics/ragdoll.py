@@ -236,7 +236,10 @@ def _points(
     T_own_file: Array,
     T_world: Float[Array, "joints 4 4"],
 ) -> tuple[Int[Array, " points"], Float[Array, "points 3"]]:
-    """The skin's outermost points towards the corners of the bone's boxes, and where soles touch the ground."""
+    """The skin's outermost points towards the corners of the bone's boxes, and where soles touch the ground.
+
+    Also the lowest of each bone: a belly between the corners would be up to 0.14 deep in the ground (a fish).
+    """
     body = anatomy.body
     vertices = _moved(T_own_file, body.vertices)
     owners = np.where(body.owners >= 0, bone_of[body.owners], -1)
@@ -246,7 +249,8 @@ def _points(
         own = vertices[owners == bone]
         if len(own):
             reach = own @ (axes / half)
-            found.update((int(bone), tuple(point)) for point in own[np.unique((reach @ signs.T).argmax(0))].tolist())
+            outermost = {own[:, 1].argmin(), *(reach @ signs.T).argmax(0)}
+            found.update((int(bone), tuple(own[vertex].tolist())) for vertex in outermost)
     for leg in anatomy.legs:
         for joint, local in leg.contacts:
             place = _moved(T_own_file, (T_world[joint] @ [*local, 1.0])[:3])

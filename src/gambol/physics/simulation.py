@@ -24,7 +24,7 @@ class SolverConfig:
 
     implicit: bool = True
     """Linearly implicit, or explicit as in the paper, which needs hundreds of substeps a frame."""
-    substeps: int = 16
+    substeps: int = 12
     """A frame, at 30 frames a second and of a body as large as a man; smaller ones take more."""
     knots: int = 2
     """Of the control, a frame; the paper has one at every substep."""
@@ -229,10 +229,11 @@ class _Rollout(torch.autograd.Function):
         for values, part in zip(states, (x, _to_xyzw(q), v, w), strict=True):
             values[0] = part
         inputs = [part.detach().contiguous() for part in (targets, upwards, ground)]
-        launch = _Launch(simulation, states, inputs, gradients=False)
+        launch = _Launch(simulation, states, inputs)
         for first in range(0, steps, simulation.config.chunk):
-            launch(first, min(simulation.config.chunk, steps - first))
-        ctx.simulation, ctx.states, ctx.inputs = simulation, states, inputs
+            launch.forward(first, min(simulation.config.chunk, steps - first))
+        # Not the outputs themselves: they know this node, which would keep them until the garbage is collected.
+        ctx.simulation, ctx.states, ctx.inputs = simulation, [part.detach() for part in states], inputs
         return states[0], _to_wxyz(states[1]), states[2], states[3]
 
     @staticmethod
@@ -240,15 +241,15 @@ class _Rollout(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         simulation, chunk = ctx.simulation, ctx.simulation.config.chunk
         by_x, by_q, by_v, by_w = gradients
-        of_states = [by_x.clone(), _to_xyzw(by_q), by_v.clone(), by_w.clone()]
+        by_x, by_v, by_w = (part.clone(memory_format=torch.contiguous_format) for part in (by_x, by_v, by_w))
+        of_states = [by_x, _to_xyzw(by_q), by_v, by_w]
         of_inputs = [torch.zeros_like(part) for part in ctx.inputs]
-        launch = _Launch(simulation, ctx.states, ctx.inputs, gradients=True, of_states=of_states, of_inputs=of_inputs)
+        launch = _Launch(simulation, ctx.states, ctx.inputs, of_states, of_inputs)
         steps = len(ctx.states[0]) - 1
         for first in range(steps - steps % chunk, -1, -chunk):
             if first == steps:
                 continue
-            launch(first, min(chunk, steps - first))
-            _clip([part[first] for part in of_states], simulation.config.clip)
+            launch.backward(first, min(chunk, steps - first))
         x, q, v, w = (part[0] for part in of_states)
         return None, x, _to_wxyz(q), v, w, *of_inputs
 
@@ -261,37 +262,43 @@ class _Launch:
         simulation: Simulation,
         states: list[Tensor],
         inputs: list[Tensor],
-        *,
-        gradients: bool,
         of_states: list[Tensor] | None = None,
         of_inputs: list[Tensor] | None = None,
     ):
         self.scratch = simulation.scratch(states[0].shape[1])
-        self.gradients, self.worlds = gradients, states[0].shape[1]
+        self.worlds = states[0].shape[1]
         own_states, own_control = kernels.States(), kernels.Control()
         kinds = (wp.vec3, wp.quat, wp.vec3, wp.vec3)
         _fill(own_states, "xqvw", states, of_states, kinds)
         _fill(own_control, ("targets", "upwards", "ground"), inputs, of_inputs, (wp.vec3,) * 3)
         self.arguments = [simulation.law, simulation.bones, own_control, own_states, *self.scratch.structs]
-        self.adjoints = [type(each)() for each in self.arguments]  # gradients are beside the arrays themselves
+        self._forward = self._recorded(kernels.simulate, [*self.arguments, 0, 0])
+        if of_states is not None:
+            of_own_states = kernels.States()
+            _fill(of_own_states, "xqvw", of_states, None, kinds)
+            adjoints = [type(each)() for each in self.arguments]  # gradients are beside the arrays themselves
+            self._backward = self._recorded(kernels.simulate, [*self.arguments, 0, 0], [*adjoints, 0, 0])
+            self._clip = self._recorded(kernels.clip_gradients, [of_own_states, 0, simulation.config.clip])
 
-    def __call__(self, first: int, count: int) -> None:
-        inputs = [*self.arguments, first, count]
-        wp.launch(kernels.simulate, dim=self.worlds, inputs=inputs, device=DEVICE)
-        if not self.gradients:
-            return
-        # The forward launch was needed here, too: the adjoint of a loop does not run it forward again, so scratch would
-        # still be that of another chunk.
+    def _recorded(self, kernel: Any, inputs: list[Any], adjoints: list[Any] | None = None) -> Any:
+        """A launch whose arguments are packed once: that takes longer than what a chunk of a small body does."""
+        options = {"adj_inputs": adjoints, "adj_outputs": [], "adjoint": True} if adjoints else {}
+        return wp.launch(kernel, dim=self.worlds, inputs=inputs, device=DEVICE, record_cmd=True, **options)
+
+    def forward(self, first: int, count: int) -> None:
+        self._forward.set_param_at_index(7, first)
+        self._forward.set_param_at_index(8, count)
+        self._forward.launch()
+
+    def backward(self, first: int, count: int) -> None:
+        """Runs forward first: the adjoint of a loop does not do so, and scratch is still that of another chunk."""
+        self.forward(first, count)
         self.scratch.gradients.zero_()
-        wp.launch(
-            kernels.simulate,
-            dim=self.worlds,
-            inputs=inputs,
-            adj_inputs=[*self.adjoints, 0, 0],
-            adj_outputs=[],
-            device=DEVICE,
-            adjoint=True,
-        )
+        self._backward.set_param_at_index(7, first)
+        self._backward.set_param_at_index(8, count)
+        self._backward.launch()
+        self._clip.set_param_at_index(1, first)
+        self._clip.launch()
 
 
 def _fill(struct: Any, names: Any, values: list[Tensor], gradients: list[Tensor] | None, kinds: Any) -> None:
@@ -300,14 +307,6 @@ def _fill(struct: Any, names: Any, values: list[Tensor], gradients: list[Tensor]
         if gradients is not None:
             array.grad = wp.from_torch(gradients[number], dtype=kinds[number], requires_grad=False)
         setattr(struct, name, array)
-
-
-def _clip(parts: list[Float[Tensor, "worlds bones width"]], most: float) -> None:
-    """World by world, in place."""
-    norm = torch.cat([part.flatten(1) for part in parts], 1).norm(dim=1)
-    scale = (most / norm.clamp(min=1e-30)).clamp(max=1.0)[:, None, None]
-    for part in parts:
-        part.mul_(scale)
 
 
 def _to_xyzw(wxyz: Float[Tensor, "*batch 4"]) -> Float[Tensor, "*batch 4"]:

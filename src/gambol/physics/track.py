@@ -22,7 +22,7 @@ from gambol.physics.simulation import Simulation, SolverConfig, Start, States, r
 
 Array = np.ndarray
 
-RUN_UP = 1.2
+RUN_UP = 0.5
 """What loops is simulated for so long before the round that counts [s], and at least for one round."""
 HOVERS = 0.1
 """A start so little above or below the ground is set down on it; one that is higher is in flight [size]."""

@@ -67,6 +67,7 @@ class MeshScene:
         meshes = [mesh for mesh in character.meshes if len(mesh.faces)]
         starts = np.cumsum([0, *(len(mesh.positions) for mesh in meshes)])[:-1].tolist()
         self._faces = np.concatenate([mesh.faces + start for mesh, start in zip(meshes, starts, strict=True)])
+        self._used = np.unique(self._faces)
         self._same = np.concatenate([_welded(mesh) + start for mesh, start in zip(meshes, starts, strict=True)])
         self._scene: Any = Scene()
         self._mesh: Any = None
@@ -80,8 +81,8 @@ class MeshScene:
         points = self._joined(vertices)
         if not np.isfinite(points).all():
             raise GambolError("the pose puts vertices at NaN or infinity: check the clip's keys")
-        used = points[self._faces]
-        self._low, self._high = used.min((0, 1)), used.max((0, 1))
+        used = points[self._used]
+        self._low, self._high = used.min(0), used.max(0)
         self._center, self._size = (self._low + self._high) / 2, float((self._high - self._low).max()) or 1.0
         unit = _sent(self.unit(points), wp.vec3)
         if self._mesh is None:

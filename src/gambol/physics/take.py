@@ -1,0 +1,238 @@
+"""The take: a clip made ready to be tracked. Its frames in the rig's terms, when which foot bears, feet mended.
+
+A clip that skates cannot be followed by a body that stands on its feet, and one that tries to slides. So feet that bear
+are first made to stand still, with as little change as possible; that is what the body is then asked to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+
+from gambol.character.anatomy import Anatomy
+from gambol.character.character import Character
+from gambol.character.rig import Rig, build_rig
+from gambol.distillation.distill import goes_round
+from gambol.distillation.footing import FEWEST, Footing, Loads, find_loads, grounded
+from gambol.errors import GambolError
+from gambol.motion.draft import Draft, clip_of, draft_of
+from gambol.motion.low_skin import LowSkin
+from gambol.motion.motion import Motion
+from gambol.motion.stances import find_stances
+from gambol.physics.ragdoll import SIZE, Ragdoll, build_ragdoll
+from gambol.physics.reference import Reference, redraft, refer
+from gambol.physics.simulation import Simulation, States
+from gambol.physics.track import Tracked
+from gambol.priors.pocket.language.words import action_of_clip
+
+Array = np.ndarray
+
+AFLOAT = ("swim", "fly")
+"""Actions of bodies that nothing on the ground holds."""
+GOING = ("walk", "trot", "run", "turn left", "turn right")
+LEAPING = ("jump", "hop")
+HIGH = 0.25
+"""A clip whose lowest point is never lower than this above the ground flies [height]."""
+NEAR = 0.12
+"""Only points that come so near the ground are simulated to touch it [size]; others would take time for nothing."""
+SLOW = 0.35
+"""A foot that bears moves slower than this share of its own fastest."""
+LONGEST = 30.0
+"""Of a clip [s]."""
+BACKWARDS, FAR = 0.5, 0.25
+"""A round of unknown name goes somewhere if low feet move backwards with this correlation, this far [size]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Take:
+    """One clip of one character."""
+
+    stage: Stage
+    motion: Motion
+    raw: Draft
+    """As the clip has it."""
+    mended: Draft
+    """With feet that stand still where they bear. What the body is asked to do."""
+    loads: Loads
+    in_place: bool
+    """Whether the clip itself goes on the spot, and is to be given back so."""
+
+    @cached_property
+    def reference(self) -> Reference:
+        return refer(self.stage.ragdoll, self.stage.rig, self.mended)
+
+    def performed(self, tracked: Tracked) -> Draft:
+        """What the ragdoll did, as a draft of the character; the end of a round leads into its start."""
+        x, q = tracked.x, tracked.q
+        base = self.mended if not self.reference.loops else self.mended.on_the_spot()
+        if not self.reference.loops:
+            return redraft(self.stage.ragdoll, self.stage.rig, base, x, q)
+        longer = _with_the_next(base)
+        draft = redraft(self.stage.ragdoll, self.stage.rig, longer, x, q)
+        return _closed(draft, base).leading(self.mended.travel)
+
+    def clip(self, draft: Draft, name: str, fps: float) -> Motion:
+        """For the character's file; tracks of what is no joint of the rig are kept as they were."""
+        if self.in_place and draft.loops:
+            draft = draft.on_the_spot()
+        moved = clip_of(self.stage.character, self.stage.rig, draft, name, fps)
+        begin = self.motion.start
+        rig_nodes = set(self.stage.rig.nodes.tolist())
+        kept = [
+            replace(track, times=track.times - begin)
+            for track in self.motion.tracks
+            if track.path == "weights" or track.node not in rig_nodes
+        ]
+        there = {(track.node, track.path) for track in moved.tracks}
+        return Motion(name, (*moved.tracks, *(track for track in kept if (track.node, track.path) not in there)))
+
+
+class Stage:
+    """A character as physics sees it, for all of its clips."""
+
+    def __init__(self, character: Character, anatomy: Anatomy):
+        self.character, self.anatomy = character, anatomy
+        self.rig: Rig = build_rig(anatomy)
+        self.ragdoll: Ragdoll = build_ragdoll(character, anatomy, self.rig)
+        self.skin = LowSkin(character, anatomy, self.rig, most=400)
+
+    @property
+    def length(self) -> float:
+        """Of a leg, about [file units]."""
+        return SIZE * self.ragdoll.unit
+
+    @property
+    def height(self) -> float:
+        """In the ragdoll's lengths."""
+        return self.anatomy.height / self.ragdoll.unit
+
+    def take(
+        self,
+        name: str,
+        fps: float = 30.0,
+        mend: bool = True,
+        on_progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Take:
+        """A clip by its name, at so many frames a second. GambolError if there is nothing that a body could do."""
+        motion = self._motion(name)
+        loops = goes_round(self.character, self.rig, motion)
+        count = max(round(motion.duration * fps), 2)
+        times = motion.start + motion.duration * np.arange(count + (not loops)) / count
+        raw = draft_of(self.character, self.rig, motion, times, loops)
+        action = action_of_clip(name)
+        self._require_ground(name, raw, action)
+        going, leaping = self._ways(raw, action)
+        in_place = loops and going and float(raw.travel.norm()) < 0.02 * self.length
+        dense = raw.resampled(len(raw) * -(-FEWEST // len(raw))) if loops else raw
+        loads = find_loads(self.anatomy, self.rig, dense, self.length, goes=going, leaps=leaping)
+        if not loops:
+            loads = replace(loads, weights=loads.weights * _slow(dense, loads, self.rig, self.anatomy))
+        if loops and in_place:
+            dense = dense.leading(torch.as_tensor(loads.travel).float())
+        dense = grounded(self.anatomy, dense, loads, self.rig)
+        if mend and len(loads.joints):
+            dense = self._mended(dense, loads, loops and going, on_progress)
+        return Take(self, motion, raw, dense.resampled(len(raw)), loads, in_place)
+
+    def _motion(self, name: str) -> Motion:
+        clips = self.character.clips
+        if name not in clips:
+            there = f"Available: {', '.join(clips)}" if clips else "It has none"
+            raise GambolError(f"'{self.character.name}' has no clip '{name}'. {there}")
+        motion = clips[name]
+        if not motion.duration > 0:
+            raise GambolError(f"the clip '{name}' is a single pose: there is no motion to track")
+        if motion.duration > LONGEST:
+            raise GambolError(f"the clip '{name}' lasts {motion.duration:.1f} s; up to {LONGEST:.0f} s can be tracked")
+        return motion
+
+    def _require_ground(self, name: str, draft: Draft, action: str | None) -> None:
+        """Refuse what flies or swims: without the ground there is nothing to push against."""
+        heights = self.skin.heights(draft.world(self.rig)) / self.anatomy.height
+        lowest = float(heights.min()) if heights.numel() else 0.0
+        if lowest > HIGH or action in AFLOAT:
+            how = f"is a clip of '{action}'" if action in AFLOAT else f"stays {lowest:.0%} of the height above it"
+            raise GambolError(
+                f"the clip '{name}' has no contact with the ground, it {how}: "
+                "physics would only let the body fall; track clips that stand or go"
+            )
+
+    def _ways(self, draft: Draft, action: str | None) -> tuple[bool, bool]:
+        """Whether it goes somewhere, and whether it does so in leaps."""
+        if action in LEAPING:
+            return True, True
+        if not (draft.loops and self.anatomy.legs):
+            return False, False
+        if action is not None:
+            return action in GOING, False
+        dense = draft.on_the_spot().resampled(96)
+        poses = np.zeros((96, len(self.rig.nodes), 4, 4))
+        poses[..., :3, :], poses[..., 3, 3] = dense.world(self.rig).double().numpy(), 1.0
+        stances = find_stances(self.anatomy, poses)
+        return stances.agreement > BACKWARDS and float(stances.passing[0]) > FAR * self.length, False
+
+    def _mended(
+        self, dense: Draft, loads: Loads, paced: bool, on_progress: Callable[[int, int], None]
+    ) -> Draft:
+        act = Footing(self.anatomy, self.rig, self.skin, dense, loads, self.length, paced=paced)
+        for number in range(act.steps):
+            act.step(number)
+            on_progress(number + 1, act.steps)
+        return act.draft()
+
+    def near_ground(self, *references: Reference) -> Bool[Array, " points"]:
+        """Points of the ragdoll that come near the ground in any of the references."""
+        simulation = Simulation(self.ragdoll, references[0].fps)
+        near = np.zeros(len(self.ragdoll.points), bool)
+        for each in references:
+            still = torch.zeros_like(each.x)[:, None]
+            points = simulation.points(States(each.x[:, None], each.q[:, None], still, still))
+            if points.numel():
+                near |= (points[..., 1].amin((0, 1)) < NEAR * SIZE).numpy()
+        return near
+
+
+def _slow(draft: Draft, loads: Loads, rig: Rig, anatomy: Anatomy) -> Float[torch.Tensor, "frames points"]:
+    """1 where points move slowly along the ground, and less the faster they are."""
+    points = loads.points(draft.world(rig))
+    up = torch.as_tensor(anatomy.up).float()
+    if len(points) < 3 or not points.shape[1]:
+        return torch.ones(points.shape[:2])
+    speed = torch.gradient(points, dim=0)[0]
+    speed = (speed - (speed @ up)[..., None] * up).norm(dim=-1)
+    fastest = speed.quantile(0.95, dim=0).clamp(min=1e-9)
+    return torch.exp(-(speed / (SLOW * fastest)).square())
+
+
+def _with_the_next(draft: Draft) -> Draft:
+    """A round on the spot, with the first frame of the next at its end."""
+    again = torch.cat([torch.arange(len(draft)), torch.zeros(1, dtype=torch.int64)])
+    return replace(
+        draft,
+        angles=draft.angles[again],
+        root_translation=draft.root_translation[again],
+        root_angles=draft.root_angles[again],
+        loops=False,
+    )
+
+
+def _closed(longer: Draft, base: Draft) -> Draft:
+    """A round of which the last frame should be the first: what is missing is spread over the whole of it."""
+    along = torch.linspace(0, 1, len(longer))
+
+    def close(values: torch.Tensor) -> torch.Tensor:
+        gap = values[-1] - values[0]
+        share = (along - 0.5).view(-1, *([1] * (values.ndim - 1)))
+        return (values - share * gap)[:-1]
+
+    return replace(
+        base,
+        angles=close(longer.angles),
+        root_translation=close(longer.root_translation),
+        root_angles=close(longer.root_angles),
+    )
