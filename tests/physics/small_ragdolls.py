@@ -29,7 +29,7 @@ def ragdoll_of(parents, masses, inertias, centers, anchors, axes, point_bones, p
 
 
 def random_ragdoll(seed: int, tree: str = "siblings", gravity: float = 9.81) -> Ragdoll:
-    """Bones of about 10 cm in a heap, joined anywhere, with random inertias and axes; the lowest point is on the ground."""
+    """Bones of about 10 cm in a heap, joined anywhere, with random inertias and axes; the lowest point at height 0."""
     rng = np.random.default_rng(seed)
     parents, count = TREES[tree], len(TREES[tree])
     masses = rng.dirichlet(np.full(count, 10.0))

@@ -94,8 +94,9 @@ def test_angles_of_hinges_stay_near(seed):
     angles = rng.uniform(-7, 7, (100, 3))
     angles[:10, 1] = np.pi / 2 * rng.choice([-1, 1, 3], 10)
     near = angles + rng.normal(size=angles.shape) * 0.1
-    found = hinge_angles(turns_of(angles), near)
-    assert np.allclose(turns_of(found), turns_of(angles), atol=1e-9)
+    noise = rng.normal(size=(100, 3, 3)) * 1e-9
+    found = hinge_angles(turns_of(angles) + noise, near)
+    assert np.allclose(turns_of(found), turns_of(angles), atol=1e-7)
     well = np.abs(np.cos(angles[:, 1])) > 0.3
     assert np.allclose(found[well], angles[well], atol=1e-6)
     assert np.abs(found[:10] - near[:10]).max() < 0.5, "the singular ones split what they can where `near` does"
@@ -166,7 +167,9 @@ def still_in_mujoco(simulation: Simulation, height: float = 0.0):
 
 
 def test_only_the_floor_is_touched_and_where_we_touch_it(mujoco):
-    simulation = Simulation(random_ragdoll(2), 30.0)
+    ragdoll = random_ragdoll(2)
+    ragdoll.points[-1] = ragdoll.points[0]  # two bones in one place
+    simulation = Simulation(ragdoll, 30.0)
     lowered = 0.05
     model, data = shown(mujoco, simulation, *still_in_mujoco(simulation, -lowered))
     heights = simulation.ragdoll.points[:, 1] - lowered
@@ -204,7 +207,9 @@ def test_xml_is_a_tree_of_bones():
     root = ET.fromstring(mjcf_of(Simulation(ragdoll, 30.0), 'odd "name"').encode())
     names = safe_names(ODD)
     parents = {child.get("name"): body.get("name") for body in root.iter() for child in body.findall("body")}
-    expected = {name: names[parent] if parent >= 0 else None for name, parent in zip(names, ragdoll.parents, strict=True)}
+    expected = {
+        name: names[parent] if parent >= 0 else None for name, parent in zip(names, ragdoll.parents, strict=True)
+    }
     assert parents == expected
     joints = [joint.get("name") for joint in root.iter("joint") if joint.get("name")]
     assert joints == hinge_names(ragdoll) == [each.get("joint") for each in root.iter("position") if each.get("joint")]
@@ -265,7 +270,9 @@ def test_the_file_beside_says_all(tmp_path):
     states = simulation(*scene)
     frames = States(*(part[:: simulation.substeps] for part in states))
     beside = export_mjcf(tmp_path / "body.xml", simulation, frames, *scene[1:], world=1)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["body.npz", "body.xml"] and beside == tmp_path / "body.npz"
+    assert (
+        sorted(path.name for path in tmp_path.iterdir()) == ["body.npz", "body.xml"] and beside == tmp_path / "body.npz"
+    )
     motion = np.load(beside, allow_pickle=False)
     assert motion["fps"] == pytest.approx(24.0) and motion["gravity"] == 19.62 and motion["metres"] == 0.5
     assert motion["qpos"].shape == (5, 25) and motion["qvel"].shape == (5, 24) and motion["ctrl"].shape == (5, 18)

@@ -63,7 +63,8 @@ def in_precision(scene: Scene, dtype: torch.dtype) -> Scene:
 def error(got: Tensor, expected: Tensor) -> float:
     """Relative, in the L2 norm."""
     assert got.shape == expected.shape
-    return float((got.detach().double() - expected.detach()).norm() / expected.norm().clamp(min=1e-12))
+    expected = expected.detach()
+    return float((got.detach().double() - expected).norm() / expected.norm().clamp(min=1e-12))
 
 
 def answers(run, simulation: Simulation, scene: Scene, dtype=torch.float32) -> tuple[States, list[Tensor]]:
@@ -91,7 +92,7 @@ def random_loss(states: States) -> Tensor:
 @every_scheme
 @on_the_ground
 def test_twin_and_kernel_go_the_same_way(seed, tree, config, height):
-    """Two worlds on moving ground. The worst seen were 1e-6 for poses and 3e-5 for velocities."""
+    """Two worlds on moving ground. The worst seen were 2e-6 for poses and 6e-5 for velocities."""
     simulation = simulation_of(seed, tree, config)
     scene = tumbling(simulation, seed, frames=1, worlds=2, height=height)
     got, expected = by_kernel(simulation, scene), by_twin(simulation, in_precision(scene, torch.float64))
@@ -106,6 +107,7 @@ def test_twin_and_kernel_go_the_same_way(seed, tree, config, height):
 @every_scheme
 @on_the_ground
 def test_twin_and_kernel_have_the_same_gradients(seed, chunk, tree, config, height):
+    """The worst seen were 9e-4 on the ground and 1e-4 in the air, a tenth of that for the twin itself in float32."""
     simulation = simulation_of(seed, tree, dataclasses.replace(config, chunk=chunk))
     scene = tumbling(simulation, seed, worlds=2, height=height)
     _, got = answers(by_kernel, simulation, scene)
@@ -135,10 +137,11 @@ def test_bodies_without_points_fall_for_ever():
 
 def test_small_turn():
     turns = torch.tensor([[0.01, 0.0, 0.0], [0.3, -0.4, 1.2], [0.0, 0.0, 0.0]], dtype=torch.float64)
-    rotations = torch.linalg.matrix_exp(torch.linalg.cross(turns[:, None], torch.eye(3).double()[None]).mT)
     angles = turns.norm(dim=-1, keepdim=True)
-    expected = turns / angles.clamp(min=1e-30) * 2 * (angles / 2).sin()
-    torch.testing.assert_close(small_turn(rotations), expected, atol=1e-12, rtol=0)
+    half = turns / angles.clamp(min=1e-30) * (angles / 2).sin()
+    q = torch.cat([(angles / 2).cos(), half], -1)
+    rotations = torch.stack([rotate(q, axis) for axis in torch.eye(3).double()], -1)
+    torch.testing.assert_close(small_turn(rotations), 2 * half, atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -154,7 +157,9 @@ def test_quaternions_of_rotations(seed):
 # Gradients
 
 
-def along_a_direction(simulation: Simulation, scene: Scene, run, step: float, dtype: torch.dtype) -> tuple[float, float]:
+def along_a_direction(
+    simulation: Simulation, scene: Scene, run, step: float, dtype: torch.dtype
+) -> tuple[float, float]:
     """Derivative of a random function of the states by a random change of all that goes in: kernel, differences."""
     random = torch.Generator().manual_seed(1)
     leaves = in_precision(scene, torch.float64).leaves
@@ -505,12 +510,16 @@ def test_a_character_of_any_size_moves_alike(height):
         simulation = Simulation(ragdoll, 30.0)
         scene = still(simulation, 3, height=0.01)
         random = torch.Generator().manual_seed(0)
-        films.append(rolled(simulation, scene._replace(targets=0.2 * torch.randn(scene.targets.shape, generator=random))))
+        films.append(
+            rolled(simulation, scene._replace(targets=0.2 * torch.randn(scene.targets.shape, generator=random)))
+        )
     assert films[0].x.shape == films[1].x.shape
     assert error(films[1].x, films[0].x.double()) < 1e-3
 
 
-@pytest.mark.parametrize(("gravity", "fps", "expected"), [(9.81, 30, 16), (39.24, 30, 32), (9.81, 60, 8), (9.81, 24, 20), (2.0, 1e3, 8)])
+@pytest.mark.parametrize(
+    ("gravity", "fps", "expected"), [(9.81, 30, 16), (39.24, 30, 32), (9.81, 60, 8), (9.81, 24, 20), (2.0, 1e3, 8)]
+)
 def test_small_bodies_take_more_substeps(gravity, fps, expected):
     assert substeps_for(random_ragdoll(0, gravity=gravity), fps, USUAL) == expected
 

@@ -1,7 +1,7 @@
 """A ragdoll's state as robots have it: where the root is, and three hinges a bone in a row, x, y and z.
 
-A bone's turn relative to its parent is axes Rx Ry Rz axes^T, so any turn can be had from three hinges. Two sets of angles
-give the same turn, and full turns come on top: all functions take angles to stay near to.
+A bone's turn relative to its parent is axes Rx Ry Rz axes^T, so any turn can be had from three hinges. Two sets of
+angles give the same turn, and full turns come on top, so there must be angles to stay near to.
 """
 
 from __future__ import annotations

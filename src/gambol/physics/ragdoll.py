@@ -16,7 +16,7 @@ from gambol.character.character import Character
 from gambol.character.rig import Rig
 from gambol.creatures.gaits.gait import likely_metres
 from gambol.errors import GambolError
-from gambol.motion.cuboids import fit_cuboids
+from gambol.motion.cuboids import Cuboids, fit_cuboids
 
 Array = np.ndarray
 
@@ -90,17 +90,18 @@ class Ragdoll:
 
 def build_ragdoll(character: Character, anatomy: Anatomy, rig: Rig) -> Ragdoll:
     """From skin and rig. GambolError if there is no volume that could weigh anything."""
-    T_own_file, unit = _own_space(anatomy)
-    turn = T_own_file[:3, :3] * unit
-    T_world = rig.world()
-    cuboids = _cuboids(character, rig, T_world, T_own_file)
-    volumes = np.zeros(len(rig.nodes))
-    np.add.at(volumes, cuboids.bones, 8 * cuboids.half_sizes.prod(1))
-    if not volumes.sum() > 0:
+    found = fit_cuboids(character, rig)
+    if not found.half_sizes.prod(1).any():
         raise GambolError(
             f"'{character.name}' has no volume: physics needs skin around its joints, "
             "not only bones or a single point; see gambol skin"
         )
+    T_own_file, unit = _own_space(anatomy)
+    turn = T_own_file[:3, :3] * unit
+    T_world = rig.world()
+    cuboids = _boxes(found, T_world, T_own_file)
+    volumes = np.zeros(len(rig.nodes))
+    np.add.at(volumes, cuboids.bones, 8 * cuboids.half_sizes.prod(1))
     shares = volumes / volumes.sum()
     joints, parents = _choose(anatomy, rig, shares)
     bone_of = _carriers(rig, joints)
@@ -112,7 +113,20 @@ def build_ragdoll(character: Character, anatomy: Anatomy, rig: Rig) -> Ragdoll:
     bones, points = _points(anatomy, rig, bone_of, cuboids, T_own_file, T_world)
     gravity = STANDARD_GRAVITY / (unit * likely_metres(anatomy))
     return Ragdoll(
-        joints, names, parents, masses, inertias, centers, heads, axes, cuboids, bones, points, unit, gravity, T_own_file
+        joints,
+        names,
+        parents,
+        masses,
+        inertias,
+        centers,
+        heads,
+        axes,
+        cuboids,
+        bones,
+        points,
+        unit,
+        gravity,
+        T_own_file,
     )
 
 
@@ -133,9 +147,8 @@ def _moved(T: Float[Array, "4 4"], points: Float[Array, "*points 3"]) -> Float[A
     return points @ T[:3, :3].T + T[:3, 3]
 
 
-def _cuboids(character: Character, rig: Rig, T_world: Float[Array, "joints 4 4"], T_own_file: Array) -> Boxes:
+def _boxes(found: Cuboids, T_world: Float[Array, "joints 4 4"], T_own_file: Array) -> Boxes:
     """Boxes of all joints of the rig, in the ragdoll's space."""
-    found = fit_cuboids(character, rig)
     T = T_own_file @ T_world[found.joints] @ found.T_joint_cuboid
     sizes = np.linalg.norm(T[:, :3, :3], axis=1)
     return Boxes(found.joints, T[:, :3, 3], _right_handed(T[:, :3, :3]), found.half_sizes * sizes)
@@ -213,7 +226,9 @@ def _mass(
     centers[heavy] /= totals[heavy, None]
     centers[~heavy] = heads[~heavy]
     squares = boxes.half_sizes**2 / 3
-    inner = volumes[:, None, None] * boxes.axes @ ((squares.sum(1, keepdims=True) - squares)[:, :, None] * _mT(boxes.axes))
+    inner = (
+        volumes[:, None, None] * boxes.axes @ ((squares.sum(1, keepdims=True) - squares)[:, :, None] * _mT(boxes.axes))
+    )
     offsets = boxes.centers - centers[boxes.bones]
     outer = np.eye(3) * (offsets**2).sum(1)[:, None, None] - offsets[:, :, None] * offsets[:, None, :]
     inertias = np.zeros((count, 3, 3))

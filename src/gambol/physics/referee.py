@@ -1,10 +1,9 @@
 """The referee: the same control in somebody else's physics. How far does MuJoCo's body stray from ours?
 
-MuJoCo holds bones together exactly where we have springs, solves contacts as an optimisation where we have springs and
-viscous-then-Coulomb friction, and lets each hinge answer to its own angle where our PD control answers to the whole turn
-of a bone: the same to first order in the error of the angles, and only while the middle angle is small. So two bodies
-that are both right stray from each other, and a walking body, whose steps amplify every difference, strays further the
-longer it walks. What must not happen is that one of them falls.
+MuJoCo holds bones together exactly where we have springs, and solves contacts as an optimisation where we have springs
+and viscous, then Coulomb friction. Its hinges answer each to its own angle where our PD control answers to the whole
+turn of a bone: the same to first order only. So two bodies that are both right stray from each other, and as steps
+amplify every difference, one that walks strays further the longer it walks. What must not happen is that it falls.
 
 Only this file knows MuJoCo (`pip install 'gambol[mujoco]'`).
 """
@@ -148,8 +147,8 @@ def _replay(
 ) -> tuple[Float[Array, "frames bones 3"], Float[Array, "frames 3"]]:
     """Centres of mass and the root's up at the frames, in the ragdoll's space; NaN after numbers blew up.
 
-    MuJoCo's floor stands still. Physics are the same on a train, so a moving ground is a standing one if its velocity is
-    taken off from all others.
+    MuJoCo's floor stands still. Physics are the same on a train, so a moving ground is a standing one if its velocity
+    is taken off from all others.
     """
     mujoco = _mujoco()
     ragdoll, law, finer = simulation.ragdoll, simulation.law, refinement(simulation)

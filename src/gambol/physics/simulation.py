@@ -30,7 +30,7 @@ class SolverConfig:
     """Of the control, a frame; the paper has one at every substep."""
     chunk: int = 8
     """Substeps between which gradients are clipped on their way back."""
-    clip: float = 0.03
+    clip: float = 0.5
     """Largest norm of the gradient of a world's state, as it leaves a chunk."""
     stiffness: float = 1.6
     """Of PD control [MgL a rad]."""
@@ -187,7 +187,9 @@ class _Scratch:
 
     def __init__(self, rows: int, worlds: int, points: int, bones: int):
         self.worlds = worlds
-        shapes = [(points, kernels.Equations), (bones, kernels.Equations), (bones, kernels.Answers)]
+        equations: Any = kernels.Equations
+        answers: Any = kernels.Answers
+        shapes = [(points, equations), (bones, equations), (bones, answers)]
         widths = {wp.mat33: 9, wp.vec3: 3}
         total = 0
         wanted = []

@@ -24,7 +24,7 @@ from gambol.motion.draft import Draft, clip_of, draft_of
 from gambol.motion.low_skin import LowSkin
 from gambol.motion.motion import Motion
 from gambol.motion.stances import find_stances
-from gambol.physics.ragdoll import SIZE, Ragdoll, build_ragdoll
+from gambol.physics.ragdoll import SIZE, STANDARD_GRAVITY, Ragdoll, build_ragdoll
 from gambol.physics.reference import Reference, redraft, refer
 from gambol.physics.simulation import Simulation, States
 from gambol.physics.track import Tracked
@@ -42,6 +42,8 @@ NEAR = 0.12
 """Only points that come so near the ground are simulated to touch it [size]; others would take time for nothing."""
 SLOW = 0.35
 """A foot that bears moves slower than this share of its own fastest."""
+FPS = 30.0
+"""Frames a second for a man, and for all that is larger."""
 LONGEST = 30.0
 """Of a clip [s]."""
 BACKWARDS, FAR = 0.5, 0.25
@@ -111,17 +113,22 @@ class Stage:
         """In the ragdoll's lengths."""
         return self.anatomy.height / self.ragdoll.unit
 
+    @property
+    def fps(self) -> float:
+        """Frames a second at which a body of this size is tracked: small ones are quicker."""
+        return FPS * max(1, round(np.sqrt(self.ragdoll.gravity / STANDARD_GRAVITY)))
+
     def take(
         self,
         name: str,
-        fps: float = 30.0,
+        fps: float | None = None,
         mend: bool = True,
         on_progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Take:
-        """A clip by its name, at so many frames a second. GambolError if there is nothing that a body could do."""
+        """A clip by its name, at so many frames a second, or as many as suit its size. GambolError if there is nothing that a body could do."""
         motion = self._motion(name)
         loops = goes_round(self.character, self.rig, motion)
-        count = max(round(motion.duration * fps), 2)
+        count = max(round(motion.duration * (fps or self.fps)), 2)
         times = motion.start + motion.duration * np.arange(count + (not loops)) / count
         raw = draft_of(self.character, self.rig, motion, times, loops)
         action = action_of_clip(name)
