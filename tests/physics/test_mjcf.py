@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from small_ragdolls import joint_gaps, random_ragdoll, still, tumbling
+from small_ragdolls import TREES, joint_gaps, random_ragdoll, still, tumbling
 
 from gambol.character.anatomy import study
 from gambol.character.rig import build_rig
@@ -17,6 +17,7 @@ from gambol.formats import load
 from gambol.motion.kinematics import compound_rotation
 from gambol.physics.hinges import hinge_angles, hinge_directions
 from gambol.physics.mjcf import (
+    DEEPEST,
     control_of,
     coordinates_of,
     depth_first,
@@ -168,7 +169,7 @@ def still_in_mujoco(simulation: Simulation, height: float = 0.0):
 
 def test_only_the_floor_is_touched_and_where_we_touch_it(mujoco):
     ragdoll = random_ragdoll(2)
-    ragdoll.points[-1] = ragdoll.points[0]  # two bones in one place
+    ragdoll.points[-1] = ragdoll.points[3]  # of two bones, neither of which hangs on the other
     simulation = Simulation(ragdoll, 30.0)
     lowered = 0.05
     model, data = shown(mujoco, simulation, *still_in_mujoco(simulation, -lowered))
@@ -226,6 +227,23 @@ def test_odd_bodies_load(mujoco):
     model, data = shown(mujoco, simulation, *still_in_mujoco(simulation))
     assert np.isfinite(data.qacc).all()
     assert [model.body(1 + number).name for number in range(7)] == [safe_names(ODD)[bone] for bone in depth_first(odd)]
+
+
+def test_boxes_are_where_ours_are(mujoco, human):
+    simulation = Simulation(human, 30.0)
+    model, data = shown(mujoco, simulation, *still_in_mujoco(simulation))
+    looks = model.geom_group == 2
+    order = np.concatenate([np.flatnonzero(human.boxes.bones == bone) for bone in depth_first(human)])
+    assert np.allclose(from_mujoco(data.geom_xpos[looks]), human.boxes.centers[order], atol=1e-6)
+    assert np.allclose(model.geom_size[looks], human.boxes.half_sizes[order])
+    axes = from_mujoco(np.swapaxes(data.geom_xmat[looks].reshape(-1, 3, 3), -1, -2))
+    assert np.allclose(np.swapaxes(axes, -1, -2), human.boxes.axes[order], atol=1e-6)
+
+
+def test_rows_of_bones_that_mujoco_cannot_read(monkeypatch):
+    monkeypatch.setitem(TREES, "row", list(range(-1, 1200)))
+    with pytest.raises(GambolError, match=f"{DEEPEST} bones in a row, this one has 1201"):
+        mjcf_of(Simulation(random_ragdoll(0, "row"), 30.0))
 
 
 @pytest.mark.parametrize("tree", ["single", "chain"])

@@ -35,6 +35,11 @@ class Law:
     upright: float
     """Of the virtual force that keeps the root upright [torque a rad]."""
     upright_damping: float
+    guide: float
+    """Of a virtual force that leads the root along the reference [force a length]; none in the end."""
+    guide_damping: float
+    guide_turn: float
+    """The same for where it faces [torque a rad]."""
     ground_stiffness: float
     ground_damping: float
     soft: float
@@ -87,6 +92,10 @@ class Control:
     """[knot, world, bone]: angles of the PD control [rad], linear between knots."""
     upwards: wp.array2d(dtype=wp.vec3)
     """[knot, world]: where the root's up should point."""
+    places: wp.array2d(dtype=wp.vec3)
+    """[knot, world]: where the root's centre should be."""
+    forwards: wp.array2d(dtype=wp.vec3)
+    """[knot, world]: where the root's forward should point."""
     ground: wp.array(dtype=wp.vec3)
     """[world]: velocity of the ground, as of a treadmill."""
 
@@ -249,9 +258,21 @@ def eliminate(
         leaning = one - wp.outer(wanted, wanted)
         righting = law.implicit * dt * (dt * law.upright + law.upright_damping)
         righted = twist + dt * (law.upright * lean - explicit * law.upright_damping * (leaning * bone_w))
-        solved = inverse_of(vv, vw, ww + leaning * righting)
-        answers.v[row, world, bone] = solved.vv * push + solved.vw * righted
-        answers.w[row, world, bone] = solved.wv * push + solved.ww * righted
+        place = control.places[knot, world]
+        step = control.places[knot + 1, world] - place
+        missing = place + step * along - s.x[now, world, bone]
+        pace = step / (float(law.substeps) * dt)
+        guiding = law.implicit * dt * (dt * law.guide + law.guide_damping)
+        ahead = pace * (law.implicit * dt * law.guide + law.guide_damping) - bone_v * (explicit * law.guide_damping)
+        guided = push + dt * (law.guide * missing + ahead)
+        facing = control.forwards[knot, world] * (1.0 - along) + control.forwards[knot + 1, world] * along
+        astray = wp.cross(rotation * wp.vec3(0.0, 0.0, 1.0), facing)
+        turning = wp.outer(wanted, wanted)
+        yaw = law.implicit * dt * dt * law.guide_turn
+        faced = righted + turning * astray * (dt * law.guide_turn)
+        solved = inverse_of(vv + one * guiding, vw, ww + leaning * righting + turning * yaw)
+        answers.v[row, world, bone] = solved.vv * guided + solved.vw * faced
+        answers.w[row, world, bone] = solved.wv * guided + solved.ww * faced
     else:
         parent_q = s.q[now, world, parent]
         parent_w = s.w[now, world, parent]

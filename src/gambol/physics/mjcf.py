@@ -38,11 +38,13 @@ ARMATURE = LIGHTEST * THINNEST**2
 the outer hinges are parallel."""
 CONTACT = 0.014
 """Time constant of MuJoCo's contacts [sqrt(L/g)] if ours sink as deep as they do by default. Points of standing bodies
-then sink by 0.24 (human), 0.26 (trex) and 0.55 (dog) thousandths where ours sink by 0.27, 0.27 and 0.24."""
+then sink by 0.24 (human), 0.26 (trex) and 0.55 (dog) thousandths of a length where ours sink by 0.27, 0.27 and 0.24."""
 REFINED = 8
 """MuJoCo's time steps in that time: it solves contacts as if its hinges were not damped implicitly, which takes shorter
 steps than ours if feet are light. A standing dog strays from ours by 0.07 % of its height in 1.5 s with 8 and with 32,
 by 0.14 % with 4 and by 2.4 % with 2, when its paws creep away."""
+DEEPEST = 480
+"""Bones in a row that MuJoCo reads: its parser takes elements 500 deep."""
 HINGES = "xyz"
 
 
@@ -82,6 +84,7 @@ def mjcf_of(simulation: Simulation, name: str = "ragdoll") -> str:
     ET.SubElement(world, "light", pos="0 0 4", directional="true")
     floor = {"name": "floor", "type": "plane", "size": "0 0 0.1", "pos": _text([0, 0, -RADIUS]), "class": "touch"}
     ET.SubElement(world, "geom", {**floor, "contype": "1", "conaffinity": "0", "rgba": "0.8 0.8 0.8 1", "group": "0"})
+    _require_shallow(ragdoll)
     bodies: list[ET.Element] = []
     for bone in range(len(ragdoll)):
         above = ragdoll.parents[bone]
@@ -97,6 +100,14 @@ def hinge_names(ragdoll: Ragdoll) -> list[str]:
     """Of all joints but the root's, which is free, in the order of MuJoCo's."""
     names = safe_names(ragdoll.names)
     return [f"{names[bone]}_{axis}" for bone in depth_first(ragdoll) if bone for axis in HINGES]
+
+
+def _require_shallow(ragdoll: Ragdoll) -> None:
+    depths: list[int] = []
+    for parent in ragdoll.parents:
+        depths.append(depths[parent] + 1 if parent >= 0 else 1)
+    if max(depths) > DEEPEST:
+        raise GambolError(f"MuJoCo reads bodies of up to {DEEPEST} bones in a row, this one has {max(depths)}")
 
 
 def refinement(simulation: Simulation) -> int:

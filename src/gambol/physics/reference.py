@@ -31,6 +31,8 @@ class Reference:
     """About each bone's axes, relative to its parent [rad]; nothing for the root."""
     upwards: Float[Tensor, "frames 3"]
     """Where the root's up points."""
+    forwards: Float[Tensor, "frames 3"]
+    """Where the root's forward points."""
     ground: Float[Tensor, 3]
     """Velocity of the ground [1/s]."""
     loops: bool
@@ -59,6 +61,7 @@ def refer(ragdoll: Ragdoll, rig: Rig, draft: Draft) -> Reference:
         continuous_quaternions(quaternions_of(_single(rotations))),
         _single(angles),
         _single(rotations[:, 0, :, 1]),
+        _single(rotations[:, 0, :, 2]),
         _single(ground),
         straight,
         draft.rate,

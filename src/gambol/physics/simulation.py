@@ -68,6 +68,17 @@ class Start(NamedTuple):
     w: Float[Tensor, "worlds bones 3"]
 
 
+class Guide(NamedTuple):
+    """A virtual force that leads the root."""
+
+    stiffness: float
+    """[Mg / L]"""
+    places: Float[Tensor, "knots worlds 3"]
+    """Where the root's centre should be."""
+    forwards: Float[Tensor, "knots worlds 3"]
+    """Where the root's forward should point."""
+
+
 class Simulation:
     """Rolls a ragdoll out in time. Not for two threads at once: it keeps scratch."""
 
@@ -86,15 +97,21 @@ class Simulation:
         targets: Float[Tensor, "knots worlds bones 3"],
         upwards: Float[Tensor, "knots worlds 3"],
         ground: Float[Tensor, "worlds 3"] | None = None,
+        guide: Guide | None = None,
     ) -> States:
         """All substeps from the first knot to the last, the start first.
 
         targets: angles of the PD control about each bone's axes [rad], `knots` a frame and one more at the end; those
         of the root do nothing. upwards: where the root's up should point. ground: velocity of the ground.
+        guide: help for a search that begins.
         """
         worlds = targets.shape[1]
         ground = torch.zeros(worlds, 3) if ground is None else ground
-        return States(*_Rollout.apply(self, *start, targets, upwards, ground))
+        guide = guide or Guide(0.0, torch.zeros_like(upwards), torch.zeros_like(upwards))
+        self.law.guide = guide.stiffness * self.ragdoll.gravity / SIZE
+        self.law.guide_damping = 0.3 * np.sqrt(self.law.guide)
+        self.law.guide_turn = self.law.guide * SIZE**2
+        return States(*_Rollout.apply(self, *start, targets, upwards, guide.places, guide.forwards, ground))
 
     def loads(self, states: States) -> Float[Tensor, "steps worlds points"]:
         """How much of the body's weight each point bears."""
@@ -224,13 +241,15 @@ class _Rollout(torch.autograd.Function):
         w: Tensor,
         targets: Tensor,
         upwards: Tensor,
+        places: Tensor,
+        forwards: Tensor,
         ground: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         steps = (len(targets) - 1) * simulation.law.substeps
         states = [part.new_empty(steps + 1, *part.shape) for part in (x, q, v, w)]
         for values, part in zip(states, (x, _to_xyzw(q), v, w), strict=True):
             values[0] = part
-        inputs = [part.detach().contiguous() for part in (targets, upwards, ground)]
+        inputs = [part.detach().contiguous() for part in (targets, upwards, places, forwards, ground)]
         launch = _Launch(simulation, states, inputs)
         for first in range(0, steps, simulation.config.chunk):
             launch.forward(first, min(simulation.config.chunk, steps - first))
@@ -272,7 +291,8 @@ class _Launch:
         own_states, own_control = kernels.States(), kernels.Control()
         kinds = (wp.vec3, wp.quat, wp.vec3, wp.vec3)
         _fill(own_states, "xqvw", states, of_states, kinds)
-        _fill(own_control, ("targets", "upwards", "ground"), inputs, of_inputs, (wp.vec3,) * 3)
+        names = ("targets", "upwards", "places", "forwards", "ground")
+        _fill(own_control, names, inputs, of_inputs, (wp.vec3,) * 5)
         self.arguments = [simulation.law, simulation.bones, own_control, own_states, *self.scratch.structs]
         self._forward = self._recorded(kernels.simulate, [*self.arguments, 0, 0])
         if of_states is not None:

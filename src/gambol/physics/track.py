@@ -18,7 +18,7 @@ from torch import Tensor
 from gambol.physics.collisions import SelfCollisions
 from gambol.physics.ragdoll import SIZE, Ragdoll
 from gambol.physics.reference import Reference, rotation_matrices
-from gambol.physics.simulation import Simulation, SolverConfig, Start, States, rotate
+from gambol.physics.simulation import Guide, Simulation, SolverConfig, Start, States, rotate
 
 Array = np.ndarray
 
@@ -46,6 +46,11 @@ class TrackConfig:
     """Weight of the speed of what bears weight along the ground [sqrt(gL)]."""
     seam: float = 0.5
     """Weight of the difference between the last two rounds of what loops."""
+    guide: float = 20.0
+    """Stiffness of a virtual force that leads the root at first [Mg / L]. Without it bodies fall or are left behind
+    before they have learned to walk, and there is nothing to improve on."""
+    guided: float = 0.6
+    """Share of the iterations over which it fades to nothing; only what is done without it counts."""
     apart: float = 1.0
     """Weight of bones that run into each other [size]."""
 
@@ -149,7 +154,7 @@ class _Search:
         self.ground = torch.stack([each.ground for each in references])
         self.start_pose = self._set_down(self.x[0], q[0])
         self.velocities = _velocity_map(ragdoll, self.start_pose[1])
-        self.first_targets, self.upwards = self._knots()
+        self.first_targets, self.upwards, self.lead = self._knots()
         self.collisions = SelfCollisions(ragdoll)
         self.speed = float(np.sqrt(ragdoll.gravity * SIZE))
 
@@ -163,17 +168,20 @@ class _Search:
         drop = torch.where(lowest.abs() < HOVERS * SIZE, lowest, torch.zeros_like(lowest))
         return x - drop[:, None, None] * torch.tensor([0.0, 1.0, 0.0]), q
 
-    def _knots(self) -> tuple[Tensor, Tensor]:
-        """The reference's own angles as first targets, and where up points, at every unknown and at every knot."""
+    def _knots(self) -> tuple[Tensor, Tensor, Guide]:
+        """The reference's own angles as first targets, for all unknowns; where up points and where the root is, at
+        every knot."""
         per_frame = self.simulation.knots
         targets = torch.zeros(self.plan.unknowns, len(self.references), len(self.ragdoll), 3)
-        upwards = torch.zeros(*self.plan.knots.shape, 3)
+        upwards, centers, forwards = (torch.zeros(*self.plan.knots.shape, 3) for _ in range(3))
         for world, each in enumerate(self.references):
             places = torch.arange(self.plan.unknowns) / per_frame
             targets[:, world] = _between(each.angles, places, each.loops)
             places = torch.as_tensor(self.plan.knots[:, world]) / per_frame
             upwards[:, world] = _between(each.upwards, places, each.loops)
-        return targets, upwards
+            centers[:, world] = _between(each.x[:, 0], places, each.loops)
+            forwards[:, world] = _between(each.forwards, places, each.loops)
+        return targets, upwards, Guide(0.0, centers, forwards)
 
     def _first_rates(self) -> Float[Tensor, "worlds rates"]:
         """Velocities of the reference at its start, as those of the root and of the joints."""
@@ -236,7 +244,8 @@ class _Search:
             for group, rate in zip(optimiser.param_groups, (config.rate, config.velocity_rate), strict=True):
                 group["lr"] = rate * warmth
             control = self.control(targets, rates)
-            states = self.simulation(*control)
+            guide = config.guide * max(1 - number / (config.guided * config.iterations + 1e-9), 0.0) ** 2
+            states = self.simulation(*control, self.lead._replace(stiffness=guide))
             total, distance = self.losses(states, targets)
             history.append(total.detach().numpy().copy())
             optimiser.zero_grad()
@@ -254,8 +263,8 @@ class _Search:
                 if slower < 1e-3:
                     break
                 continue
-            better = total.detach() < best
-            best = torch.where(better, total.detach(), best)
+            better = (total.detach() < best) if not guide else torch.ones(worlds, dtype=torch.bool)
+            best = torch.where(better, total.detach(), best) if not guide else best
             nearest = torch.where(better, distance.detach(), nearest)
             best_targets[:, better], best_rates[better] = targets.detach()[:, better], rates.detach()[better]
             optimiser.step()
