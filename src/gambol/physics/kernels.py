@@ -175,7 +175,9 @@ def inverse_of(vv: wp.mat33, vw: wp.mat33, ww: wp.mat33) -> Block:
 
 
 @wp.func
-def touch_ground(law: Law, bones: Bones, s: States, control: Control, sums: Equations, now: int, row: int, world: int, point: int):
+def touch_ground(
+    law: Law, bones: Bones, s: States, control: Control, sums: Equations, now: int, row: int, world: int, point: int
+):
     """What the ground does to a point, added to what it does to the points before it."""
     dt = law.dt
     up = wp.vec3(0.0, 1.0, 0.0)

@@ -17,6 +17,7 @@ from gambol.character.rig import Rig
 from gambol.creatures.gaits.gait import likely_metres
 from gambol.errors import GambolError
 from gambol.motion.cuboids import Cuboids, fit_cuboids
+from gambol.physics.flesh import find_flesh
 
 Array = np.ndarray
 
@@ -92,22 +93,21 @@ def build_ragdoll(character: Character, anatomy: Anatomy, rig: Rig) -> Ragdoll:
     """From skin and rig. GambolError if there is no volume that could weigh anything."""
     found = fit_cuboids(character, rig)
     if not found.half_sizes.prod(1).any():
-        raise GambolError(
-            f"'{character.name}' has no volume: physics needs skin around its joints, "
-            "not only bones or a single point; see gambol skin"
-        )
+        raise _no_volume(character)
     T_own_file, unit = _own_space(anatomy)
     turn = T_own_file[:3, :3] * unit
     T_world = rig.world()
     cuboids = _boxes(found, T_world, T_own_file)
-    volumes = np.zeros(len(rig.nodes))
-    np.add.at(volumes, cuboids.bones, 8 * cuboids.half_sizes.prod(1))
+    lumps = find_flesh(character, anatomy)
+    volumes = np.bincount(lumps.joints, lumps.volumes, len(rig.nodes))
+    if not volumes.sum() > 0:
+        raise _no_volume(character)
     shares = volumes / volumes.sum()
     joints, parents = _choose(anatomy, rig, shares)
     bone_of = _carriers(rig, joints)
     cuboids = replace(cuboids, bones=bone_of[cuboids.bones])
     heads = _moved(T_own_file, T_world[joints, :3, 3])
-    masses, centers, inertias = _mass(cuboids, heads)
+    masses, centers, inertias = _mass(bone_of[lumps.joints], _moved(T_own_file, lumps.places), lumps.volumes, heads)
     names = tuple(character.skeleton.names[node] for node in rig.nodes[joints])
     axes = _right_handed(turn @ _unscaled(T_world[joints, :3, :3]) @ rig.axes[joints])
     bones, points = _points(anatomy, rig, bone_of, cuboids, T_own_file, T_world)
@@ -127,6 +127,13 @@ def build_ragdoll(character: Character, anatomy: Anatomy, rig: Rig) -> Ragdoll:
         unit,
         gravity,
         T_own_file,
+    )
+
+
+def _no_volume(character: Character) -> GambolError:
+    return GambolError(
+        f"'{character.name}' has no volume: physics needs skin around its joints, "
+        "not only bones or a single point; see gambol skin"
     )
 
 
@@ -214,33 +221,26 @@ def _carriers(rig: Rig, joints: Int[Array, " bones"]) -> Int[Array, " joints"]:
 
 
 def _mass(
-    boxes: Boxes, heads: Float[Array, "bones 3"]
+    bones: Int[Array, " lumps"],
+    places: Float[Array, "lumps 3"],
+    volumes: Float[Array, " lumps"],
+    heads: Float[Array, "bones 3"],
 ) -> tuple[Float[Array, " bones"], Float[Array, "bones 3"], Float[Array, "bones 3 3"]]:
-    """Masses, centres and inertias of bones that are made of boxes of the same stuff."""
+    """Masses, centres and inertias of bones that are made of lumps."""
     count = len(heads)
-    volumes = 8 * boxes.half_sizes.prod(1)
-    totals, centers = np.zeros(count), np.zeros((count, 3))
-    np.add.at(totals, boxes.bones, volumes)
-    np.add.at(centers, boxes.bones, volumes[:, None] * boxes.centers)
-    heavy = totals > 0
+    totals, centers = np.bincount(bones, volumes, count), np.zeros((count, 3))
+    np.add.at(centers, bones, volumes[:, None] * places)
+    heavy = totals > NOTHING * LIGHTEST * totals.sum()
     centers[heavy] /= totals[heavy, None]
     centers[~heavy] = heads[~heavy]
-    squares = boxes.half_sizes**2 / 3
-    inner = (
-        volumes[:, None, None] * boxes.axes @ ((squares.sum(1, keepdims=True) - squares)[:, :, None] * _mT(boxes.axes))
-    )
-    offsets = boxes.centers - centers[boxes.bones]
+    offsets = places - centers[bones]
     outer = np.eye(3) * (offsets**2).sum(1)[:, None, None] - offsets[:, :, None] * offsets[:, None, :]
     inertias = np.zeros((count, 3, 3))
-    np.add.at(inertias, boxes.bones, inner + volumes[:, None, None] * outer)
+    np.add.at(inertias, bones, volumes[:, None, None] * outer)
     masses = np.maximum(totals, LIGHTEST * totals.sum())
-    grown = np.where(heavy, masses / np.where(heavy, totals, 1.0), 1.0)[:, None, None]
+    grown = np.where(heavy, masses / np.where(heavy, totals, 1.0), 0.0)[:, None, None]
     inertias = inertias * grown + np.eye(3) * (masses * THINNEST**2)[:, None, None]
     return masses / masses.sum(), centers, inertias / masses.sum()
-
-
-def _mT(matrices: Float[Array, "*batch 3 3"]) -> Float[Array, "*batch 3 3"]:
-    return np.swapaxes(matrices, -1, -2)
 
 
 def _points(

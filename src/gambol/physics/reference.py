@@ -68,7 +68,9 @@ def refer(ragdoll: Ragdoll, rig: Rig, draft: Draft) -> Reference:
     )
 
 
-def _bones(ragdoll: Ragdoll, rig: Rig, draft: Draft) -> tuple[Float[Array, "frames bones 3 3"], Float[Array, "frames bones 3"]]:
+def _bones(
+    ragdoll: Ragdoll, rig: Rig, draft: Draft
+) -> tuple[Float[Array, "frames bones 3 3"], Float[Array, "frames bones 3"]]:
     """Rotations from the neutral pose, and centres of mass, in the ragdoll's space."""
     world = draft.world(rig).double().numpy()[:, ragdoll.joints]
     neutral = rig.world()[ragdoll.joints]
@@ -113,7 +115,9 @@ def redraft(
             turned[:, joint] = before @ own[:, joint]
     root_angles = _near(compound_angles(_mT(rig.root_axes) @ body @ rig.root_axes), draft.root_angles.double().numpy())
     changed = replace(draft, angles=_single(angles), root_angles=_single(root_angles))
-    wanted = x[:, 0].double().numpy() - np.einsum("fij,j->fi", turn @ simulated[:, 0] @ turn.T, ragdoll.centers[0] - ragdoll.anchors[0])
+    wanted = x[:, 0].double().numpy() - np.einsum(
+        "fij,j->fi", turn @ simulated[:, 0] @ turn.T, ragdoll.centers[0] - ragdoll.anchors[0]
+    )
     wanted = (wanted - ragdoll.T_own_file[:3, 3]) @ np.linalg.inv(ragdoll.T_own_file[:3, :3]).T
     now = changed.world(rig).double().numpy()[:, root, :, 3]
     return replace(changed, root_translation=changed.root_translation + _single(wanted - now))

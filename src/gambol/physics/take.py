@@ -183,9 +183,7 @@ class Stage:
         stances = find_stances(self.anatomy, poses)
         return stances.agreement > BACKWARDS and float(stances.passing[0]) > FAR * self.length, False
 
-    def _mended(
-        self, dense: Draft, loads: Loads, paced: bool, on_progress: Callable[[int, int], None]
-    ) -> Draft:
+    def _mended(self, dense: Draft, loads: Loads, paced: bool, on_progress: Callable[[int, int], None]) -> Draft:
         act = Footing(self.anatomy, self.rig, self.skin, dense, loads, self.length, paced=paced)
         for number in range(act.steps):
             act.step(number)

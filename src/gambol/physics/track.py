@@ -190,7 +190,9 @@ class _Search:
             v = (each.x[1] - each.x[0]) * each.fps if len(each) > 1 else torch.zeros_like(each.x[0])
             w = _turning(each.q[0], each.q[min(1, len(each) - 1)]) * each.fps
             both = torch.cat([v, w], 1).flatten()
-            found.append(torch.linalg.lstsq(self.velocities[world].double(), both.double()[:, None]).solution[:, 0].float())
+            found.append(
+                torch.linalg.lstsq(self.velocities[world].double(), both.double()[:, None]).solution[:, 0].float()
+            )
         return torch.stack(found)
 
     def control(self, targets: Tensor, rates: Tensor) -> Control:
