@@ -110,10 +110,10 @@ def redraft(
         if joint in bone_of and joint not in above and joint != root:
             turned[:, joint] = simulated[:, bone_of[joint]]
             relative = _mT(axes[joint]) @ _mT(before) @ turned[:, joint] @ axes[joint]
-            angles[:, joint] = _near(compound_angles(relative), angles[:, joint])
+            angles[:, joint] = near_angles(compound_angles(relative), angles[:, joint])
         else:
             turned[:, joint] = before @ own[:, joint]
-    root_angles = _near(compound_angles(_mT(rig.root_axes) @ body @ rig.root_axes), draft.root_angles.double().numpy())
+    root_angles = near_angles(compound_angles(_mT(rig.root_axes) @ body @ rig.root_axes), draft.root_angles.double().numpy())
     changed = replace(draft, angles=_single(angles), root_angles=_single(root_angles))
     wanted = x[:, 0].double().numpy() - np.einsum(
         "fij,j->fi", turn @ simulated[:, 0] @ turn.T, ragdoll.centers[0] - ragdoll.anchors[0]
@@ -130,7 +130,7 @@ def _neutral_axes(rig: Rig) -> Float[Array, "joints 3 3"]:
     return u @ vt
 
 
-def _near(angles: Float[Array, "*batch 3"], before: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
+def near_angles(angles: Float[Array, "*batch 3"], before: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
     """The same turn in the way of counting that is nearest: x + pi, pi - y, z + pi is the same as x, y, z."""
     other = angles * np.array([1.0, -1.0, 1.0]) + np.pi
     ways = [each + 2 * np.pi * np.round((before - each) / (2 * np.pi)) for each in (angles, other)]

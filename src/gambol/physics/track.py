@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from gambol.physics.collisions import SelfCollisions
+from gambol.physics.forethought import foreseen_angles
 from gambol.physics.ragdoll import SIZE, Ragdoll
 from gambol.physics.reference import Reference, rotation_matrices
 from gambol.physics.simulation import Guide, Simulation, SolverConfig, Start, States, rotate
@@ -169,14 +170,14 @@ class _Search:
         return x - drop[:, None, None] * torch.tensor([0.0, 1.0, 0.0]), q
 
     def _knots(self) -> tuple[Tensor, Tensor, Guide]:
-        """The reference's own angles as first targets, for all unknowns; where up points and where the root is, at
+        """First targets for all unknowns; where up points and where the root is, at
         every knot."""
         per_frame = self.simulation.knots
         targets = torch.zeros(self.plan.unknowns, len(self.references), len(self.ragdoll), 3)
         upwards, centers, forwards = (torch.zeros(*self.plan.knots.shape, 3) for _ in range(3))
         for world, each in enumerate(self.references):
             places = torch.arange(self.plan.unknowns) / per_frame
-            targets[:, world] = _between(each.angles, places, each.loops)
+            targets[:, world] = _between(foreseen_angles(self.simulation, each), places, each.loops)
             places = torch.as_tensor(self.plan.knots[:, world]) / per_frame
             upwards[:, world] = _between(each.upwards, places, each.loops)
             centers[:, world] = _between(each.x[:, 0], places, each.loops)
