@@ -1,6 +1,7 @@
 """`gambol animate` from the sentence to the files."""
 
 import dataclasses
+import gc
 import json
 import re
 import shutil
@@ -322,3 +323,8 @@ def test_from_python():
     )
     motion = gambol.distill(dog(), "a dog is walking", gambol.open_prior("pocket"), config, name="stroll")
     assert motion.name == "stroll" and motion.tracks
+
+
+def test_garbage_is_collected_again_once_all_is_loaded(dog_file, capsys):
+    refused([dog_file, "a dog is walking", "--seed", "-1"], capsys)
+    assert gc.isenabled()

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from gambol.physics.ragdoll import Ragdoll
+from gambol.physics.reference import Reference
 from gambol.physics.simulation import rotate
 
 Array = np.ndarray
 
 SPHERES = 3
 """Along the longest axis of every box."""
-SLACK = 0.9
-"""Spheres may come as near as this share of the sum of their radii, or as near as they are in the neutral pose."""
+SLACK = 0.7
+"""Spheres may come as near as this share of the sum of their radii, or as near as they are in the neutral pose: boxes
+are fuller than limbs."""
+OFTEN = 0.3
+"""What touches for a larger share of the time in the reference itself, belongs together."""
 RELATED = 2
 """Bones with fewer joints between them than this share skin that folds, and may touch."""
 
@@ -23,7 +29,7 @@ RELATED = 2
 class SelfCollisions:
     """Boxes as rows of spheres: cheap, smooth, and right enough for limbs that run into each other."""
 
-    def __init__(self, ragdoll: Ragdoll):
+    def __init__(self, ragdoll: Ragdoll, references: Sequence[Reference] = ()):
         boxes = ragdoll.boxes
         longest = boxes.half_sizes.argmax(1)
         rows = np.arange(len(longest))
@@ -43,17 +49,21 @@ class SelfCollisions:
         near = radii[first] + radii[second] > 0
         self.first, self.second = torch.as_tensor(first[near]), torch.as_tensor(second[near])
         self.allowed = torch.as_tensor(allowed[near]).float()
+        for each in references:
+            often = (self._depths(each.x[:, None], each.q[:, None]) > 0).float().mean((0, 1)) > OFTEN
+            self.first, self.second, self.allowed = self.first[~often], self.second[~often], self.allowed[~often]
 
     def depth(
         self, x: Float[Tensor, "frames worlds bones 3"], q: Float[Tensor, "frames worlds bones 4"]
     ) -> Float[Tensor, "frames worlds"]:
         """How far bones are inside each other, all pairs together."""
-        if not len(self.first):
-            return x.new_zeros(x.shape[:2])
+        return self._depths(x, q).sum(-1)
+
+    def _depths(self, x: Tensor, q: Tensor) -> Float[Tensor, "frames worlds pairs"]:
         centers = x[:, :, self.bones] + rotate(q[:, :, self.bones], self.local)
         gap = (centers[:, :, self.first] - centers[:, :, self.second]).square().sum(-1)
         close = gap < self.allowed.square()
-        return torch.where(close, self.allowed - (gap + 1e-10).sqrt(), 0.0).sum(-1)
+        return torch.where(close, self.allowed - (gap + 1e-10).sqrt(), 0.0)
 
 
 def _pairs(ragdoll: Ragdoll, bones: Int[Array, " spheres"]) -> tuple[Int[Array, " pairs"], Int[Array, " pairs"]]:

@@ -47,12 +47,12 @@ class TrackConfig:
     """Weight of the speed of what bears weight along the ground [sqrt(gL)]."""
     seam: float = 0.5
     """Weight of the difference between the last two rounds of what loops."""
-    guide: float = 20.0
+    guide: float = 3.0
     """Stiffness of a virtual force that leads the root at first [Mg / L]. Without it bodies fall or are left behind
     before they have learned to walk, and there is nothing to improve on."""
-    guided: float = 0.6
+    guided: float = 0.5
     """Share of the iterations over which it fades to nothing; only what is done without it counts."""
-    apart: float = 1.0
+    apart: float = 0.2
     """Weight of bones that run into each other [size]."""
 
 
@@ -156,7 +156,7 @@ class _Search:
         self.start_pose = self._set_down(self.x[0], q[0])
         self.velocities = _velocity_map(ragdoll, self.start_pose[1])
         self.first_targets, self.upwards, self.lead = self._knots()
-        self.collisions = SelfCollisions(ragdoll)
+        self.collisions = SelfCollisions(ragdoll, references)
         self.speed = float(np.sqrt(ragdoll.gravity * SIZE))
 
     def _set_down(self, x: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
