@@ -32,9 +32,9 @@ class SolverConfig:
     """Substeps between which gradients are clipped on their way back."""
     clip: float = 0.5
     """Largest norm of the gradient of a world's state, as it leaves a chunk."""
-    stiffness: float = 1.6
+    stiffness: float = 4.0
     """Of PD control [MgL a rad]."""
-    damping: float = 0.02
+    damping: float = 0.04
     """Of PD control [s, in parts of the stiffness]."""
     upright: float = 2.0
     """Of the virtual force that keeps the root upright [MgL a rad]."""
@@ -42,7 +42,7 @@ class SolverConfig:
     """How deep four points sink that bear the weight together [L]."""
     friction: float = 1.0
     """Coulomb's coefficient; rubber on concrete has 1."""
-    creep: float = 0.004
+    creep: float = 0.002
     """Speed below which friction is viscous [sqrt(gL)]."""
     joints: float = 4000.0
     """Stiffness of the springs that hold bones together [Mg / L]."""

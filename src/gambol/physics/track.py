@@ -43,7 +43,7 @@ class TrackConfig:
     """Weight of differences between rotations, beside those between places [size]."""
     smooth: float = 0.2
     """The paper's l3: weight of the second time difference of the targets."""
-    slip: float = 0.1
+    slip: float = 0.3
     """Weight of the speed of what bears weight along the ground [sqrt(gL)]."""
     seam: float = 0.5
     """Weight of the difference between the last two rounds of what loops."""
