@@ -76,7 +76,9 @@ class Take:
             return redraft(self.stage.ragdoll, self.stage.rig, base, x, q)
         longer = _with_the_next(base)
         draft = redraft(self.stage.ragdoll, self.stage.rig, longer, x, q)
-        return _closed(draft, base).leading(self.mended.travel)
+        up = torch.as_tensor(self.stage.anatomy.up).float()
+        ahead = draft.root_translation[-1] - draft.root_translation[0]
+        return _closed(draft, base).leading(self.mended.travel + ahead - (ahead @ up) * up)
 
     def clip(self, draft: Draft, name: str, fps: float) -> Motion:
         """For the character's file; tracks of what is no joint of the rig are kept as they were."""

@@ -25,6 +25,8 @@ Array = np.ndarray
 
 RUN_UP = 0.5
 """What loops is simulated for so long before the round that counts [s], and at least for one round."""
+FADED = 1e-3
+"""What is left of the guide when it is switched off."""
 HOVERS = 0.1
 """A start so little above or below the ground is set down on it; one that is higher is in flight [size]."""
 
@@ -47,11 +49,13 @@ class TrackConfig:
     """Weight of the speed of what bears weight along the ground [sqrt(gL)]."""
     seam: float = 0.5
     """Weight of the difference between the last two rounds of what loops."""
-    guide: float = 3.0
+    guide: float = 50.0
     """Stiffness of a virtual force that leads the root at first [Mg / L]. Without it bodies fall or are left behind
     before they have learned to walk, and there is nothing to improve on."""
-    guided: float = 0.5
+    guided: float = 0.8
     """Share of the iterations over which it fades to nothing; only what is done without it counts."""
+    help: float = 0.05
+    """Weight of that force [Mg]."""
     apart: float = 0.2
     """Weight of bones that run into each other [size]."""
 
@@ -76,7 +80,8 @@ class Tracked:
     error: float
     """Mean distance of the bones' centres from the reference [size]."""
     seam: float
-    """Largest distance of a bone's centre between the end of the round and its start [size], before it is closed."""
+    """Largest distance of a bone's centre between the end of the round and its start [size], before it is closed; how
+    far the whole body has come is none of it."""
     loads: Float[Tensor, "frames points"]
     """How much of the weight each point bears."""
     slip: float
@@ -203,7 +208,14 @@ class _Search:
         spread = targets.gather(0, knots[:, :, None, None].expand(-1, -1, *targets.shape[2:]))
         return Control(Start(x, q, moving[..., :3], moving[..., 3:]), spread, self.upwards, self.ground)
 
-    def losses(self, states: States, targets: Tensor) -> tuple[Float[Tensor, " worlds"], Float[Tensor, " worlds"]]:
+    def _guide(self, number: int) -> float:
+        """Stiffness of the guide at an iteration: it fades by the same factor each time."""
+        share = number / max(self.config.guided * self.config.iterations, 1e-9)
+        return self.config.guide * FADED**share if share < 1 else 0.0
+
+    def losses(
+        self, states: States, targets: Tensor, guide: float = 0.0
+    ) -> tuple[Float[Tensor, " worlds"], Float[Tensor, " worlds"]]:
         """The whole loss, and the mean distance of bones from where they should be."""
         config, every = self.config, self.simulation.substeps
         x, turns = states.x[::every], rotation_matrices(states.q[::every])
@@ -214,11 +226,13 @@ class _Search:
         total = places + config.turning * turned + config.smooth * second.abs().mean((0, 2, 3))
         if len(self.ragdoll.points):
             total = total + config.slip * self._slip(states, max(every // 4, 1))
+        if guide:
+            total = total + config.help * guide / SIZE * (self.shares * apart[:, :, 0].norm(dim=-1)).sum(0)
         if config.apart:
             total = total + config.apart * (self.shares * self.collisions.depth(x, states.q[::every])).sum(0)
         for world, (each, begin) in enumerate(zip(self.references, self.plan.begins, strict=True)):
             if each.loops and config.seam:
-                rest = x[begin : begin + len(each) + 1, world] - x[begin - len(each) : begin + 1, world]
+                rest = _unlike(x[begin : begin + len(each) + 1, world], x[begin - len(each) : begin + 1, world])
                 one = torch.zeros_like(total)
                 one[world] = 1.0
                 total = total + one * config.seam * rest.abs().sum(-1).mean()
@@ -247,9 +261,9 @@ class _Search:
             for group, rate in zip(optimiser.param_groups, (config.rate, config.velocity_rate), strict=True):
                 group["lr"] = rate * warmth
             control = self.control(targets, rates)
-            guide = config.guide * max(1 - number / (config.guided * config.iterations + 1e-9), 0.0) ** 2
+            guide = self._guide(number)
             states = self.simulation(*control, self.lead._replace(stiffness=guide))
-            total, distance = self.losses(states, targets)
+            total, distance = self.losses(states, targets, guide)
             history.append(total.detach().numpy().copy())
             optimiser.zero_grad()
             total.nan_to_num(0.0, 0.0, 0.0).sum().backward()
@@ -288,13 +302,19 @@ class _Search:
         frames = States(*(part[at] for part in own))
         x, q = frames.x[:, 0], frames.q[:, 0]
         loads = self.simulation.loads(frames)[:count, 0]
-        seam = float((x[-1] - x[0]).norm(dim=-1).max()) if each.loops else 0.0
+        seam = float(_unlike(x[-1], x[0]).norm(dim=-1).max()) if each.loops else 0.0
         dense = States(*(part[at.start : at.stop] for part in own))
         weights = self.simulation.loads(dense).clamp(max=1.0)
         slide = (self.simulation.point_speeds(dense) - each.ground)[..., [0, 2]].norm(dim=-1)
         slip = float((weights * slide).sum() / weights.sum().clamp(min=1e-6))
         error = float((x[:count] - each.x).norm(dim=-1).mean())
         return Tracked(each, x, q, error, seam, loads, slip)
+
+
+def _unlike(after: Float[Tensor, "*frames bones 3"], before: Float[Tensor, "*frames bones 3"]) -> Tensor:
+    """How bones are off where they were a round before; a body that goes a little faster or slower is not."""
+    apart = after - before
+    return apart - apart.mean(-2, keepdim=True) * torch.tensor([1.0, 0.0, 1.0])
 
 
 def _between(values: Float[Tensor, "frames ..."], places: Float[Tensor, " wanted"], loops: bool) -> Tensor:
