@@ -23,7 +23,7 @@ LOW = 0.015
 """A point so high above the ground bears a third as much as one on it [size]."""
 MOST = 3.0
 """Weights that feet bear at most."""
-AHEAD = 0.6
+AHEAD = 1.2
 """Farthest that a target may lead its joint [rad]."""
 
 

@@ -36,7 +36,7 @@ class SolverConfig:
     """Of PD control [MgL a rad]."""
     damping: float = 0.04
     """Of PD control [s, in parts of the stiffness]."""
-    upright: float = 2.0
+    upright: float = 4.0
     """Of the virtual force that keeps the root upright [MgL a rad]."""
     sink: float = 3e-4
     """How deep four points sink that bear the weight together [L]."""
@@ -110,7 +110,8 @@ class Simulation:
         guide = guide or Guide(0.0, torch.zeros_like(upwards), torch.zeros_like(upwards))
         self.law.guide = guide.stiffness * self.ragdoll.gravity / SIZE
         self.law.guide_damping = 0.3 * np.sqrt(self.law.guide)
-        self.law.guide_turn = self.law.guide * SIZE**2
+        self.law.guide_turn = self.law.guide * SIZE**2 / 4
+        self.law.upright = self.config.upright * self.ragdoll.gravity * SIZE + self.law.guide_turn
         return States(*_Rollout.apply(self, *start, targets, upwards, guide.places, guide.forwards, ground))
 
     def loads(self, states: States) -> Float[Tensor, "steps worlds points"]:
