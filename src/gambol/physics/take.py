@@ -118,7 +118,7 @@ class Stage:
     @property
     def fps(self) -> float:
         """Frames a second at which a body of this size is tracked: small ones are quicker."""
-        return FPS * max(1, round(np.sqrt(self.ragdoll.gravity / STANDARD_GRAVITY)))
+        return FPS * max(1, int(np.ceil(np.sqrt(self.ragdoll.gravity / STANDARD_GRAVITY) - 0.25)))
 
     def take(
         self,

@@ -37,7 +37,7 @@ class TrackConfig:
 
     solver: SolverConfig = field(default_factory=SolverConfig)
     iterations: int = 200
-    rate: float = 0.007
+    rate: float = 0.003
     """Of Adam, for the targets [rad]; falls to nothing along a cosine."""
     velocity_rate: float = 0.02
     """For the velocities at the start [1/s or rad/s]."""
