@@ -21,12 +21,14 @@ from gambol.commands.priors import Priors
 from gambol.commands.render import Render
 from gambol.commands.skin import Skin
 from gambol.commands.splat import Splat
+from gambol.commands.track import Track
 from gambol.commands.train_prior import TrainPrior
 from gambol.errors import GambolError
 
 EPILOGUE = """examples:
   gambol animate fox "a fox is walking"       the main job: clip, movie and report in the folder fox-walk
   gambol animate hero.glb "a knight is running" -o hero-run   the same with a file of your own
+  gambol track hero.glb --clip run -o hero-physics.glb        make a clip physically plausible: no skating, no floating
   gambol info fox.glb                         what is in it, which way it faces, where its feet are
   gambol info fox.glb --picture fox.png       the same as a picture: parts, bones, ground contacts
   gambol flex fox.glb -o fox-flex.glb         a clip that bends every joint, to check weights and your importer
@@ -41,6 +43,7 @@ EPILOGUE = """examples:
 
 Command = (
     Annotated[Animate, tyro.conf.subcommand("animate")]
+    | Annotated[Track, tyro.conf.subcommand("track")]
     | Annotated[Info, tyro.conf.subcommand("info")]
     | Annotated[Flex, tyro.conf.subcommand("flex")]
     | Annotated[Skin, tyro.conf.subcommand("skin")]

@@ -43,7 +43,9 @@ def foreseen_angles(simulation: Simulation, reference: Reference) -> Float[Tenso
     aims = _turned(lead) @ turns
     relative = np.broadcast_to(np.eye(3), turns.shape).copy()
     relative[:, hung] = _mT(turns[:, parents[hung]]) @ aims[:, hung]
-    angles = near_angles(compound_angles(_mT(ragdoll.axes) @ relative @ ragdoll.axes), reference.angles.double().numpy())
+    angles = near_angles(
+        compound_angles(_mT(ragdoll.axes) @ relative @ ragdoll.axes), reference.angles.double().numpy()
+    )
     angles[:, 0] = 0.0
     return torch.as_tensor(angles).float()
 

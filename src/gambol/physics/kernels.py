@@ -368,7 +368,7 @@ def simulate(
 def clip_gradients(states: States, now: int, most: float):
     """Make the gradient of a world's state at a substep no longer than `most`."""
     world = wp.tid()
-    square = float(0.0)
+    square = float(0.0)  # noqa: UP018  (a variable to Warp, not a constant)
     for bone in range(states.x.shape[2]):
         x = states.x[now, world, bone]
         q = states.q[now, world, bone]

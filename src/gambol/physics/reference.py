@@ -113,7 +113,9 @@ def redraft(
             angles[:, joint] = near_angles(compound_angles(relative), angles[:, joint])
         else:
             turned[:, joint] = before @ own[:, joint]
-    root_angles = near_angles(compound_angles(_mT(rig.root_axes) @ body @ rig.root_axes), draft.root_angles.double().numpy())
+    root_angles = near_angles(
+        compound_angles(_mT(rig.root_axes) @ body @ rig.root_axes), draft.root_angles.double().numpy()
+    )
     changed = replace(draft, angles=_single(angles), root_angles=_single(root_angles))
     wanted = x[:, 0].double().numpy() - np.einsum(
         "fij,j->fi", turn @ simulated[:, 0] @ turn.T, ragdoll.centers[0] - ragdoll.anchors[0]

@@ -48,6 +48,12 @@ class SolverConfig:
     """Stiffness of the springs that hold bones together [Mg / L]."""
 
 
+PAPER = SolverConfig(
+    implicit=False, substeps=200, knots=200, chunk=40, joints=400.0, creep=0.05, sink=1e-3, damping=0.02
+)
+"""The explicit scheme with a target at every step."""
+
+
 class States(NamedTuple):
     """Bones over time, in the ragdoll's space. Rotations are wxyz."""
 

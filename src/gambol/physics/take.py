@@ -60,6 +60,8 @@ class Take:
     """As the clip has it."""
     mended: Draft
     """With feet that stand still where they bear. What the body is asked to do."""
+    seen: Draft
+    """As the clip has it, but at the pace of its feet if it goes on the spot."""
     loads: Loads
     in_place: bool
     """Whether the clip itself goes on the spot, and is to be given back so."""
@@ -143,10 +145,11 @@ class Stage:
             loads = replace(loads, weights=loads.weights * _slow(dense, loads, self.rig, self.anatomy))
         if loops and in_place:
             dense = dense.leading(torch.as_tensor(loads.travel).float())
+        seen = dense.resampled(len(raw))
         dense = grounded(self.anatomy, dense, loads, self.rig)
         if mend and len(loads.joints):
             dense = self._mended(dense, loads, loops and going, on_progress)
-        return Take(self, motion, raw, dense.resampled(len(raw)), loads, in_place)
+        return Take(self, motion, raw, dense.resampled(len(raw)), seen, loads, in_place)
 
     def _motion(self, name: str) -> Motion:
         clips = self.character.clips

@@ -27,6 +27,8 @@ RUN_UP = 0.5
 """What loops is simulated for so long before the round that counts [s], and at least for one round."""
 FADED = 1e-3
 """What is left of the guide when it is switched off."""
+FALLEN = 0.5
+"""A root lower than this share of its height, or so far from upright (as a cosine), has fallen."""
 HOVERS = 0.1
 """A start so little above or below the ground is set down on it; one that is higher is in flight [size]."""
 
@@ -100,6 +102,34 @@ class Tracking:
     losses: Float[Array, "iterations worlds"]
     notes: tuple[str, ...]
     """What went wrong on the way."""
+    begins: tuple[int, ...]
+    """Frame at which the round that counts begins, of each."""
+
+    def alone(self, world: int) -> tuple[Control, States]:
+        """One world, from its start to its own end."""
+        own = slice(world, world + 1)
+        frames = self.begins[world] + len(self.tracked[world].x) - 1
+        knots, steps = frames * self.simulation.knots + 1, frames * self.simulation.substeps + 1
+        start = Start(*(part[own] for part in self.control.start))
+        _, targets, upwards, ground = self.control
+        control = Control(start, targets[:knots, own], upwards[:knots, own], ground[own])
+        return control, States(*(part[:steps, own] for part in self.states))
+
+    def endures(self, world: int, seconds: float = 10.0) -> float | None:
+        """When the body falls if the round that counts goes on and on [s]; None if it does not in that time."""
+        control, states = self.alone(world)
+        every, begin = self.simulation.substeps, self.begins[world]
+        reference = self.tracked[world].reference
+        rounds = int(np.ceil(seconds * reference.fps / len(reference)))
+        first, last = begin * self.simulation.knots, (begin + len(reference)) * self.simulation.knots
+        again = torch.cat([torch.arange(first, last).repeat(rounds), torch.tensor([first])])
+        start = Start(*(part[begin * every] for part in states))
+        lasting = self.simulation(start, control.targets[again], control.upwards[again], control.ground)
+        up = rotate(lasting.q[::every, 0, 0], torch.tensor([0.0, 1.0, 0.0]))
+        wanted = control.upwards[again][:: self.simulation.knots, 0]
+        low = lasting.x[::every, 0, 0, 1] < FALLEN * reference.x[:, 0, 1].min()
+        fallen = low | ((up * wanted).sum(-1) < FALLEN) | ~torch.isfinite(up).all(-1)
+        return float(fallen.float().argmax()) / reference.fps if fallen.any() else None
 
 
 def track(
@@ -289,7 +319,7 @@ class _Search:
         control = self.control(best_targets, best_rates)
         states = self.simulation(*control)
         tracked = tuple(self._tracked(states, world) for world in range(worlds))
-        return Tracking(self.simulation, control, states, tracked, np.array(history), tuple(notes))
+        return Tracking(self.simulation, control, states, tracked, np.array(history), tuple(notes), self.plan.begins)
 
     def _optimiser(self, targets: Tensor, rates: Tensor) -> torch.optim.Adam:
         return torch.optim.Adam([{"params": [targets]}, {"params": [rates]}], lr=self.config.rate)

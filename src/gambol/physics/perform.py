@@ -1,0 +1,133 @@
+"""From clips to clips that a body could do: take, track, give back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from gambol.character.anatomy import Anatomy, study
+from gambol.character.character import Character
+from gambol.errors import GambolError
+from gambol.motion.draft import Draft
+from gambol.motion.motion import Motion
+from gambol.physics.footprints import Footprints, measure_footprints
+from gambol.physics.take import Stage, Take
+from gambol.physics.track import TrackConfig, Tracked, Tracking, track
+
+if TYPE_CHECKING:
+    from gambol.physics.referee import Verdict
+
+LOST = 0.25
+"""A body whose bones are this far from where they should be, on average, does something else [height]."""
+ENDURES = 10.0
+"""How long a loop must go on without a fall [s]."""
+
+Progress = Callable[[str, int, int, float | None], None]
+"""Called with what is being done, how much of it is done, of how much, and the error so far [height]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Performance:
+    """One clip, as a body does it."""
+
+    name: str
+    """Of the clip it came from."""
+    motion: Motion
+    draft: Draft
+    take: Take
+    tracking: Tracking
+    world: int
+    before: Footprints
+    after: Footprints
+    falls: float | None
+    """When it falls if it is looped for ENDURES [s]; None if it stays up, or does not loop."""
+
+    @property
+    def tracked(self) -> Tracked:
+        return self.tracking.tracked[self.world]
+
+    @property
+    def error(self) -> float:
+        """Mean distance of the bones from where the clip has them, its feet mended [height]."""
+        return self.tracked.error / self.take.stage.height
+
+    @property
+    def slip(self) -> float:
+        """Mean speed along the ground of what bears weight, by weight [heights a second]."""
+        return self.tracked.slip / self.take.stage.height
+
+    @property
+    def seam(self) -> float:
+        """Largest distance of a bone between the end of a round and its start, before that was closed [height]."""
+        return self.tracked.seam / self.take.stage.height
+
+    def judged(self) -> Verdict:
+        """What MuJoCo makes of the same control."""
+        from gambol.physics.referee import judge
+
+        control, states = self.tracking.alone(self.world)
+        return judge(self.tracking.simulation, *control, states, height=self.take.stage.height)
+
+
+def perform(
+    character: Character,
+    clips: Sequence[str],
+    config: TrackConfig | None = None,
+    *,
+    anatomy: Anatomy | None = None,
+    fps: float | None = None,
+    mend: bool = True,
+    on_progress: Progress = lambda what, done, total, error: None,
+) -> list[Performance]:
+    """The nearest motions to a character's clips that its body could do on the ground.
+
+    fps: frames a second of the result; if None, those at which it was simulated. mend: first make feet that bear stand
+    still, so that the body is not asked to slide. Clips of the same frame rate are simulated side by side.
+    """
+    stage = Stage(character, anatomy or study(character))
+    takes = []
+    for name in clips:
+        takes.append(
+            stage.take(name, mend=mend, on_progress=lambda done, total, n=name: on_progress(n, done, total, None))
+        )
+    found: dict[int, Performance] = {}
+    for together in _of_one_rate(takes):
+        references = [takes[number].reference for number in together]
+        ragdoll = stage.ragdoll.only_points(stage.near_ground(*references))
+        what = ", ".join(clips[number] for number in together)
+        tracking = track(
+            ragdoll,
+            references,
+            config,
+            lambda done, total, error, what=what: on_progress(what, done, total, error / stage.height),
+        )
+        for world, number in enumerate(together):
+            found[number] = _performance(takes[number], clips[number], tracking, world, fps)
+    return [found[number] for number in range(len(clips))]
+
+
+def _of_one_rate(takes: Sequence[Take]) -> list[list[int]]:
+    groups: dict[float, list[int]] = {}
+    for number, take in enumerate(takes):
+        groups.setdefault(round(take.reference.fps, 3), []).append(number)
+    return list(groups.values())
+
+
+def _performance(take: Take, name: str, tracking: Tracking, world: int, fps: float | None) -> Performance:
+    stage, tracked = take.stage, tracking.tracked[world]
+    if not (torch.isfinite(tracked.x).all() and tracked.error < LOST * stage.height):
+        raise GambolError(
+            f"the body could not follow '{name}': its bones end {tracked.error / stage.height:.0%} of the height off; "
+            "more --iterations may help, or the clip asks for what no body can do without a push"
+        )
+    draft = take.performed(tracked)
+    if fps:
+        steps = max(round(draft.seconds * fps), 2)
+        draft = draft.resampled(steps if draft.loops else steps + 1)
+    motion = take.clip(draft, f"{name} physics", draft.rate)
+    before = measure_footprints(stage, take.seen)
+    falls = tracking.endures(world, ENDURES) if tracked.reference.loops else None
+    return Performance(name, motion, draft, take, tracking, world, before, measure_footprints(stage, draft), falls)
