@@ -1,7 +1,7 @@
 """From world transforms of the rig's joints back to a pose of every node, as files want it."""
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from gambol.character.rig import Rig
 from gambol.character.skeleton import Pose, Skeleton
@@ -29,18 +29,27 @@ def poses_from_world(
     joint turns under a non-uniformly scaled parent it does not have in the rig, is dropped; and a joint scaled to zero,
     or below such a node, stays at rest.
     """
-    if not np.isfinite(T_world_joint).all():
-        frame, joint = np.argwhere(~np.isfinite(T_world_joint).all((-2, -1)))[0]
+    return poses_of_nodes(skeleton, rig.nodes, T_world_joint)
+
+
+def poses_of_nodes(
+    skeleton: Skeleton,
+    driven: Int[Array, " driven"],
+    T_world_node: Float[Array, "frames driven 4 4"] | Float[Array, "frames driven 3 4"],
+) -> Pose:
+    """As `poses_from_world`, for any nodes of the skeleton."""
+    if not np.isfinite(T_world_node).all():
+        frame, joint = np.argwhere(~np.isfinite(T_world_node).all((-2, -1)))[0]
         raise GambolError(
-            f"joint '{skeleton.names[rig.nodes[joint]]}' has a NaN or infinite transform in frame {frame}"
+            f"joint '{skeleton.names[driven[joint]]}' has a NaN or infinite transform in frame {frame}"
         )
-    frames, nodes = len(T_world_joint), len(skeleton)
+    frames, nodes = len(T_world_node), len(skeleton)
     target = np.zeros((frames, nodes, 4, 4))
-    target[:, rig.nodes, :3] = T_world_joint[:, :, :3]
-    target[:, rig.nodes, 3, 3] = 1.0
+    target[:, driven, :3] = T_world_node[:, :, :3]
+    target[:, driven, 3, 3] = 1.0
     rest, repeat = skeleton.rest, (frames, 1, 1)
     pose = Pose(np.tile(rest.translation, repeat), np.tile(rest.rotation, repeat), np.tile(rest.scale, repeat))
-    in_rig = np.isin(np.arange(nodes), rig.nodes)
+    in_rig = np.isin(np.arange(nodes), driven)
     size = np.abs(target[:, :, :3, 3]).max(initial=0.0)
     # One row more than nodes: the parent of a root has index -1 and so is the last row, the world itself.
     T_world = np.tile(np.eye(4), (frames, nodes + 1, 1, 1))

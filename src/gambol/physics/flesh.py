@@ -43,8 +43,17 @@ def find_flesh(character: Character, anatomy: Anatomy) -> Flesh:
     share = np.clip(((vertices - start) * along).sum(1) / square, 0.0, 1.0)
     nearest = start + share[:, None] * along
     out = vertices - nearest
-    volumes = np.maximum((out * normals).sum(1) / 2, 0.0)
+    signed = (out * normals).sum(1) / 2
+    volumes = np.maximum(signed * _sides(character, owned, signed), 0.0)
     return Flesh(joints, nearest + DEEP * out, volumes)
+
+
+def _sides(character: Character, owned: Int[Array, " lumps"], signed: Float[Array, " lumps"]) -> Float[Array, " lumps"]:
+    """-1 for the vertices of a mesh that is inside out, as under a mirrored armature; else 1."""
+    sizes = [len(mesh.positions) for mesh in character.meshes]
+    meshes = np.repeat(np.arange(len(sizes)), sizes)[owned]
+    whole = np.bincount(meshes, signed, len(sizes))
+    return np.where(whole < 0, -1.0, 1.0)[meshes]
 
 
 def _area_normals(character: Character, vertices: Float[Array, "vertices 3"]) -> Float[Array, "vertices 3"]:

@@ -44,7 +44,7 @@ class Reference:
 
 def refer(ragdoll: Ragdoll, rig: Rig, draft: Draft) -> Reference:
     """A round that leads straight on becomes one on the spot, on a ground that moves backwards."""
-    straight = draft.loops and not draft.turn
+    straight = draft.loops and abs(draft.turn) < 1e-3
     ground = np.zeros(3)
     if straight:
         ground = -(ragdoll.T_own_file[:3, :3] @ draft.travel.double().numpy()) / draft.seconds
