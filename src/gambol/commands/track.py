@@ -162,7 +162,7 @@ class Track:
         for title, field, form in rows:
             table.add_row(title, *(form.format(getattr(each, field)) for each in (done.before, done.after)))
         Console(soft_wrap=True).print(table)
-        said = [f"bones follow the clip within {done.error:.2%} of the height", f"loaded feet creep {100 * done.slip:.2f} cm/s"]
+        said = [f"bones follow the clip within {done.error:.2%} of the height", f"loaded feet creep {done.slip:.2f} cm/s"]
         if done.tracked.reference.loops:
             lasts = "stays up in 10 s of looping" if done.falls is None else f"falls after {done.falls:.1f} s of looping"
             said += [f"the loop closes within {done.seam:.2%}", lasts]

@@ -11,18 +11,26 @@ from gambol.motion.motion import Motion
 
 
 def load(path: str | Path) -> Character:
-    """Read a character from a .glb, .vrm or .gltf file, or make one of the zoo: 'fox', 'a small brown horse'."""
+    """Read a character from a .glb, .vrm or .gltf file, or make one of the zoo: 'fox', 'a small brown horse'.
+
+    A .bvh file is a skeleton without a mesh and one clip.
+    """
     if str(path) in ("", "."):
         raise AssetError(
             f"{str(path)!r} names no character: give a .glb, .gltf or .vrm file, or an animal such as 'fox'"
         )
     plain = not any(mark and mark in str(path) for mark in (os.sep, os.altsep))
     missing = not os.path.exists(path) or (plain and os.path.isdir(path))  # a folder 'fox' does not hide the animal
-    if missing and Path(path).suffix.lower() not in (".glb", ".gltf", ".vrm"):
+    suffix = Path(path).suffix.lower()
+    if missing and suffix not in (".glb", ".gltf", ".vrm", ".bvh"):
         if not plain:
             raise AssetError(f"{path} does not exist")
         if _looks_like_words(str(path)):
             return _of_the_zoo(str(path))
+    if suffix == ".bvh":
+        from gambol.formats.bvh import read_bvh
+
+        return read_bvh(path)
     from gambol.formats.gltf.reader import load_gltf
 
     return load_gltf(path)
@@ -80,3 +88,32 @@ def save(character: Character, path: str | Path, motion: Motion | None = None, o
     source = character.source
     document = source if isinstance(source, Document) else document_from_character(character)
     return save_gltf(document, path, motion, overwrite)
+
+
+MOTION_SUFFIXES = (".bvh", ".npz")
+"""Formats of joints alone, without a mesh."""
+
+
+def check_export(path: str | Path) -> None:
+    """Refuse, before any work, a file that `export` could not write."""
+    from gambol.files import check_folder
+
+    path = Path(path)
+    if path.suffix.lower() not in MOTION_SUFFIXES:
+        raise GambolError(f"a clip alone is written as {' or '.join(MOTION_SUFFIXES)}, got {path}")
+    check_folder(path)
+
+
+def export(character: Character, motion: Motion, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
+    """Write a clip without its mesh: .bvh for other programs, .npz for numpy; returns what got lost, in words.
+
+    fps: as the clip was keyed, if not given.
+    """
+    check_export(path)
+    if Path(path).suffix.lower() == ".npz":
+        from gambol.formats.npz import write_npz
+
+        return write_npz(character, motion, path, fps)
+    from gambol.formats.bvh import write_bvh
+
+    return write_bvh(character, motion, path, fps)

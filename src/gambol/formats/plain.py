@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from gambol.errors import AssetError
 Array = np.ndarray
 
 LARGEST = 512 * 2**20
-"""[bytes] Of a file; text of that size is some ten million vertices."""
+"""[bytes] Of a file; text of that size is some ten million vertices, or hours of motion capture."""
 LARGEST_NUMBER = 1e12
 """Of any coordinate, as for glTF."""
 
@@ -39,13 +40,16 @@ def load_mesh(path: str | Path) -> Character:
 def file_bytes(path: Path) -> bytes:
     """The content of a file, or an error that says what is wrong with it."""
     try:
-        if path.stat().st_size > LARGEST:
-            raise AssetError(f"{path} is larger than {LARGEST // 2**20} MiB; make a smaller mesh of it first")
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe or a device could keep us reading for ever
+            raise AssetError(f"{path} cannot be read: it is not a regular file")
+        if status.st_size > LARGEST:
+            raise AssetError(f"{path} is larger than {LARGEST // 2**20} MiB; make it smaller first")
         return path.read_bytes()
     except FileNotFoundError:
         raise AssetError(f"{path} does not exist") from None
-    except OSError as error:
-        raise AssetError(f"{path} cannot be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # ValueError: a name with a zero in it
+        raise AssetError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def plain_mesh(

@@ -40,9 +40,7 @@ def poses_of_nodes(
     """As `poses_from_world`, for any nodes of the skeleton."""
     if not np.isfinite(T_world_node).all():
         frame, joint = np.argwhere(~np.isfinite(T_world_node).all((-2, -1)))[0]
-        raise GambolError(
-            f"joint '{skeleton.names[driven[joint]]}' has a NaN or infinite transform in frame {frame}"
-        )
+        raise GambolError(f"joint '{skeleton.names[driven[joint]]}' has a NaN or infinite transform in frame {frame}")
     frames, nodes = len(T_world_node), len(skeleton)
     target = np.zeros((frames, nodes, 4, 4))
     target[:, driven, :3] = T_world_node[:, :, :3]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from gambol.motion.draft import Draft
+from gambol.physics.ragdoll import Ragdoll
 from gambol.physics.reference import refer
 from gambol.physics.simulation import Simulation, States
 from gambol.physics.take import Stage
@@ -25,9 +25,9 @@ class Footprints:
     """Of one motion, of a character scaled to a height of 1 m."""
 
     slip: float
-    """Mean speed along the ground of the points that touch it [cm/s]."""
+    """Mean speed along the ground of the bones that touch it, each by its slowest point that does [cm/s]."""
     worst_slip: float
-    """Highest mean speed, in one frame, of the points that touch [cm/s]."""
+    """Highest mean speed of the bones that touch, in one frame [cm/s]."""
     depth: float
     """Mean over the frames of how deep the deepest point of the skin is below the ground [mm]."""
     worst_depth: float
@@ -40,32 +40,52 @@ def measure_footprints(stage: Stage, draft: Draft) -> Footprints:
     """From the points of the skin that may touch the ground. What loops in place is measured on the ground that passes
     below it at the pace of the draft."""
     dense = draft.resampled(DENSE * len(draft) if draft.loops else DENSE * (len(draft) - 1) + 1)
-    reference = refer(stage.ragdoll, stage.rig, dense)
-    simulation = Simulation(stage.ragdoll, reference.fps)
-    still = torch.zeros_like(reference.x)[:, None]
-    points = simulation.points(States(reference.x[:, None], reference.q[:, None], still, still))[:, 0] / stage.height
+    points, speed = _tracks(stage, stage.ragdoll, dense)
+    touching = (points[..., 1] < TOUCHES).float()
+    both = torch.minimum(touching, torch.roll(touching, -1, 0))[: len(speed)]
+    both, speed = _by_bone(stage.ragdoll, both, speed)
+    each = (both * speed).sum(1) / both.sum(1).clamp(min=1)
     skin = stage.skin.heights(dense.world(stage.rig)) / stage.anatomy.height
     lowest = skin.amin(1) if skin.shape[1] else points[..., 1].amin(1)
-    speed = _speeds(points, reference.fps, reference.loops, reference.ground / stage.height)
-    touching = (points[..., 1] < TOUCHES).float()
-    each = (touching * speed).sum(1) / touching.sum(1).clamp(min=1)
     return Footprints(
-        100 * float((touching * speed).sum() / touching.sum().clamp(min=1)),
-        100 * float(each.max()),
+        100 * float((both * speed).sum() / both.sum().clamp(min=1)),
+        100 * float(each.max()) if len(each) else 0.0,
         1000 * float((-lowest).clamp(min=0).mean()),
         1000 * max(float(-lowest.min()), 0.0),
         1000 * float(lowest.clamp(min=0).mean()),
     )
 
 
-def _speeds(
-    points: Float[Tensor, "frames points 3"], fps: float, loops: bool, ground: Float[Tensor, 3]
-) -> Float[Tensor, "frames points"]:
-    """Along the ground, from the frames before and after."""
-    if len(points) < 3:
-        return torch.zeros(points.shape[:2])
-    if loops:
-        step = (torch.roll(points, -1, 0) - torch.roll(points, 1, 0)) / 2
-    else:
-        step = torch.as_tensor(np.gradient(points.numpy(), axis=0))
-    return (step * fps - ground)[..., [0, 2]].norm(dim=-1)
+def _by_bone(
+    ragdoll: Ragdoll, both: Float[Tensor, "steps points"], speed: Float[Tensor, "steps points"]
+) -> tuple[Float[Tensor, "steps bones"], Float[Tensor, "steps bones"]]:
+    """Which bones touch, and how fast the slowest point is with which each does: one that rolls over a point that
+    stands does not slide."""
+    bones = torch.as_tensor(ragdoll.point_bones).expand(both.shape)
+    far = torch.where(both > 0, speed, torch.inf)
+    slowest = torch.full((len(speed), len(ragdoll)), torch.inf).scatter_reduce(1, bones, far, "amin")
+    return (slowest < torch.inf).float(), slowest.nan_to_num(posinf=0.0)
+
+
+def loaded_slip(stage: Stage, ragdoll: Ragdoll, draft: Draft, bearing: Float[Tensor, "frames points"]) -> float:
+    """Mean speed along the ground of what bears weight, by the weight it bears in both of two frames [cm/s].
+
+    bearing: how much of the weight each point of the ragdoll bears, in the draft's frames.
+    """
+    _, speed = _tracks(stage, ragdoll, draft)
+    loads = bearing[: len(draft)].clamp(max=1)
+    both = torch.minimum(loads, torch.roll(loads, -1, 0))[: len(speed)]
+    return 100 * float((both * speed).sum() / both.sum().clamp(min=1e-6))
+
+
+def _tracks(
+    stage: Stage, ragdoll: Ragdoll, draft: Draft
+) -> tuple[Float[Tensor, "frames points 3"], Float[Tensor, "steps points"]]:
+    """Where points are [height], and how fast they move along the ground from each frame to the next [heights/s]."""
+    reference = refer(ragdoll, stage.rig, draft)
+    still = torch.zeros_like(reference.x)[:, None]
+    states = States(reference.x[:, None], reference.q[:, None], still, still)
+    points = Simulation(ragdoll, reference.fps).points(states)[:, 0] / stage.height
+    step = torch.roll(points, -1, 0) - points
+    step = step if reference.loops else step[:-1]
+    return points, (step * reference.fps - reference.ground / stage.height)[..., [0, 2]].norm(dim=-1)

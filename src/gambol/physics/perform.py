@@ -13,7 +13,7 @@ from gambol.character.character import Character
 from gambol.errors import GambolError
 from gambol.motion.draft import Draft
 from gambol.motion.motion import Motion
-from gambol.physics.footprints import Footprints, measure_footprints
+from gambol.physics.footprints import Footprints, loaded_slip, measure_footprints
 from gambol.physics.take import Stage, Take
 from gambol.physics.track import TrackConfig, Tracked, Tracking, track
 
@@ -42,6 +42,8 @@ class Performance:
     world: int
     before: Footprints
     after: Footprints
+    slip: float
+    """Mean speed along the ground of what bears weight, by weight, of a character 1 m high [cm/s]."""
     falls: float | None
     """When it falls if it is looped for ENDURES [s]; None if it stays up, or does not loop."""
 
@@ -53,11 +55,6 @@ class Performance:
     def error(self) -> float:
         """Mean distance of the bones from where the clip has them, its feet mended [height]."""
         return self.tracked.error / self.take.stage.height
-
-    @property
-    def slip(self) -> float:
-        """Mean speed along the ground of what bears weight, by weight [heights a second]."""
-        return self.tracked.slip / self.take.stage.height
 
     @property
     def seam(self) -> float:
@@ -123,11 +120,14 @@ def _performance(take: Take, name: str, tracking: Tracking, world: int, fps: flo
             f"the body could not follow '{name}': its bones end {tracked.error / stage.height:.0%} of the height off; "
             "more --iterations may help, or the clip asks for what no body can do without a push"
         )
-    draft = take.performed(tracked)
+    draft = stage.polished(take.performed(tracked), tracking.simulation.ragdoll, tracked.loads)
+    slip = loaded_slip(stage, tracking.simulation.ragdoll, draft, tracked.loads)
     if fps:
         steps = max(round(draft.seconds * fps), 2)
         draft = draft.resampled(steps if draft.loops else steps + 1)
     motion = take.clip(draft, f"{name} physics", draft.rate)
     before = measure_footprints(stage, take.seen)
     falls = tracking.endures(world, ENDURES) if tracked.reference.loops else None
-    return Performance(name, motion, draft, take, tracking, world, before, measure_footprints(stage, draft), falls)
+    return Performance(
+        name, motion, draft, take, tracking, world, before, measure_footprints(stage, draft), slip, falls
+    )

@@ -18,7 +18,7 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.rig import Rig, build_rig
 from gambol.distillation.distill import goes_round
-from gambol.distillation.footing import FEWEST, Footing, Loads, find_loads, grounded
+from gambol.distillation.footing import FEWEST, Footing, FootingConfig, Loads, find_loads, grounded
 from gambol.errors import GambolError
 from gambol.motion.draft import Draft, clip_of, draft_of
 from gambol.motion.low_skin import LowSkin
@@ -40,6 +40,9 @@ HIGH = 0.25
 """A clip whose lowest point is never lower than this above the ground flies [height]."""
 NEAR = 0.12
 """Only points that come so near the ground are simulated to touch it [size]; others would take time for nothing."""
+BEARS = 0.05
+"""A point that bears this share of the weight must stand."""
+POLISH = FootingConfig(steps=80, rate=0.005, clear=0.0)
 SLOW = 0.35
 """A foot that bears moves slower than this share of its own fastest."""
 FPS = 30.0
@@ -83,12 +86,15 @@ class Take:
         return _closed(draft, base).leading(self.mended.travel + ahead - (ahead @ up) * up)
 
     def clip(self, draft: Draft, name: str, fps: float) -> Motion:
-        """For the character's file; tracks of what is no joint of the rig are kept as they were."""
+        """For the character's file; tracks of what is no joint of the rig are kept as they were. Not so those of what
+        joints hang on, such as an armature that moves: how it moved them is in the draft already."""
         if self.in_place and draft.loops:
             draft = draft.on_the_spot()
         moved = clip_of(self.stage.character, self.stage.rig, draft, name, fps)
         begin = self.motion.start
         rig_nodes = set(self.stage.rig.nodes.tolist())
+        skeleton = self.stage.character.skeleton
+        rig_nodes |= {above for node in list(rig_nodes) for above in skeleton.ancestors(node)}
         kept = [
             replace(track, times=track.times - begin)
             for track in self.motion.tracks
@@ -140,6 +146,8 @@ class Stage:
         going, leaping = self._ways(raw, action)
         in_place = loops and going and float(raw.travel.norm()) < 0.02 * self.length
         dense = raw.resampled(len(raw) * -(-FEWEST // len(raw))) if loops else raw
+        if in_place:  # also of what strays by less than it takes to see it: its feet say how far it goes
+            dense = dense.on_the_spot()
         loads = find_loads(self.anatomy, self.rig, dense, self.length, goes=going, leaps=leaping)
         if not loops:
             loads = replace(loads, weights=loads.weights * _slow(dense, loads, self.rig, self.anatomy))
@@ -193,6 +201,31 @@ class Stage:
         for number in range(act.steps):
             act.step(number)
             on_progress(number + 1, act.steps)
+        return act.draft()
+
+    def polished(self, draft: Draft, ragdoll: Ragdoll, bearing: Float[torch.Tensor, "frames points"]) -> Draft:
+        """What was simulated, with the last millimetres set right: what bears weight does not creep, and the skin, which
+        is softer than bones, does not sink.
+
+        bearing: how much of the weight each point of the ragdoll bears.
+        """
+        if not (bearing > 0).any():
+            return draft
+        joints = ragdoll.joints[ragdoll.point_bones]
+        T_joint_own = np.linalg.inv(ragdoll.T_own_file @ self.rig.world()[joints])
+        local = np.einsum("pij,pj->pi", T_joint_own[:, :3, :3], ragdoll.points) + T_joint_own[:, :3, 3]
+        loads = Loads(
+            joints=torch.as_tensor(joints),
+            local=torch.as_tensor(local).float(),
+            legs=torch.zeros(len(joints), dtype=torch.int64),
+            stand=torch.full((len(joints),), self.anatomy.ground),
+            weights=(bearing / BEARS).clamp(0, 1),
+            clear=torch.zeros(bearing.shape),
+            travel=draft.travel.double().numpy(),
+        )
+        act = Footing(self.anatomy, self.rig, self.skin, draft, loads, self.length, POLISH, paced=draft.loops)
+        for number in range(act.steps):
+            act.step(number)
         return act.draft()
 
     def near_ground(self, *references: Reference) -> Bool[Array, " points"]:

@@ -131,7 +131,8 @@ class Tracking:
         up = rotate(lasting.q[::every, 0, 0], torch.tensor([0.0, 1.0, 0.0]))
         wanted = control.upwards[again][:: self.simulation.knots, 0]
         low = lasting.x[::every, 0, 0, 1] < FALLEN * reference.x[:, 0, 1].min()
-        fallen = low | ((up * wanted).sum(-1) < FALLEN) | ~torch.isfinite(up).all(-1)
+        wild = ~(torch.isfinite(lasting.x[::every, 0]).all((1, 2)) & torch.isfinite(up).all(-1))
+        fallen = low | ((up * wanted).sum(-1) < FALLEN) | wild
         return float(fallen.float().argmax()) / reference.fps if fallen.any() else None
 
 
