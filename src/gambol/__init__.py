@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from gambol.motion.skinning import blend as blend
     from gambol.motion.skinning import skin_covariances as skin_covariances
     from gambol.motion.skinning import skin_points as skin_points
+    from gambol.physics.perform import perform as perform
+    from gambol.physics.simulation import SolverConfig as SolverConfig
+    from gambol.physics.track import TrackConfig as TrackConfig
     from gambol.priors.catalogue import open_prior as open_prior
     from gambol.render.actor import Actor as Actor
     from gambol.render.actor import attach as attach
@@ -94,6 +97,9 @@ _HOMES = {
     "gambol.distillation.distill": ("distill",),
     "gambol.distillation.config": ("DistillConfig", "preset_for"),
     "gambol.priors.catalogue": ("open_prior",),
+    "gambol.physics.perform": ("perform",),
+    "gambol.physics.track": ("TrackConfig",),
+    "gambol.physics.simulation": ("SolverConfig",),
     "gambol.errors": ("AssetError", "GambolError"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -48,7 +48,7 @@ def joint_positions(character: Character, motion: Motion, times: np.ndarray) -> 
     """World positions (frames, joints, 3) in the order of exported joints; an added root is in the origin."""
     nodes, _ = joint_tree(character.skeleton)
     T_world = character.skeleton.world(motion.sample(character.skeleton, times))
-    return np.where((nodes < 0)[:, None], 0.0, T_world[:, nodes, :3, 3])
+    return np.where((nodes < 0)[:, None], 0.0, T_world[:, nodes][..., :3, 3])
 
 
 def naive_positions(path: Path) -> tuple[list[str], np.ndarray, np.ndarray]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,7 +16,9 @@ from gambol.commands.options import File
 from gambol.errors import GambolError
 
 if TYPE_CHECKING:
+    from gambol.character.anatomy import Anatomy
     from gambol.character.character import Character
+    from gambol.motion.motion import Motion
     from gambol.physics.perform import Performance, Progress
 
 
@@ -75,7 +77,7 @@ class Track:
         if output.resolve() == self.file.resolve():
             raise GambolError(f"{output} is the input itself; write to another file")
         from gambol.character.anatomy import study
-        from gambol.formats import check_output, load, save
+        from gambol.formats import check_output, load
         from gambol.render.movie import check_movie
 
         check_output(output, binary=True)
@@ -93,10 +95,8 @@ class Track:
         performances = self._perform(character, anatomy, clips)
         motions = [each.motion for each in performances]
         if self.name:
-            from dataclasses import replace
-
             motions = [replace(motions[0], name=self.name)]
-        names = save_all(character, output, motions, save)
+        names = save_all(character, output, motions)
         for each, name in zip(performances, names, strict=True):
             self._tell(each, name)
         if self.export_mjcf:
@@ -118,7 +118,7 @@ class Track:
                 raise GambolError(f"'{character.name}' has no clip '{name}'. Available: {', '.join(there)}")
         return list(dict.fromkeys(self.clip)) or there[:1]
 
-    def _perform(self, character: Character, anatomy, clips: list[str]) -> list[Performance]:
+    def _perform(self, character: Character, anatomy: Anatomy, clips: list[str]) -> list[Performance]:
         from gambol.physics.perform import perform
         from gambol.physics.simulation import PAPER, SolverConfig
         from gambol.physics.track import TrackConfig
@@ -162,10 +162,11 @@ class Track:
         for title, field, form in rows:
             table.add_row(title, *(form.format(getattr(each, field)) for each in (done.before, done.after)))
         Console(soft_wrap=True).print(table)
-        said = [f"bones follow the clip within {done.error:.2%} of the height", f"loaded feet creep {done.slip:.2f} cm/s"]
+        said = [f"bones follow the clip within {done.error:.2%} of the height"]
+        said.append(f"feet that bear weight creep {done.slip:.2f} cm/s")
         if done.tracked.reference.loops:
-            lasts = "stays up in 10 s of looping" if done.falls is None else f"falls after {done.falls:.1f} s of looping"
-            said += [f"the loop closes within {done.seam:.2%}", lasts]
+            lasts = "stays up in 10 s" if done.falls is None else f"falls after {done.falls:.1f} s"
+            said += [f"the loop closes within {done.seam:.2%}", f"{lasts} of looping"]
         print(f"{name}: {'; '.join(said)}")
         if self.referee:
             print(f"{name}: {done.judged()}")
@@ -183,7 +184,7 @@ class Track:
         )
         print(f"wrote {self.export_mjcf} and {motion.name}: the body and its motion for MuJoCo")
 
-    def _film(self, character: Character, anatomy, done: Performance) -> None:
+    def _film(self, character: Character, anatomy: Anatomy, done: Performance) -> None:
         from gambol.distillation.premiere import MOVIE_FPS, Crew
         from gambol.progress import progress
 
@@ -194,13 +195,13 @@ class Track:
         print(f"wrote {self.movie} and {sheet.name}")
 
 
-def save_all(character: Character, output: Path, motions, save) -> list[str]:
+def save_all(character: Character, output: Path, motions: Sequence[Motion]) -> list[str]:
     """All clips into one copy of the file; the names they got."""
-    from gambol.formats import load
+    from gambol.formats import load, save
 
-    names = []
-    for number, motion in enumerate(motions):
-        source = character if number == 0 else load(output)
+    names: list[str] = []
+    for motion in motions:
+        source = load(output) if names else character
         names.append(save(source, output, motion) or motion.name)
     return names
 

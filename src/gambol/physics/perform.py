@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
@@ -87,23 +88,24 @@ def perform(
     stage = Stage(character, anatomy or study(character))
     takes = []
     for name in clips:
-        takes.append(
-            stage.take(name, mend=mend, on_progress=lambda done, total, n=name: on_progress(n, done, total, None))
-        )
+        takes.append(stage.take(name, mend=mend, on_progress=partial(_mending, on_progress, name)))
     found: dict[int, Performance] = {}
     for together in _of_one_rate(takes):
         references = [takes[number].reference for number in together]
         ragdoll = stage.ragdoll.only_points(stage.near_ground(*references))
         what = ", ".join(clips[number] for number in together)
-        tracking = track(
-            ragdoll,
-            references,
-            config,
-            lambda done, total, error, what=what: on_progress(what, done, total, error / stage.height),
-        )
+        tracking = track(ragdoll, references, config, partial(_following, on_progress, what, stage.height))
         for world, number in enumerate(together):
             found[number] = _performance(takes[number], clips[number], tracking, world, fps)
     return [found[number] for number in range(len(clips))]
+
+
+def _mending(on_progress: Progress, name: str, done: int, total: int) -> None:
+    on_progress(name, done, total, None)
+
+
+def _following(on_progress: Progress, what: str, height: float, done: int, total: int, error: float) -> None:
+    on_progress(what, done, total, error / height)
 
 
 def _of_one_rate(takes: Sequence[Take]) -> list[list[int]]:

@@ -135,7 +135,10 @@ class Stage:
         mend: bool = True,
         on_progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Take:
-        """A clip by its name, at so many frames a second, or as many as suit its size. GambolError if there is nothing that a body could do."""
+        """A clip by its name, at so many frames a second, or as many as suit its size.
+
+        GambolError if there is nothing that a body could do.
+        """
         motion = self._motion(name)
         loops = goes_round(self.character, self.rig, motion)
         count = max(round(motion.duration * (fps or self.fps)), 2)
@@ -204,8 +207,8 @@ class Stage:
         return act.draft()
 
     def polished(self, draft: Draft, ragdoll: Ragdoll, bearing: Float[torch.Tensor, "frames points"]) -> Draft:
-        """What was simulated, with the last millimetres set right: what bears weight does not creep, and the skin, which
-        is softer than bones, does not sink.
+        """What was simulated, with the last millimetres set right: what bears weight does not creep, and the skin,
+        which is softer than bones, does not sink.
 
         bearing: how much of the weight each point of the ragdoll bears.
         """

@@ -1,0 +1,594 @@
+"""BVH: what is written is read back, by gambol and by a naive reader; broken files are refused with a line number."""
+
+import os
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+from assets import assets_folder
+from builder import arm
+from character.creatures import dog, human, posed, spider, turned
+from moving_skeletons import joint_positions, naive_positions, random_character, random_motion
+from scipy.spatial.transform import Rotation
+
+from gambol import create, gait, load, save, study
+from gambol.character.neutral import neutral_world
+from gambol.character.skeleton import Pose
+from gambol.errors import AssetError, GambolError
+from gambol.formats import check_export, export
+from gambol.formats.bvh import read_bvh, reader, write_bvh
+from gambol.formats.bvh.euler import angles_of, calmest_order
+from gambol.formats.bvh.writer import safe_names
+from gambol.formats.joints import frame_times, joint_tree, natural_fps, sample_joints
+from gambol.info import describe
+from gambol.motion.motion import Motion, Track
+
+CLOSE = 1e-5
+"""Of the height, or of the size for skeletons that have no up."""
+
+
+def assert_round_trip(character, motion, tmp_path) -> None:
+    """Joints are where they were in every frame, by both readers; height from the rest pose."""
+    path = tmp_path / "clip.bvh"
+    write_bvh(character, motion, path)
+    expected = joint_positions(character, motion, frame_times(motion, natural_fps(motion)))
+    low, high = character.bounds
+    height = (high - low)[1]
+    again = read_bvh(path)
+    assert list(again.clips) == ["clip"]
+    clip = again.clips["clip"]
+    found = joint_positions(again, clip, clip.tracks[0].times)
+    assert found.shape == expected.shape
+    assert np.abs(found - expected).max() < CLOSE * height
+    _, rest, naive = naive_positions(path)
+    assert np.abs(naive - expected).max() < CLOSE * height
+    nodes, _ = joint_tree(character.skeleton)
+    at_rest = neutral_world(character)[nodes, :3, 3]
+    assert np.abs(rest - at_rest)[nodes >= 0].max() < 1e-3 * height
+
+
+# Out and in again ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [dog, human, spider, lambda: create("fox"), lambda: create("ostrich")])
+def test_a_gait_of_a_file_survives(make, tmp_path):
+    character = make()
+    save(character, tmp_path / "a.glb", gait(character, study(character), "walk"))
+    loaded = load(tmp_path / "a.glb")
+    assert_round_trip(loaded, loaded.clips["walk"], tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    ("make", "moves"),
+    [
+        ({}, {}),
+        ({"roots": 3}, {}),
+        ({"helpers": 5}, {}),
+        ({"scale": 0.0}, {"stretch": 0.2}),
+        ({"helpers": 3, "roots": 2}, {"stretch": 0.1, "swell": 0.3}),
+        ({"nodes": 1}, {}),
+    ],
+)
+def test_odd_skeletons_survive(make, moves, seed, tmp_path):
+    character = random_character(seed, **make)
+    assert_round_trip(character, random_motion(character, seed, **moves), tmp_path)
+
+
+def test_bones_scaled_unevenly_survive(tmp_path):
+    """Shear moves joints in ways no rotation does: they get position channels."""
+    character = random_character(3)
+    rest = character.skeleton.rest
+    uneven = replace(rest, scale=np.random.default_rng(3).uniform(0.6, 1.6, rest.scale.shape))
+    character = replace(character, skeleton=replace(character.skeleton, rest=uneven))
+    assert_round_trip(character, random_motion(character, 3), tmp_path)
+
+
+def test_a_mirrored_and_a_vanished_joint_survive(tmp_path):
+    character = random_character(4, scale=0.0)
+    motion = random_motion(character, 4)
+    scale = np.ones_like(character.skeleton.rest.scale)
+    scale[2, 0] = -1
+    character = replace(character, skeleton=replace(character.skeleton, rest=replace(character.skeleton.rest, scale=scale)))
+    vanish = Track(5, "scale", np.array([0.0, 8 / 30]), np.array([[1.0, 1, 1], [0, 0, 0]]))
+    assert_round_trip(character, Motion("gone", (*motion.tracks, vanish)), tmp_path)
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+def test_an_armature_that_turns_and_scales_is_in_the_offsets(scale, tmp_path):
+    character = turned(dog(), (0.6, 0.8, 0, 0), scale)
+    assert_round_trip(character, random_motion(character, 0), tmp_path)
+    names, rest, _ = naive_positions(tmp_path / "clip.bvh")
+    assert "armature" not in names
+    nodes, _ = joint_tree(character.skeleton)
+    np.testing.assert_allclose(rest, character.skeleton.world()[nodes, :3, 3], atol=1e-6 * scale)
+
+
+def test_the_rest_pose_is_the_one_the_skin_was_bound_in(tmp_path):
+    """Not the pose the file happens to show, nor the first frame of the clip."""
+    bound, shown = dog(), posed(dog(), 5)
+    write_bvh(shown, random_motion(shown, 5), tmp_path / "a.bvh")
+    nodes, _ = joint_tree(bound.skeleton)
+    _, rest, frames = naive_positions(tmp_path / "a.bvh")
+    at_bind = bound.skeleton.world()[nodes, :3, 3]
+    np.testing.assert_allclose((rest - rest[0])[:, [0, 2]], (at_bind - at_bind[0])[:, [0, 2]], atol=1e-4)
+    assert np.abs(rest - frames[0]).max() > 0.05
+
+
+def test_joints_that_keep_their_length_have_no_position_channels(tmp_path):
+    character = random_character(7)
+    write_bvh(character, random_motion(character, 7), tmp_path / "a.bvh")
+    assert (tmp_path / "a.bvh").read_text().count("CHANNELS 6") == 1
+    write_bvh(character, random_motion(character, 7, stretch=0.1), tmp_path / "b.bvh")
+    assert (tmp_path / "b.bvh").read_text().count("CHANNELS 6") == 7
+
+
+def test_several_roots_get_one(tmp_path):
+    character = random_character(8, roots=3)
+    write_bvh(character, random_motion(character, 8), tmp_path / "a.bvh")
+    text = (tmp_path / "a.bvh").read_text()
+    assert text.count("ROOT") == 1
+    assert "ROOT Root\n{\n\tOFFSET 0.0000000 0.0000000 0.0000000\n" in text
+
+
+def test_ends_of_bones_are_kept(tmp_path):
+    """A leg's End Site is where its skin ends, not at the joint."""
+    character = dog()
+    motion = random_motion(character, 9)
+    write_bvh(character, motion, tmp_path / "a.bvh")
+    again = read_bvh(tmp_path / "a.bvh")
+    joints = sample_joints(character, motion)
+    world = dict(zip(again.skeleton.names, again.skeleton.world()[:, :3, 3], strict=True))
+    ends = [joint for joint in range(len(joints.names)) if joint not in joints.parents]
+    assert ends
+    for joint in ends:
+        np.testing.assert_allclose(world[f"{joints.names[joint]} end"], joints.tips[joint], atol=1e-6)
+        assert np.linalg.norm(joints.tips[joint] - joints.rest_positions[joint]) > 0.01
+    write_bvh(again, again.clips["a"], tmp_path / "b.bvh")
+    assert (tmp_path / "b.bvh").read_text() == (tmp_path / "a.bvh").read_text()
+
+
+def test_a_chain_of_thousands(tmp_path):
+    """Neither recursion nor indentation grows with it."""
+    character = random_character(0, nodes=3000)
+    chain = replace(character.skeleton, parents=np.arange(-1, 2999))
+    still = Pose(np.tile([0.0, 0.01, 0.0], (3000, 1)), np.tile([1.0, 0, 0, 0], (3000, 1)), np.ones((3000, 3)))
+    character = replace(character, skeleton=replace(chain, rest=still))
+    turn = Track(0, "rotation", np.array([0.0, 0.1]), np.array([[1.0, 0, 0, 0], [0.8, 0.6, 0, 0]]))
+    write_bvh(character, Motion("bow", (turn,)), tmp_path / "a.bvh")
+    assert (tmp_path / "a.bvh").stat().st_size < 2_000_000
+    assert len(read_bvh(tmp_path / "a.bvh").skeleton) == 3001
+
+
+# Known answers ------------------------------------------------------------------------------------------------------
+
+ARM = """HIERARCHY
+ROOT shoulder
+{
+  OFFSET 0 1 0
+  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
+  JOINT elbow
+  {
+    OFFSET 2 0 0
+    CHANNELS 3 Zrotation Xrotation Yrotation
+    End Site
+    {
+      OFFSET 1 0 0
+    }
+  }
+}
+MOTION
+Frames: 3
+Frame Time: 0.5
+0 1 0  0 0 0  0 0 0
+0 1 0  90 0 0  90 0 0
+5 6 7  90 0 90  0 90 0
+"""
+
+
+def read_text(tmp_path, text: str | bytes):
+    path = tmp_path / "arm.bvh"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_bvh(path)
+
+
+def world_at(character, moment: float) -> np.ndarray:
+    """Of all nodes."""
+    (clip,) = character.clips.values()
+    return character.skeleton.world(clip.sample(character.skeleton, moment))[:, :3, 3]
+
+
+def test_an_arm_written_by_hand(tmp_path):
+    """Lifted, the elbow is above the shoulder; bent as well, the hand points back. Z comes after Y: from x to -z to -z."""
+    character = read_text(tmp_path, ARM)
+    assert character.name == "arm"
+    assert character.skeleton.names == ("shoulder", "elbow", "elbow end")
+    assert character.skeleton.is_joint.tolist() == [True, True, False]
+    np.testing.assert_allclose(character.skeleton.world()[:, :3, 3], [[0, 1, 0], [2, 1, 0], [3, 1, 0]])
+    (clip,) = character.clips.values()
+    assert (clip.name, clip.start, clip.end) == ("arm", 0, 1)
+    np.testing.assert_allclose(world_at(character, 0.0), [[0, 1, 0], [2, 1, 0], [3, 1, 0]], atol=1e-12)
+    np.testing.assert_allclose(world_at(character, 0.5), [[0, 1, 0], [0, 3, 0], [-1, 3, 0]], atol=1e-12)
+    np.testing.assert_allclose(world_at(character, 1.0), [[5, 6, 7], [5, 6, 5], [5, 6, 4]], atol=1e-12)
+
+
+@pytest.mark.parametrize("order", ["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "ZY", "X"])
+def test_any_order_of_channels(order, tmp_path):
+    """The first-named turn is the outermost; positions may stand anywhere, or for some axes only."""
+    angles = np.random.default_rng(0).uniform(-180, 180, len(order))
+    names = [f"{axis}rotation" for axis in order]
+    named = " ".join([names[0], "Zposition", *names[1:]])
+    text = ARM.replace(
+        "CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation", f"CHANNELS {len(order) + 1} {named}"
+    )
+    row = " ".join(map(repr, [angles[0].item(), 9, *angles[1:].tolist(), 0, 0, 0]))
+    character = read_text(tmp_path, text[: text.index("0 1 0 ")].replace("Frames: 3", "Frames: 1") + row)
+    turn = Rotation.from_euler(order, angles, degrees=True)  # capitals: about the axes that turn along
+    np.testing.assert_allclose(world_at(character, 0.0)[:2], [[0, 1, 9], [0, 1, 9] + turn.apply([2, 0, 0])], atol=1e-12)
+
+
+def test_the_text_that_is_written(tmp_path):
+    """Two joints, the second turned at rest; it then bends by 90 degrees about its own x, which is the world's -z."""
+    gltf = arm()
+    half = np.sqrt(0.5)
+    gltf.json["nodes"][1]["rotation"] = [0, half, 0, half]
+    gltf.clip("bend", (1, "rotation", [0, 0.5], [[0, half, 0, half], [0.5, 0.5, -0.5, 0.5]], "LINEAR"))
+    gltf.clip("lift", (0, "translation", [0, 0.5], [[0, 0, 0], [0, 3, 0]], "LINEAR"))
+    character = replace(gltf.character(), meshes=())
+    assert write_bvh(character, character.clips["bend"], tmp_path / "a.bvh", fps=2) == ()
+    assert (tmp_path / "a.bvh").read_text().splitlines() == [
+        "HIERARCHY",
+        "ROOT shoulder",
+        "{",
+        "\tOFFSET 0.0000000 0.0000000 0.0000000",
+        "\tCHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation",
+        "\tJOINT elbow",
+        "\t{",
+        "\t\tOFFSET 0.0000000 1.0000000 0.0000000",
+        "\t\tCHANNELS 3 Zrotation Xrotation Yrotation",
+        "\t\tEnd Site",
+        "\t\t{",
+        "\t\t\tOFFSET 0.0000000 0.5000000 0.0000000",
+        "\t\t}",
+        "\t}",
+        "}",
+        "MOTION",
+        "Frames: 2",
+        "Frame Time: 0.5",
+        " ".join(["0.0000000"] * 3 + ["0.000000"] * 6),
+        " ".join(["0.0000000"] * 3 + ["0.000000"] * 3 + (tmp_path / "a.bvh").read_text().split()[-3:]),
+    ]
+    turn = Rotation.from_euler("ZXY", [float(x) for x in (tmp_path / "a.bvh").read_text().split()[-3:]], degrees=True)
+    after, before = (Rotation.from_quat(q) for q in ([0.5, 0.5, -0.5, 0.5], [0, half, 0, half]))
+    np.testing.assert_allclose(turn.as_matrix(), (after * before.inv()).as_matrix(), atol=1e-6)
+    write_bvh(character, character.clips["lift"], tmp_path / "a.bvh", fps=2)
+    assert (tmp_path / "a.bvh").read_text().splitlines()[-1] == "0.0000000 3.0000000 0.0000000" + 6 * " 0.000000"
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("order", ["ZXY", "ZYX"])
+def test_angles_are_scipys(order, seed):
+    turns = Rotation.random(200, random_state=seed)
+    found = angles_of(turns.as_matrix().reshape(1, 200, 3, 3), order)[0]
+    again = Rotation.from_euler(order, found, degrees=True)
+    assert (again * turns.inv()).magnitude().max() < 1e-9
+    with np.errstate(all="ignore"):
+        theirs = turns.as_euler(order, degrees=True)
+    assert (np.abs(found).sum(1) <= np.abs(theirs).sum(1) + 1e-6).all()
+
+
+@pytest.mark.parametrize("order", ["ZXY", "ZYX"])
+def test_angles_do_not_jump(order):
+    """Two turns about each axis, also through the singularity of the order, and standing in it."""
+    for axis in np.eye(3):
+        turns = Rotation.from_rotvec(np.radians(np.linspace(0, 720, 145))[:, None] * axis).as_matrix()
+        found = angles_of(turns[:, None], order)[:, 0]
+        assert np.abs(np.diff(found, axis=0)).max() < 5.001
+        np.testing.assert_allclose(found[-1], 720 * axis[["XYZ".index(letter) for letter in order]], atol=1e-6)
+    locked = Rotation.from_euler(order, np.c_[np.linspace(0, 50, 11), np.full(11, 90), np.full(11, 20)], degrees=True)
+    found = angles_of(locked.as_matrix()[:, None], order)[:, 0]
+    assert (Rotation.from_euler(order, found, degrees=True) * locked.inv()).magnitude().max() < 1e-7
+    assert np.abs(np.diff(found, axis=0)).max() < 5.001
+
+
+def test_the_order_avoids_the_singularity():
+    to_the_side = Rotation.from_euler("Y", np.linspace(0, 90, 9), degrees=True).as_matrix()[:, None]
+    forwards = Rotation.from_euler("X", np.linspace(0, 90, 9), degrees=True).as_matrix()[:, None]
+    assert (calmest_order(to_the_side), calmest_order(forwards)) == ("ZXY", "ZYX")
+
+
+def test_names_are_safe_and_unique():
+    names = ("mixamorig:Hips", "left arm", "left arm", "{x}", "", "___", "leg.L", "Größe", "左腕", "a\tb\nc")
+    assert safe_names(names) == [
+        *("mixamorig_Hips", "left_arm", "left_arm.001", "_x_", "joint", "joint.001", "leg.L", "Größe", "左腕", "a_b_c")
+    ]
+
+
+# Frames -------------------------------------------------------------------------------------------------------------
+
+
+def keyed(times) -> Motion:
+    times = np.asarray(times, np.float32).astype(np.float64)
+    return Motion("keyed", (Track(0, "translation", times, np.zeros((len(times), 3))),))
+
+
+@pytest.mark.parametrize("fps", [10, 12, 24, 25, 29.97, 30, 60, 120, 240])
+def test_the_rate_of_a_baked_clip_is_found(fps):
+    motion = keyed(1.5 + np.arange(50) / fps)
+    assert natural_fps(motion) == pytest.approx(fps, rel=1e-5)
+    assert len(frame_times(motion, natural_fps(motion))) == 50
+
+
+@pytest.mark.parametrize("times", [[0], [0, 1, 2], [0, 0.1, 0.25, 1.3], np.arange(9) / 1000, []])
+def test_other_clips_get_thirty_frames_a_second(times):
+    assert natural_fps(keyed(times) if len(times) else Motion("none", ())) == 30
+
+
+def test_frames_asked_for(tmp_path):
+    character = random_character(1)
+    motion = random_motion(character, 1, frames=16)
+    for fps, frames in ((None, 16), (30, 16), (60, 31), (10, 6), (7, 4)):
+        write_bvh(character, motion, tmp_path / "a.bvh", fps)
+        text = (tmp_path / "a.bvh").read_text()
+        assert f"\nFrames: {frames}\nFrame Time: {1 / (fps or 30):.10g}\n" in text
+        found = naive_positions(tmp_path / "a.bvh")[2]
+        expected = joint_positions(character, motion, np.arange(frames) / (fps or 30))
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+    for fps in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(GambolError, match="fps must be above 0"):
+            write_bvh(character, motion, tmp_path / "a.bvh", fps)
+    with pytest.raises(GambolError, match="too long for 14 nodes"):
+        write_bvh(character, motion, tmp_path / "a.bvh", 1e6)
+
+
+def test_what_bvh_cannot_hold_is_said(tmp_path):
+    character = random_character(2, helpers=2)
+    still = random_motion(character, 2)
+    swelling = random_motion(character, 2, swell=0.2)
+    weights = Track(0, "weights", np.array([0.0, 1.0]), np.array([[0.0], [1.0]]))
+    assert write_bvh(character, still, tmp_path / "a.bvh") == () or "carry no joint" in write_bvh(
+        character, still, tmp_path / "a.bvh"
+    )[0]
+    said = " ".join(write_bvh(character, swelling, tmp_path / "a.bvh"))
+    assert "scales 'bone 0', 'bone 2', 'bone 4' and 4 more" in said
+    said = " ".join(write_bvh(character, Motion("talk", (weights,)), tmp_path / "a.bvh"))
+    assert "morph targets" in said
+
+
+def test_a_name_or_a_folder_that_cannot_be_written(tmp_path):
+    character = random_character(1)
+    motion = random_motion(character, 1)
+    for path in ("a.txt", "a.glb"):
+        with pytest.raises(GambolError, match=r"\.bvh"):
+            write_bvh(character, motion, tmp_path / path)
+        with pytest.raises(GambolError, match=r"written as \.bvh or \.npz"):
+            check_export(tmp_path / path)
+    with pytest.raises(AssetError, match="does not exist"):
+        export(character, motion, tmp_path / "nowhere" / "a.bvh")
+    empty = replace(character.skeleton, names=(), parents=np.zeros(0, int), rest=Pose(*(np.zeros((0, n)) for n in (3, 4, 3))))
+    with pytest.raises(GambolError, match="has no joints"):
+        export(replace(character, skeleton=replace(empty, is_joint=np.zeros(0, bool))), motion, tmp_path / "a.bvh")
+
+
+# Files of others ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ARM.replace("\n", "\r\n"),
+        ARM.replace("\n", "\r"),
+        ARM.replace(" ", "\t").replace("End\tSite", "End Site").replace("Frame\tTime", "Frame Time"),
+        "\n\n" + ARM.replace("\n", "\n\n") + "\n \n",
+        "\ufeff" + ARM,
+        ARM.lower().replace("arm", "ARM"),
+        ARM.replace("\n{", " {").replace("\n  {", " {"),
+        ARM.replace("End Site", "End Site hand"),
+        ARM.replace("Frames: 3", "Frames:3").replace("Frame Time: 0.5", "Frame Time:\t.5"),
+    ],
+    ids=["windows", "old mac", "tabs", "blank lines", "byte order mark", "lower case", "brackets", "named end", "colons"],
+)
+def test_ways_to_write_it(text, tmp_path):
+    character = read_text(tmp_path, text)
+    assert len(character.skeleton) == 3
+    np.testing.assert_allclose(world_at(character, 1.0), [[5, 6, 7], [5, 6, 5], [5, 6, 4]], atol=1e-12)
+
+
+def test_a_joint_without_an_end(tmp_path):
+    text = ARM.replace("    End Site\n    {\n      OFFSET 1 0 0\n    }\n", "")
+    assert read_text(tmp_path, text).skeleton.names == ("shoulder", "elbow")
+
+
+def test_names_with_blanks_and_without(tmp_path):
+    text = ARM.replace("JOINT elbow", "JOINT left  elbow").replace("ROOT shoulder", "ROOT")
+    assert read_text(tmp_path, text).skeleton.names == ("joint 0", "left elbow", "left elbow end")
+
+
+def test_two_roots(tmp_path):
+    second = "ROOT prop { OFFSET 0 0 0 CHANNELS 0 }".replace(" OFFSET", "\nOFFSET").replace(" CHANNELS", "\nCHANNELS")
+    character = read_text(tmp_path, ARM.replace("MOTION", second + "\nMOTION"))
+    assert character.skeleton.parents.tolist() == [-1, 0, 1, -1]
+
+
+def test_a_single_pose_needs_no_frame_time(tmp_path):
+    text = ARM.replace("Frames: 3", "Frames: 1").replace("0.5", "0")
+    character = read_text(tmp_path, text[: text.index("0 1 0  90")])
+    assert character.clips["arm"].duration == 0
+
+
+@pytest.mark.parametrize("frames", ["0", "00"])
+def test_no_frames_are_a_skeleton(frames, tmp_path):
+    text = ARM.replace("Frames: 3", f"Frames: {frames}")
+    character = read_text(tmp_path, text[: text.index("0 1 0  0")])
+    assert (len(character.skeleton), dict(character.clips)) == (3, {})
+
+
+def test_a_bvh_is_a_character_like_others(tmp_path, monkeypatch):
+    """It is described, saved as .glb with its clip, and given by name without a folder."""
+    dog_file = tmp_path / "dog.bvh"
+    character = dog()
+    write_bvh(character, gait(character, study(character), "trot"), dog_file)
+    loaded = load(dog_file)
+    described = describe(loaded, study(loaded))
+    assert described["plan"] == "quadruped"
+    assert [clip["name"] for clip in described["clips"]] == ["dog"]
+    assert any("there is no mesh" in warning for warning in described["warnings"])
+    assert save(loaded, tmp_path / "dog.glb", loaded.clips["dog"]) == "dog.001"
+    again = load(tmp_path / "dog.glb")
+    times = np.linspace(0, again.clips["dog"].end, 7)
+    positions = [joint_positions(each, each.clips["dog"], times) for each in (loaded, again)]
+    np.testing.assert_allclose(*positions, atol=1e-5)
+    monkeypatch.chdir(tmp_path)
+    assert load("dog.bvh").name == "dog"
+    with pytest.raises(AssetError, match=r"fox\.bvh does not exist"):
+        load("fox.bvh")
+
+
+BVH_FILES = sorted(assets_folder().rglob("*.bvh")) if assets_folder() else []
+
+
+@pytest.mark.skipif(not BVH_FILES, reason="no real motion capture: set GAMBOL_ASSETS to a folder with .bvh files")
+def test_real_motion_capture_survives(tmp_path):
+    for path in BVH_FILES:
+        character = load(path)
+        (clip,) = character.clips.values()
+        names, _, frames = naive_positions(path)
+        times = clip.tracks[0].times
+        assert len(frames) == len(times)
+        size = np.ptp(character.skeleton.world()[:, :3, 3], axis=0).max()
+        nodes = np.flatnonzero(character.skeleton.is_joint)
+        found = character.skeleton.world(clip.sample(character.skeleton, times))[:, nodes][..., :3, 3]
+        assert np.abs(found - frames).max() < 1e-9 * size
+        assert [character.skeleton.names[node] for node in nodes] == names
+        write_bvh(character, clip, tmp_path / "a.bvh")
+        again = read_bvh(tmp_path / "a.bvh")
+        found = joint_positions(again, again.clips["a"], again.clips["a"].tracks[0].times)
+        assert found.shape == frames.shape
+        assert np.abs(found - frames).max() < CLOSE * size
+
+
+# Broken files -------------------------------------------------------------------------------------------------------
+
+BROKEN = {
+    "empty": ("", "does not begin with HIERARCHY"),
+    "something else": ("I am not a motion.\n", "does not begin with HIERARCHY"),
+    "hierarchy only": ("HIERARCHY", "line 1: there is no ROOT"),
+    "no motion": (ARM[: ARM.index("MOTION")], "line 15: the file ends without a MOTION section"),
+    "no frames": (ARM[: ARM.index("Frames")], "line 16: the file ends before Frames"),
+    "no frame time": (ARM[: ARM.index("Frame Time")], "line 17: the file ends before Frame Time"),
+    "frames missing": (ARM[: ARM.index("5 6 7")], "line 20: the file ends after 2 of 3 frames"),
+    "frames too many": (ARM + "0 0 0 0 0 0 0 0 0\n", "line 22: there are more than the 3 frames declared"),
+    "a million frames": (ARM.replace("Frames: 3", "Frames: 1000000"), "line 21: the file ends after 3 of 1,000,000"),
+    "too many frames": (ARM.replace("Frames: 3", "Frames: 99999999999"), "line 17: .* are more than 20,000,000 values"),
+    "absurd frames": (ARM.replace("Frames: 3", "Frames: " + "9" * 5000), "line 17: .*a whole number"),
+    "negative frames": (ARM.replace("Frames: 3", "Frames: -3"), "line 17: .*a whole number, 0 or more"),
+    "half frames": (ARM.replace("Frames: 3", "Frames: 3.5"), "line 17: .*a whole number"),
+    "no time": (ARM.replace("Time: 0.5", "Time: 0"), "line 18: the frame time must be above 0"),
+    "time backwards": (ARM.replace("Time: 0.5", "Time: -1"), "line 18: the frame time must be above 0"),
+    "time is NaN": (ARM.replace("Time: 0.5", "Time: nan"), "line 18: the frame time must be above 0"),
+    "eternal": (ARM.replace("Time: 0.5", "Time: 1e9"), "line 18: .*at most 12 days"),
+    "time in words": (ARM.replace("Time: 0.5", "Time: half"), "line 18: the frame time must be a number"),
+    "no such line": (ARM.replace("Frame Time: 0.5", "FPS 2"), "line 18: expected Frame Time: and seconds"),
+    "short frame": (ARM.replace("90 0 90 ", "90 0 "), "line 21: a frame has 9 values, this one has 8"),
+    "long frame": (ARM.replace("90 0 90 ", "90 0 9 0 "), "line 21: a frame has 9 values, this one has 10"),
+    "NaN": (ARM.replace("5 6 7", "5 nan 7"), "line 21: a value is NaN, infinite or beyond 1e"),
+    "infinite": (ARM.replace("5 6 7", "5 1e999 7"), "line 21: a value is NaN, infinite"),
+    "huge": (ARM.replace("5 6 7", "5 1e30 7"), "line 21: a value is NaN, infinite"),
+    "decimal comma": (ARM.replace("5 6 7", "5,0 6 7"), "line 21: a value is no number"),
+    "offset NaN": (ARM.replace("OFFSET 2 0 0", "OFFSET NaN 0 0"), "line 8: an OFFSET must be finite"),
+    "offset short": (ARM.replace("OFFSET 2 0 0", "OFFSET 2 0"), "line 8: an OFFSET is three numbers"),
+    "offset missing": (ARM.replace("    OFFSET 2 0 0\n", ""), "line 13: the joint that ends here has no OFFSET"),
+    "count of channels": (ARM.replace("CHANNELS 3", "CHANNELS 4"), "line 9: CHANNELS says 4 and names 3"),
+    "negative channels": (ARM.replace("CHANNELS 3", "CHANNELS -3"), "line 9: CHANNELS says -3 and names 3"),
+    "no channels": (ARM.replace("CHANNELS 3 Zrotation Xrotation Yrotation", "CHANNELS"), "line 9: CHANNELS says nothing"),
+    "unknown channel": (ARM.replace("3 Zrotation", "3 Wrotation"), "line 9: there is no channel Wrotation"),
+    "channel twice": (ARM.replace("3 Zrotation", "3 Xrotation"), "line 9: a channel is named twice"),
+    "channels twice": (ARM.replace("    End Site", "    CHANNELS 0\n    End Site"), "line 10: channels are given twice"),
+    "end with channels": (ARM.replace("OFFSET 1", "CHANNELS 0\nOFFSET 1"), "line 12: an End Site has no channels"),
+    "joint in an end": (ARM.replace("OFFSET 1 0 0", "OFFSET 1 0 0\nJOINT a"), "line 13: an End Site cannot hold a joint"),
+    "root in a joint": (ARM.replace("JOINT", "ROOT"), "line 6: a ROOT stands within another joint"),
+    "joint first": (ARM.replace("ROOT", "JOINT"), "line 2: expected ROOT or MOTION"),
+    "not closed": (ARM.replace("\n}\n", "\n"), "line 14: joint 'shoulder' is not closed"),
+    "closed twice": (ARM.replace("\n}\n", "\n}\n}\n"), "line 16: this bracket closes nothing"),
+    "not opened": (ARM.replace("shoulder\n{", "shoulder"), "line 3: expected {"),
+    "opened twice": (ARM.replace("shoulder\n{", "shoulder\n{\n{"), "line 4: this bracket opens nothing"),
+    "unknown word": (ARM.replace("JOINT", "BONE"), "line 6: expected JOINT, End Site, OFFSET, CHANNELS or }"),
+    "end of what": (ARM.replace("End Site", "End"), "line 10: expected End Site"),
+    "binary": (bytes(range(256)) * 40, "does not begin with HIERARCHY"),
+    "binary behind": (b"HIERARCHY\n" + bytes(range(256)) * 40, "line 2: expected ROOT or MOTION"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BROKEN.values(), ids=BROKEN.keys())
+def test_broken_files_are_refused_with_a_line(text, message, tmp_path):
+    with pytest.raises(AssetError, match=message) as raised:
+        read_text(tmp_path, text)
+    assert "arm.bvh" in str(raised.value)
+    assert len(str(raised.value).replace(str(tmp_path), "")) < 300
+
+
+def test_too_many_joints(tmp_path, monkeypatch):
+    monkeypatch.setattr(reader, "MOST_JOINTS", 2)
+    with pytest.raises(AssetError, match="more than 2 joints"):
+        read_text(tmp_path, ARM)
+
+
+def test_nesting_without_end(tmp_path):
+    """Deeper than Python can recurse."""
+    text = "HIERARCHY\n" + "".join(f"{'JOINT' if i else 'ROOT'} a\n{{\nOFFSET 0 1 0\n" for i in range(20_000))
+    with pytest.raises(AssetError, match="joint 'a' is not closed"):
+        read_text(tmp_path, text)
+    assert len(read_text(tmp_path, text + "}" * 20_000 + "\nMOTION\nFrames: 0\nFrame Time: 1").skeleton) == 20_000
+
+
+def test_a_pipe_a_folder_and_a_large_file(tmp_path, monkeypatch):
+    (tmp_path / "folder.bvh").mkdir()
+    with pytest.raises(AssetError, match="not a regular file"):
+        load(tmp_path / "folder.bvh")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.bvh")
+        with pytest.raises(AssetError, match="not a regular file"):
+            load(tmp_path / "pipe.bvh")
+    with pytest.raises(AssetError, match="cannot be read"):
+        load(tmp_path / "nul\0.bvh")
+    monkeypatch.setattr("gambol.formats.plain.LARGEST", 10)
+    with pytest.raises(AssetError, match="is larger than"):
+        read_text(tmp_path, ARM)
+
+
+def test_a_file_cut_off_anywhere_is_refused(tmp_path):
+    for length in range(len(ARM) - len("0 90 0\n")):
+        with pytest.raises(AssetError):
+            read_text(tmp_path, ARM[:length])
+
+
+def test_a_broken_file_is_read_or_refused(tmp_path):
+    """Bytes changed, lines dropped, doubled or swapped: never anything but a character or an AssetError."""
+    random = Random(0)
+    read = 0
+    for _ in range(1500):
+        lines = ARM.encode().splitlines(keepends=True)
+        for _ in range(random.randint(1, 3)):
+            at, other = random.randrange(len(lines)), random.randrange(len(lines))
+            kind = random.randrange(4)
+            if kind == 0:
+                spoilt = bytearray(lines[at] or b" ")
+                spoilt[random.randrange(len(spoilt))] = random.choice(b"\0 -.9e{}\n\xff")
+                lines[at] = bytes(spoilt)
+            elif kind == 1:
+                lines[at] = b""
+            elif kind == 2:
+                lines.insert(at, lines[other])
+            else:
+                lines[at], lines[other] = lines[other], lines[at]
+        try:
+            character = read_text(tmp_path, b"".join(lines))
+        except AssetError as error:
+            assert "arm.bvh" in str(error)
+            continue
+        read += 1
+        assert np.isfinite(character.skeleton.world()).all()
+        for clip in character.clips.values():
+            assert np.isfinite(character.skeleton.world(clip.sample(character.skeleton, 0.3))).all()
+    assert 50 < read < 1400

@@ -1,0 +1,187 @@
+"""Bones that run into each other, and those that may."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from performers import stage_of, take_of
+from small_ragdolls import ragdoll_of
+
+from gambol.motion.draft import Draft
+from gambol.physics.collisions import SLACK, SPHERES, SelfCollisions
+from gambol.physics.ragdoll import Ragdoll
+from gambol.physics.reference import Reference, refer
+from gambol.physics.take import Stage
+
+RADIUS = 0.1
+"""Of the cubes of a small ragdoll, as spheres."""
+
+
+def chain(count: int = 4, parents=None) -> Ragdoll:
+    """Cubes in a row, half a metre apart."""
+    centers = np.stack([np.arange(count) * 0.5, np.ones(count), np.zeros(count)], 1)
+    parents = np.arange(count) - 1 if parents is None else np.array(parents)
+    inertias = np.tile(0.01 * np.eye(3), (count, 1, 1))
+    axes = np.tile(np.eye(3), (count, 1, 1))
+    return ragdoll_of(parents, np.full(count, 1 / count), inertias, centers, centers, axes, [], [])
+
+
+def at(ragdoll: Ragdoll, **moved) -> tuple[torch.Tensor, torch.Tensor]:
+    """One frame of one world; bones moved to other places, as bone0=(x, y, z)."""
+    x = torch.as_tensor(ragdoll.centers).float()[None, None].clone()
+    for name, place in moved.items():
+        x[0, 0, int(name.removeprefix("bone"))] = torch.tensor(place)
+    return x, torch.tensor([1.0, 0.0, 0.0, 0.0]).expand(1, 1, len(ragdoll), 4)
+
+
+def test_nothing_touches_in_the_neutral_pose():
+    for name in ("dog", "human", "spider"):
+        stage = stage_of(name, "walk")
+        collisions = SelfCollisions(stage.ragdoll)
+        assert len(collisions.first) > 0
+        assert float(collisions.depth(*at(stage.ragdoll))) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_how_deep():
+    """Cubes are balls, in one place each: nine pairs of them."""
+    ragdoll = chain()
+    collisions = SelfCollisions(ragdoll)
+    for apart, deep in ((0.05, 2 * SLACK * RADIUS - 0.05), (2 * SLACK * RADIUS + 0.001, 0.0), (0.5, 0.0)):
+        x, q = at(ragdoll, bone3=(0.0, 1.0, apart))
+        assert float(collisions.depth(x, q)) == pytest.approx(SPHERES**2 * deep, abs=1e-4)
+
+
+def test_the_gradient_parts_them():
+    ragdoll = chain()
+    collisions = SelfCollisions(ragdoll)
+    x, q = at(ragdoll, bone3=(0.02, 1.0, 0.05))
+    x.requires_grad_()
+    depth = collisions.depth(x, q).sum()
+    depth.backward()
+    gradient = x.grad[0, 0]
+    away = (x.detach()[0, 0, 3] - x.detach()[0, 0, 0]) / (x.detach()[0, 0, 3] - x.detach()[0, 0, 0]).norm()
+    torch.testing.assert_close(-gradient[3], SPHERES**2 * away, atol=1e-3, rtol=1e-3)
+    torch.testing.assert_close(gradient[0], -gradient[3])
+    assert not gradient[1:3].any()
+
+
+def test_bones_in_the_very_same_place_have_a_finite_gradient():
+    ragdoll = chain()
+    x, q = at(ragdoll, bone3=(0.0, 1.0, 0.0))
+    x.requires_grad_()
+    SelfCollisions(ragdoll).depth(x, q).sum().backward()
+    assert x.grad.isfinite().all()
+
+
+@pytest.mark.parametrize(("bone", "touches"), [(1, False), (2, False), (3, True), (4, True)])
+def test_neighbours_may_touch(bone, touches):
+    """Skin folds between bones and the bones next to those."""
+    ragdoll = chain(5)
+    x, q = at(ragdoll, **{f"bone{bone}": (0.0, 1.0, 0.05)})
+    assert (float(SelfCollisions(ragdoll).depth(x, q)) > 0) == touches
+
+
+def test_siblings_are_told_apart_by_the_joints_between_them():
+    """Two arms of two bones each on one body: hand and hand are four joints apart, upper arms two."""
+    ragdoll = chain(5, [-1, 0, 0, 1, 2])
+    collisions = SelfCollisions(ragdoll)
+    hands = at(ragdoll, bone3=(5.0, 1.0, 0.0), bone4=(5.0, 1.0, 0.05))
+    arms = at(ragdoll, bone1=(5.0, 1.0, 0.0), bone2=(5.0, 1.0, 0.05))
+    across = at(ragdoll, bone1=(5.0, 1.0, 0.0), bone4=(5.0, 1.0, 0.05))
+    assert float(collisions.depth(*hands)) > 0 and float(collisions.depth(*across)) > 0
+    assert float(collisions.depth(*arms)) == 0
+
+
+def test_what_is_near_at_rest_may_be_as_near():
+    ragdoll = chain()
+    ragdoll.boxes.half_sizes[:] = 0.9  # larger than the way between any two
+    collisions = SelfCollisions(ragdoll)
+    assert float(collisions.depth(*at(ragdoll))) == pytest.approx(0.0, abs=1e-5)
+    assert float(collisions.depth(*at(ragdoll, bone3=(1.0, 1.0, 0.0)))) > 0
+
+
+def test_boxes_turn_with_their_bones():
+    """A long box reaches another bone only when it is turned towards it."""
+    ragdoll = chain()
+    ragdoll.boxes.half_sizes[3] = (0.1, 0.1, 1.2)
+    collisions = SelfCollisions(ragdoll)
+    x, q = at(ragdoll, bone3=(1.0, 1.0, 0.0))
+    assert float(collisions.depth(x, q)) == 0
+    q = q.clone()
+    q[0, 0, 3] = torch.tensor([np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0])  # z to x
+    assert float(collisions.depth(x, q)) > 0
+
+
+# Characters
+
+
+def bent(stage: Stage, bends: dict[str, tuple[float, float, float]], frames: int = 1) -> Reference:
+    """Joints turned [rad]."""
+    draft = Draft.at_rest(len(stage.rig.nodes), frames, 1.0, False)
+    angles = draft.angles.clone()
+    names = [stage.character.skeleton.names[node] for node in stage.rig.nodes]
+    for name, values in bends.items():
+        angles[:, names.index(name)] = torch.tensor(values)
+    return refer(stage.ragdoll, stage.rig, dataclasses.replace(draft, angles=angles))
+
+
+def depth_of(collisions: SelfCollisions, reference: Reference) -> torch.Tensor:
+    return collisions.depth(reference.x[:, None], reference.q[:, None])[:, 0]
+
+
+@pytest.fixture(scope="module")
+def human() -> Stage:
+    return stage_of("human", "walk")
+
+
+def crossed(human: Stage, angle: float) -> Reference:
+    """Both legs swung inwards, through each other."""
+    return bent(human, {"thigh.L": (0.0, angle, 0.0), "thigh.R": (0.0, angle, 0.0)})
+
+
+def test_legs_through_each_other(human):
+    """Of both ways to swing, one crosses the legs and the other spreads them."""
+    collisions = SelfCollisions(human.ragdoll)
+    depths = [float(depth_of(collisions, bent(human, {"thigh.L": (0, side, 0), "thigh.R": (0, -side, 0)}))) for side in (-0.3, 0.3)]
+    assert max(depths) > 0.01 and min(depths) == pytest.approx(0.0, abs=1e-4)
+
+
+def test_a_step_along_the_gradient_parts_legs(human):
+    collisions = SelfCollisions(human.ragdoll)
+    ways = [bent(human, {"thigh.L": (0, side, 0), "thigh.R": (0, -side, 0)}) for side in (-0.3, 0.3)]
+    reference = max(ways, key=lambda each: float(depth_of(collisions, each)))
+    x = reference.x[:, None].clone().requires_grad_()
+    q = reference.q[:, None]
+    before = collisions.depth(x, q).sum()
+    before.backward()
+    after = collisions.depth(x.detach() - 1e-3 * x.grad, q).sum()
+    assert float(after) < float(before.detach())
+    names = np.array(human.ragdoll.names)
+    moved = set(names[(x.grad[0, 0].norm(dim=-1) > 0).numpy()])
+    assert moved and moved <= {f"{part}.{side}" for part in ("thigh", "shin", "foot") for side in "LR"}
+
+
+def test_what_always_touches_belongs_together(human):
+    """In a reference that shows it half of the time; not if it is for a moment."""
+    ways = [bent(human, {"thigh.L": (0, side, 0), "thigh.R": (0, -side, 0)}) for side in (-0.3, 0.3)]
+    plain = SelfCollisions(human.ragdoll)
+    touching = max(ways, key=lambda each: float(depth_of(plain, each)))
+    apart = bent(human, {})
+
+    def mixed(frames: int) -> Reference:
+        return dataclasses.replace(
+            touching,
+            x=torch.cat([touching.x.repeat(frames, 1, 1), apart.x.repeat(10 - frames, 1, 1)]),
+            q=torch.cat([touching.q.repeat(frames, 1, 1), apart.q.repeat(10 - frames, 1, 1)]),
+        )
+
+    assert float(depth_of(SelfCollisions(human.ragdoll, [mixed(5)]), touching)) == 0
+    assert float(depth_of(SelfCollisions(human.ragdoll, [mixed(1)]), touching)) == float(depth_of(plain, touching)) > 0
+
+
+@pytest.mark.parametrize("name", ["dog", "human", "spider"])
+def test_gaits_do_not_collide(name):
+    take = take_of(name, "walk")
+    depth = depth_of(SelfCollisions(take.stage.ragdoll), take.reference)
+    assert float(depth.mean()) < 0.02
