@@ -74,22 +74,23 @@ def naive_positions(path: Path) -> tuple[list[str], np.ndarray, np.ndarray]:
     rest = np.zeros_like(offsets)
     for joint, parent in enumerate(parents):
         rest[joint] = offsets[joint] + (rest[parent] if parent >= 0 else 0)
-    frames = [line.split() for line in body.strip().splitlines()[2:]]
-    return names, rest, np.array([_frame(iter(map(float, row)), parents, offsets, channels) for row in frames])
+    values = np.array([line.split() for line in body.strip().splitlines()[2:]], float)
+    return names, rest, _posed(iter(values.T), parents, offsets, channels)
 
 
-def _frame(values, parents, offsets, channels) -> np.ndarray:
+def _posed(columns, parents, offsets, channels) -> np.ndarray:
     turns, places = [], []
     for parent, offset, named in zip(parents, offsets, channels, strict=True):
-        place, turn = offset.copy(), Rotation.identity()
+        place, turn = offset, Rotation.identity()
         for channel in named:
-            axis, kind = "XYZ".index(channel[0]), channel[1:]
+            axis, kind, column = "XYZ".index(channel[0]), channel[1:], next(columns)
             if kind == "position":
-                place[axis] = next(values)
+                place = np.broadcast_to(place, (len(column), 3)).copy()
+                place[:, axis] = column
             else:
-                turn = turn * Rotation.from_euler("xyz"[axis], next(values), degrees=True)
+                turn = turn * Rotation.from_euler("xyz"[axis], column[:, None], degrees=True)
         if parent >= 0:
             place, turn = places[parent] + turns[parent].apply(place), turns[parent] * turn
         turns.append(turn)
         places.append(place)
-    return np.array(places)
+    return np.stack(places, axis=1)

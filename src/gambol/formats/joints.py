@@ -190,7 +190,8 @@ def _spread(linear: Float[Array, "joints 3 3"]) -> Float[Array, " joints"]:
 def _tips(body: Body, nodes: Array, parents: Array, heads: Float[Array, "joints 3"]) -> Float[Array, "joints 3"]:
     """The body's own, or for joints that move nothing, straight on from the bone before."""
     known = {int(node): tip for node, tip in zip(body.nodes, body.tips, strict=True)}
-    size = max(np.ptp(heads, axis=0).max(), 1e-9)
+    spread = float(np.ptp(heads, axis=0).max())
+    size = spread if spread > 1e-9 else 1.0  # all in one place: nothing says how large it is
     tips = np.empty_like(heads)
     for joint, (node, parent) in enumerate(zip(nodes.tolist(), parents.tolist(), strict=True)):
         before = STUB * (heads[joint] - heads[parent]) if parent >= 0 else np.zeros(3)
