@@ -202,7 +202,7 @@ def world_at(character, moment: float) -> np.ndarray:
 
 
 def test_an_arm_written_by_hand(tmp_path):
-    """Lifted, the elbow is above the shoulder; bent as well, the hand points back. Z comes after Y: from x to -z to -z."""
+    """Lifted, the elbow is above the shoulder; bent as well, the hand points back. Of two turns the last acts first."""
     character = read_text(tmp_path, ARM)
     assert character.name == "arm"
     assert character.skeleton.names == ("shoulder", "elbow", "elbow end")
@@ -227,7 +227,8 @@ def test_any_order_of_channels(order, tmp_path):
     row = " ".join(map(repr, [angles[0].item(), 9, *angles[1:].tolist(), 0, 0, 0]))
     character = read_text(tmp_path, text[: text.index("0 1 0 ")].replace("Frames: 3", "Frames: 1") + row)
     turn = Rotation.from_euler(order, angles, degrees=True)  # capitals: about the axes that turn along
-    np.testing.assert_allclose(world_at(character, 0.0)[:2], [[0, 1, 9], [0, 1, 9] + turn.apply([2, 0, 0])], atol=1e-12)
+    root = np.array([0, 1, 9])
+    np.testing.assert_allclose(world_at(character, 0.0)[:2], [root, root + turn.apply([2, 0, 0])], atol=1e-12)
 
 
 def test_the_text_that_is_written(tmp_path):

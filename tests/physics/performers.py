@@ -9,6 +9,7 @@ from character.creatures import dog, human, spider
 
 from gambol.character.anatomy import study
 from gambol.character.character import Character
+from gambol.character.skeleton import Pose
 from gambol.creatures.gaits import gait
 from gambol.motion.draft import Draft
 from gambol.motion.motion import Motion, Track
@@ -35,6 +36,14 @@ def with_gaits(character: Character, *actions: str, **style) -> Character:
 
 def with_clips(character: Character, *motions: Motion) -> Character:
     return dataclasses.replace(character, clips={**character.clips, **{each.name: each for each in motions}})
+
+
+def with_rest(character: Character, rest: Pose) -> Character:
+    """Another rest pose of the nodes under the same skin."""
+    skeleton = dataclasses.replace(character.skeleton, rest=rest)
+    shown = character.skeleton.world()[character.bind_nodes] @ character.inverse_binds
+    binds = np.linalg.inv(skeleton.world()[character.bind_nodes]) @ shown
+    return dataclasses.replace(character, skeleton=skeleton, inverse_binds=binds)
 
 
 @cache

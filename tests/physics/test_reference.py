@@ -9,7 +9,7 @@ import pytest
 import torch
 from character.creatures import dog, spider, turned
 from distillation.odd_characters import scaled, together
-from performers import on_stage, take_of, waving_draft
+from performers import on_stage, take_of, waving_draft, with_rest
 from small_ragdolls import joint_gaps, random_turns
 
 from gambol.character.character import Character
@@ -30,14 +30,6 @@ from gambol.physics.simulation import Simulation, States, quaternions_of
 from gambol.physics.take import Stage
 
 HALF = np.sqrt(0.5)
-
-
-def with_rest(character: Character, rest: Pose) -> Character:
-    """Another rest pose of the nodes under the same skin."""
-    skeleton = dataclasses.replace(character.skeleton, rest=rest)
-    shown = character.skeleton.world()[character.bind_nodes] @ character.inverse_binds
-    binds = np.linalg.inv(skeleton.world()[character.bind_nodes]) @ shown
-    return dataclasses.replace(character, skeleton=skeleton, inverse_binds=binds)
 
 
 def mirrored_leg(character: Character) -> Character:

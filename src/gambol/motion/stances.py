@@ -101,6 +101,22 @@ def find_stances(anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"], by_
     return Stances(legs, np.array([speed, -sideways]), _correlation(heights, backwards))
 
 
+def find_plants(anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"]) -> tuple[Bool[Array, "legs frames"], float]:
+    """When each leg's foot is planted in a loop of several cycles, on the spot, and how far the ground passes below in
+    the whole of it [file units]: by votes alone, moment by moment."""
+    tracks = [_track(anatomy, soles_of(anatomy, leg, poses)) for leg in anatomy.legs]
+    lows, backwards = np.stack([low for low, _ in tracks]), -np.stack([velocity[:, 0] for _, velocity in tracks])
+    lifts = np.maximum(np.ptp(lows, axis=1), 1e-9 * anatomy.height)
+    heights = np.clip(1 - (lows - lows.min(1, keepdims=True)) / (LOW * lifts[:, None]), -1, 1)
+    speed = _middle(backwards, (heights > 0) & (backwards > 0))
+    planted = heights > 0
+    for _ in range(3):
+        votes = heights + np.clip(backwards / speed, -1, 1) if speed > 0 else heights
+        planted = votes > 0
+        speed = _middle(backwards, planted)
+    return planted, speed
+
+
 def _correlation(a: Float[Array, "legs frames"], b: Float[Array, "legs frames"]) -> float:
     """Mean over the legs."""
     a, b = a - a.mean(1, keepdims=True), b - b.mean(1, keepdims=True)

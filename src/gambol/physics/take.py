@@ -7,6 +7,7 @@ are first made to stand still, with as little change as possible; that is what t
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -23,11 +24,12 @@ from gambol.errors import GambolError
 from gambol.motion.draft import Draft, clip_of, draft_of
 from gambol.motion.low_skin import LowSkin
 from gambol.motion.motion import Motion
-from gambol.motion.stances import find_stances
+from gambol.motion.stances import find_plants, find_stances
 from gambol.physics.ragdoll import SIZE, STANDARD_GRAVITY, Ragdoll, build_ragdoll
 from gambol.physics.reference import Reference, redraft, refer
 from gambol.physics.simulation import Simulation, States
 from gambol.physics.track import Tracked
+from gambol.priors.pocket.artists.footage import footage_of, points_of, rounds_in
 from gambol.priors.pocket.language.words import action_of_clip
 
 Array = np.ndarray
@@ -43,6 +45,8 @@ NEAR = 0.12
 BEARS = 0.05
 """A point that bears this share of the weight must stand."""
 POLISH = FootingConfig(steps=80, rate=0.005, clear=0.0)
+SEVERAL = 1.5
+"""A loop of more cycles of a gait than this shows several."""
 SLOW = 0.35
 """A foot that bears moves slower than this share of its own fastest."""
 FPS = 30.0
@@ -139,12 +143,11 @@ class Stage:
 
         GambolError if there is nothing that a body could do.
         """
-        motion = self._motion(name)
-        loops = goes_round(self.character, self.rig, motion)
+        action = action_of_clip(name)
+        motion, loops, rounds = self._as_loop(self._motion(name), action)
         count = max(round(motion.duration * (fps or self.fps)), 2)
         times = motion.start + motion.duration * np.arange(count + (not loops)) / count
         raw = draft_of(self.character, self.rig, motion, times, loops)
-        action = action_of_clip(name)
         self._require_ground(name, raw, action)
         going, leaping = self._ways(raw, action)
         in_place = loops and going and float(raw.travel.norm()) < 0.02 * self.length
@@ -154,6 +157,8 @@ class Stage:
         loads = find_loads(self.anatomy, self.rig, dense, self.length, goes=going, leaps=leaping)
         if not loops:
             loads = replace(loads, weights=loads.weights * _slow(dense, loads, self.rig, self.anatomy))
+        elif going and rounds > SEVERAL:
+            loads = self._planted(dense, find_loads(self.anatomy, self.rig, dense, self.length, goes=False))
         if loops and in_place:
             dense = dense.leading(torch.as_tensor(loads.travel).float())
         seen = dense.resampled(len(raw))
@@ -161,6 +166,31 @@ class Stage:
         if mend and len(loads.joints):
             dense = self._mended(dense, loads, loops and going, on_progress)
         return Take(self, motion, raw, dense.resampled(len(raw)), seen, loads, in_place)
+
+    def _as_loop(self, motion: Motion, action: str | None) -> tuple[Motion, bool, float]:
+        """Whether it loops, and how many cycles of a gait it shows. Game clips often end a key before they would be
+        where they began: that key is added."""
+        loops, rounds = goes_round(self.character, self.rig, motion), 1.0
+        if self.anatomy.legs and (action is None or action in GOING):
+            with suppress(GambolError):  # nothing moves, or nothing repeats
+                footage = footage_of(self.character, self.anatomy, motion, may_travel=True)
+                if footage.loops and not loops:
+                    motion, loops = footage.motion, True
+                rounds = rounds_in(footage, points_of(self.anatomy, footage.poses(footage.even(121))))
+        return motion, loops, rounds
+
+    def _planted(self, dense: Draft, loads: Loads) -> Loads:
+        """When feet bear in a loop of several cycles."""
+        planted, ahead = find_plants(self.anatomy, self._poses(dense.on_the_spot()))
+        weights = loads.weights * torch.as_tensor(planted.T.copy()).float()[:, loads.legs]
+        if not dense.travel.any():
+            loads = replace(loads, travel=max(ahead, 0.0) * self.anatomy.forward)
+        return replace(loads, weights=weights)
+
+    def _poses(self, draft: Draft) -> Float[Array, "frames joints 4 4"]:
+        poses = np.zeros((len(draft), len(self.rig.nodes), 4, 4))
+        poses[..., :3, :], poses[..., 3, 3] = draft.world(self.rig).double().numpy(), 1.0
+        return poses
 
     def _motion(self, name: str) -> Motion:
         clips = self.character.clips
@@ -193,10 +223,7 @@ class Stage:
             return False, False
         if action is not None:
             return action in GOING, False
-        dense = draft.on_the_spot().resampled(96)
-        poses = np.zeros((96, len(self.rig.nodes), 4, 4))
-        poses[..., :3, :], poses[..., 3, 3] = dense.world(self.rig).double().numpy(), 1.0
-        stances = find_stances(self.anatomy, poses)
+        stances = find_stances(self.anatomy, self._poses(draft.on_the_spot().resampled(96)))
         return stances.agreement > BACKWARDS and float(stances.passing[0]) > FAR * self.length, False
 
     def _mended(self, dense: Draft, loads: Loads, paced: bool, on_progress: Callable[[int, int], None]) -> Draft:
