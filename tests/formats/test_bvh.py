@@ -51,7 +51,7 @@ def assert_round_trip(character, motion, tmp_path) -> None:
 # Out and in again ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [dog, human, spider, lambda: create("fox"), lambda: create("ostrich")])
+@pytest.mark.parametrize("make", [dog, human, spider, lambda: create("fox")])
 def test_a_gait_of_a_file_survives(make, tmp_path):
     character = make()
     save(character, tmp_path / "a.glb", gait(character, study(character), "walk"))
@@ -59,7 +59,7 @@ def test_a_gait_of_a_file_survives(make, tmp_path):
     assert_round_trip(loaded, loaded.clips["walk"], tmp_path)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
     ("make", "moves"),
     [
@@ -67,6 +67,7 @@ def test_a_gait_of_a_file_survives(make, tmp_path):
         ({"roots": 3}, {}),
         ({"helpers": 5}, {}),
         ({"scale": 0.0}, {"stretch": 0.2}),
+        ({"scale": 0.0}, {"stretch": 6e-5}),
         ({"helpers": 3, "roots": 2}, {"stretch": 0.1, "swell": 0.3}),
         ({"nodes": 1}, {}),
     ],
@@ -95,6 +96,19 @@ def test_a_mirrored_and_a_vanished_joint_survive(tmp_path):
     )
     vanish = Track(5, "scale", np.array([0.0, 8 / 30]), np.array([[1.0, 1, 1], [0, 0, 0]]))
     assert_round_trip(character, Motion("gone", (*motion.tracks, vanish)), tmp_path)
+
+
+def test_a_vanished_joint_turns_with_its_parent(tmp_path):
+    character = random_character(4, scale=0.0)
+    times = np.array([0.0, 8 / 30])
+    turn = Track(0, "rotation", times, np.array([character.skeleton.rest.rotation[0], [0.8, 0.6, 0, 0]]))
+    motion = Motion("gone", (turn, Track(5, "scale", times, np.array([[1.0, 1, 1], [0, 0, 0]]))))
+    write_bvh(character, motion, tmp_path / "a.bvh")
+    clip = read_bvh(tmp_path / "a.bvh").clips["a"]
+    turning = {
+        track.node for track in clip.tracks if track.path == "rotation" and np.abs(track.values[:, 1:]).max() > 1e-6
+    }
+    assert turning == {0}
 
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
@@ -463,7 +477,7 @@ BVH_FILES = sorted(assets_folder().rglob("*.bvh")) if assets_folder() else []
 
 @pytest.mark.skipif(not BVH_FILES, reason="no real motion capture: set GAMBOL_ASSETS to a folder with .bvh files")
 def test_real_motion_capture_survives(tmp_path):
-    for path in BVH_FILES:
+    for path in BVH_FILES[::2]:
         character = load(path)
         (clip,) = character.clips.values()
         names, _, frames = naive_positions(path)
@@ -589,7 +603,7 @@ def test_a_broken_file_is_read_or_refused(tmp_path):
     """Bytes changed, lines dropped, doubled or swapped: never anything but a character or an AssetError."""
     random = Random(0)
     read = 0
-    for _ in range(600):
+    for _ in range(300):
         lines = ARM.encode().splitlines(keepends=True)
         for _ in range(random.randint(1, 2)):
             at, other = random.randrange(len(lines)), random.randrange(len(lines))
@@ -613,4 +627,4 @@ def test_a_broken_file_is_read_or_refused(tmp_path):
         assert np.isfinite(character.skeleton.world()).all()
         for clip in character.clips.values():
             assert np.isfinite(character.skeleton.world(clip.sample(character.skeleton, 0.3))).all()
-    assert 20 < read < 500
+    assert 10 < read < 250

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from character.creatures import dog, fish, turned
-from performers import cut, on_stage, stage_of, take_of, with_clips, with_gaits
+from performers import cut, on_stage, stage_of, take_of, with_clips
 
 from gambol.character.character import Character
 from gambol.character.skeleton import Pose
@@ -149,7 +149,7 @@ def with_prop(character: Character) -> tuple[Character, int]:
 
 def test_tracks_of_other_things_are_kept():
     """Of a hat, and of morph targets; they begin with the clip, also if that does not begin at 0."""
-    character, hat = with_prop(with_gaits(dog(), "walk"))
+    character, hat = with_prop(stage_of("dog", "walk").character)
     mesh = character.meshes[0]
     mesh = dataclasses.replace(
         mesh, morph_positions=np.zeros((1, *mesh.positions.shape), np.float32), morph_weights=np.zeros(1)
@@ -172,7 +172,7 @@ def test_tracks_of_other_things_are_kept():
 
 def test_an_armature_that_moves_does_not_move_the_character_twice():
     """The way of a walk is on the node above the skeleton, where it is in many files."""
-    character = turned(with_gaits(dog(), "walk"), (1.0, 0.0, 0.0, 0.0))
+    character = turned(stage_of("dog", "walk").character, (1.0, 0.0, 0.0, 0.0))
     walk, armature = character.clips["walk"], len(character.skeleton) - 1
     times = np.linspace(0, walk.duration, 65)
     tracks = [Track(each.node, each.path, times, each.sample(times)) for each in walk.tracks]
@@ -235,7 +235,9 @@ def test_feet_that_skate_are_mended():
     dirty = skated(stage.character.clips["walk"], stage.character.skeleton.names.index("hips"), way)
     stage = Stage(with_clips(stage.character, dirty), stage.anatomy)
     told = []
-    left, mended = (stage.take("walk", mend=mend, on_progress=lambda *each: told.append(each)) for mend in (False, True))
+    left, mended = (
+        stage.take("walk", mend=mend, on_progress=lambda *each: told.append(each)) for mend in (False, True)
+    )
     assert told and told[-1][0] == told[-1][1]
 
     def slide(draft: Draft) -> float:
@@ -288,7 +290,7 @@ def refused(character: Character, name: str) -> str:
 
 
 def test_unknown_clips_list_those_there_are():
-    both = with_gaits(dog(), "walk", "trot")
+    both = with_clips(dog(), Motion("walk", ()), Motion("trot", ()))
     assert refused(both, "hop") == "'dog' has no clip 'hop'. Available: walk, trot"
     assert refused(dog(), "hop") == "'dog' has no clip 'hop'. It has none"
 
@@ -299,13 +301,13 @@ def test_a_single_pose_is_no_motion(tracks):
 
 
 def test_clips_that_are_too_long():
-    walk = with_gaits(dog(), "walk").clips["walk"]
+    walk = stage_of("dog", "walk").character.clips["walk"]
     slow = Motion("sleep", tuple(dataclasses.replace(each, times=100 * each.times) for each in walk.tracks))
     assert "lasts 63.3 s; up to 30 s can be tracked" in refused(with_clips(dog(), slow), "sleep")
 
 
 def test_clips_above_the_ground():
-    character = with_gaits(dog(), "walk")
+    character = stage_of("dog", "walk").character
     up = Motion("Scene", raised(character.clips["walk"], 0, 3.0).tracks)
     told = refused(with_clips(character, up), "Scene")
     assert "'Scene' has no contact with the ground, it stays 30" in told
@@ -314,6 +316,8 @@ def test_clips_above_the_ground():
 
 @pytest.mark.parametrize(("name", "action"), [("swim", "swim"), ("Armature|Fly_Loop", "fly")])
 def test_clips_of_swimmers_and_fliers(name, action):
-    wag = Motion(name, (Track(0, "translation", np.array([0.0, 0.5, 1.0]), np.array([[0, 0, 0], [0, 0.1, 0], [0, 0, 0.0]])),))
+    wag = Motion(
+        name, (Track(0, "translation", np.array([0.0, 0.5, 1.0]), np.array([[0, 0, 0], [0, 0.1, 0], [0, 0, 0.0]])),)
+    )
     told = refused(with_clips(fish(), wag), name)
     assert f"'{name}' has no contact with the ground, it is a clip of '{action}'" in told

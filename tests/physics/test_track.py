@@ -107,7 +107,9 @@ def test_what_needs_a_guide_does_not_count(ragdoll, references):
 def test_two_runs_are_the_same_bit_for_bit(ragdoll, references, stopped):
     again = track(ragdoll, [references["stop"]], TrackConfig(iterations=4))
     assert (again.losses == stopped.losses).all()
-    for ours, theirs in zip((*again.states, again.control.targets), (*stopped.states, stopped.control.targets), strict=True):
+    for ours, theirs in zip(
+        (*again.states, again.control.targets), (*stopped.states, stopped.control.targets), strict=True
+    ):
         assert torch.equal(ours, theirs)
 
 

@@ -68,6 +68,8 @@ class Track:
             value = getattr(self, option)
             if value is not None and not least <= value <= most:
                 raise GambolError(f"--{option} must be from {least:,} to {most:,}, got {value:g}")
+        if self.name is not None and not self.name.strip():
+            raise GambolError("--name must not be empty")
         if self.all and self.clip:
             raise GambolError("--all takes every clip: leave out --clip")
         several = self.all or len(self.clip) > 1
@@ -77,14 +79,17 @@ class Track:
         if output.resolve() == self.file.resolve():
             raise GambolError(f"{output} is the input itself; write to another file")
         from gambol.character.anatomy import study
+        from gambol.files import check_folder
         from gambol.formats import check_output, load
         from gambol.render.movie import check_movie
 
         check_output(output, binary=True)
         if self.movie:
             check_movie(self.movie)
-        if self.export_mjcf and self.export_mjcf.suffix.lower() != ".xml":
-            raise GambolError(f"--export-mjcf writes an .xml, got {self.export_mjcf}")
+        if self.export_mjcf:
+            if self.export_mjcf.suffix.lower() != ".xml":
+                raise GambolError(f"--export-mjcf writes an .xml, got {self.export_mjcf}")
+            check_folder(self.export_mjcf)
         if self.referee:
             _require_mujoco()
         character = load(self.file)
@@ -202,7 +207,7 @@ def save_all(character: Character, output: Path, motions: Sequence[Motion]) -> l
     names: list[str] = []
     for motion in motions:
         source = load(output) if names else character
-        names.append(save(source, output, motion) or motion.name)
+        names.append(save(source, output, motion, overwrite=bool(names)) or motion.name)
     return names
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
 from gambol.character.anatomy import Anatomy, study
@@ -118,8 +119,9 @@ def _of_one_rate(takes: Sequence[Take]) -> list[list[int]]:
 def _performance(take: Take, name: str, tracking: Tracking, world: int, fps: float | None) -> Performance:
     stage, tracked = take.stage, tracking.tracked[world]
     if not (torch.isfinite(tracked.x).all() and tracked.error < LOST * stage.height):
+        lost = f"end {tracked.error / stage.height:.0%} of the height off" if tracked.error < np.inf else "fly apart"
         raise GambolError(
-            f"the body could not follow '{name}': its bones end {tracked.error / stage.height:.0%} of the height off; "
+            f"the body could not follow '{name}': its bones {lost}; "
             "more --iterations may help, or the clip asks for what no body can do without a push"
         )
     draft = stage.polished(take.performed(tracked), tracking.simulation.ragdoll, tracked.loads)

@@ -45,6 +45,10 @@ NEAR = 0.12
 BEARS = 0.05
 """A point that bears this share of the weight must stand."""
 POLISH = FootingConfig(steps=80, rate=0.005, clear=0.0)
+GAITS = ("walk", "trot", "run")
+QUICK, USUAL_PACE, SLOW_PACE = 1.6, 2.8, 7.0
+"""How long a cycle of a gait takes, in times that a fall from the height of the hip takes, or nearly: sqrt(L/g). Of our
+own gaits, at the sizes of real animals, gallops take 1.9 and walks 3.5."""
 SEVERAL = 1.5
 """A loop of more cycles of a gait than this shows several."""
 SLOW = 0.35
@@ -114,7 +118,7 @@ class Stage:
     def __init__(self, character: Character, anatomy: Anatomy):
         self.character, self.anatomy = character, anatomy
         self.rig: Rig = build_rig(anatomy)
-        self.ragdoll: Ragdoll = build_ragdoll(character, anatomy, self.rig)
+        self.ragdoll: Ragdoll = self._at_its_pace(build_ragdoll(character, anatomy, self.rig))
         self.skin = LowSkin(character, anatomy, self.rig, most=400)
 
     @property
@@ -166,6 +170,22 @@ class Stage:
         if mend and len(loads.joints):
             dense = self._mended(dense, loads, loops and going, on_progress)
         return Take(self, motion, raw, dense.resampled(len(raw)), seen, loads, in_place)
+
+    def _at_its_pace(self, ragdoll: Ragdoll) -> Ragdoll:
+        """With gravity such that its gaits are neither leaps on the moon nor wading in honey: units of files say little
+        about how large a body is, the pace at which it was animated says more."""
+        paces = []
+        for name, motion in self.character.clips.items():
+            if action_of_clip(name) in GAITS and 0 < motion.duration < LONGEST and self.anatomy.legs:
+                _, loops, rounds = self._as_loop(motion, "walk")
+                if loops:
+                    paces.append(motion.duration / rounds)
+        if not paces:
+            return ragdoll
+        pace = float(np.median(paces)) * np.sqrt(ragdoll.gravity / SIZE)
+        if QUICK < pace < SLOW_PACE:
+            return ragdoll
+        return replace(ragdoll, gravity=ragdoll.gravity * (USUAL_PACE / pace) ** 2)
 
     def _as_loop(self, motion: Motion, action: str | None) -> tuple[Motion, bool, float]:
         """Whether it loops, and how many cycles of a gait it shows. Game clips often end a key before they would be

@@ -1,0 +1,47 @@
+"""Bars that stand for bones: they follow their joints, face outwards, and can be saved and filmed."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from character.creatures import dog, human, posed, snake
+
+from gambol import Motion, Track, load, save
+from gambol.character.stick_figure import stick_figure
+from gambol.formats.bvh import write_bvh
+
+
+@pytest.mark.parametrize("make", [dog, human, snake, lambda: posed(dog(), 3)])
+def test_bars_follow_their_joints(make):
+    """However it is posed, each bar begins at its joint and keeps its shape."""
+    figure = stick_figure(dataclasses.replace(make(), meshes=()))
+    mesh = figure.meshes[0]
+    rest = posed(figure, 7).skeleton.rest
+    for pose in (figure.skeleton.rest, rest):
+        heads = figure.skeleton.world(pose)[figure.bind_nodes, :3, 3]
+        corners = figure.vertices(pose)[0].reshape(-1, 24, 3)
+        owners = mesh.binds.reshape(-1, 24)[:, 0]
+        np.testing.assert_allclose(corners[:, 0], heads[owners], atol=1e-6)
+    lengths = np.linalg.norm(mesh.positions.reshape(-1, 24, 3)[:, 0] - mesh.positions.reshape(-1, 24, 3)[:, 12], axis=1)
+    again = np.linalg.norm(corners[:, 0] - corners[:, 12], axis=1)
+    np.testing.assert_allclose(again, lengths, rtol=1e-6)
+
+
+def test_faces_look_outwards():
+    mesh = stick_figure(dog()).meshes[0]
+    a, b, c = (mesh.positions[mesh.faces[:, i]] for i in range(3))
+    middle = np.repeat(mesh.positions.reshape(-1, 24, 3).mean(1), 8, axis=0)
+    assert (np.einsum("ij,ij->i", np.cross(b - a, c - a), (a + b + c) / 3 - middle) > 0).all()
+
+
+def test_a_bvh_becomes_something_to_see(tmp_path):
+    turn = Track(1, "rotation", np.array([0.0, 0.5]), np.array([[1.0, 0, 0, 0], [0.8, 0.6, 0, 0]]))
+    write_bvh(dog(), Motion("nod", (turn,)), tmp_path / "nod.bvh")
+    figure = stick_figure(load(tmp_path / "nod.bvh"))
+    low, high = figure.bounds
+    expected = np.ptp(dog().skeleton.world()[dog().skeleton.is_joint, :3, 3], axis=0)
+    assert (high - low >= expected).all()
+    save(figure, tmp_path / "nod.glb")
+    again = load(tmp_path / "nod.glb")
+    assert list(again.clips) == ["nod"]
+    np.testing.assert_allclose(again.vertices()[0], figure.vertices()[0], atol=1e-6)
