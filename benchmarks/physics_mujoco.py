@@ -190,6 +190,7 @@ def improve(task: Task, path: Path, stiffening: float) -> Plan:
 
 def track_in_mujoco(simulation: Simulation, reference: Reference, control: Control) -> tuple[list[float], list[float]]:
     """Mean distance of bones, over the frames that counted [size], and seconds, of every iteration."""
+    mujoco.set_mju_user_warning(lambda text: None)  # of tries that blow up; it would write them to a file
     task = Task(simulation, reference, control)
     start, targets = task.start, task.targets
     distances, seconds = [], []

@@ -188,8 +188,9 @@ def _model(simulation: Simulation) -> Any:
     builder.add_ground_plane(height=-RADIUS, cfg=touch)
     touch = copy.copy(touch)
     touch.collision_group = -1  # with the ground only
-    for bone, point in zip(ragdoll.point_bones.tolist(), ragdoll.points - ragdoll.centers[ragdoll.point_bones]):
-        builder.add_shape_sphere(bone, xform=wp.transform(wp.vec3(*point), wp.quat_identity()), radius=RADIUS, cfg=touch)
+    for bone, point in zip(ragdoll.point_bones.tolist(), ragdoll.points, strict=True):
+        place = wp.transform(wp.vec3(*(point - ragdoll.centers[bone])), wp.quat_identity())
+        builder.add_shape_sphere(bone, xform=place, radius=RADIUS, cfg=touch)
     return builder.finalize("cpu", requires_grad=True)
 
 

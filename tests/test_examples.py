@@ -43,6 +43,13 @@ def test_a_fox_learns_to_walk(tmp_path):
     assert abs(first - half).max() > 0.05  # it moves
 
 
+def test_a_fox_trots_with_weight(tmp_path):
+    said = run(ROOT / "examples/06_track.py", "fox-physics.glb", cwd=tmp_path)
+    error, slip = map(float, re.findall(r"([\d.]+)(?:%| cm/s)", said))
+    assert error < 5 and slip < 10
+    assert list(gambol.load(tmp_path / "fox-physics.glb").clips) == ["trot physics"]
+
+
 def test_readme_links_resolve():
     for link in re.findall(r"\]\(([^)#:]+)\)", (ROOT / "README.md").read_text()):
         assert (ROOT / link).exists(), link
@@ -52,7 +59,7 @@ def test_readme_commands_and_python(tmp_path):
     readme = (ROOT / "README.md").read_text()
     shell = "\n".join(re.findall(r"```\n(.+?)```", readme, re.DOTALL))
     commands = re.findall(r"^gambol (.+?)(?:\s{2,}#.*)?$", shell, re.MULTILINE)
-    assert len(commands) == 14
+    assert len(commands) == 16
     for command in commands:
         run("-m", "gambol", *shlex.split(command), cwd=tmp_path)
     for python in re.findall(r"```python\n(.+?)```", readme, re.DOTALL):

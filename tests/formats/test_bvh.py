@@ -603,7 +603,7 @@ def test_a_broken_file_is_read_or_refused(tmp_path):
     """Bytes changed, lines dropped, doubled or swapped: never anything but a character or an AssetError."""
     random = Random(0)
     read = 0
-    for _ in range(300):
+    for _ in range(400):
         lines = ARM.encode().splitlines(keepends=True)
         for _ in range(random.randint(1, 2)):
             at, other = random.randrange(len(lines)), random.randrange(len(lines))
@@ -627,4 +627,4 @@ def test_a_broken_file_is_read_or_refused(tmp_path):
         assert np.isfinite(character.skeleton.world()).all()
         for clip in character.clips.values():
             assert np.isfinite(character.skeleton.world(clip.sample(character.skeleton, 0.3))).all()
-    assert 10 < read < 250
+    assert 5 < read < 300
