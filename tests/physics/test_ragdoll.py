@@ -2,6 +2,7 @@
 
 import dataclasses
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from scipy.spatial import cKDTree
 from small_ragdolls import still
 
 from gambol.character.anatomy import Anatomy, study
-from gambol.character.character import Character
+from gambol.character.character import Character, Mesh
 from gambol.character.rig import Rig, build_rig
 from gambol.character.skeleton import line_up
 from gambol.creatures.zoo import create
@@ -191,40 +192,57 @@ def test_fingers_of_a_human_are_no_bones():
 # Known answers
 
 
-def two_boxes(joints: int = 2) -> Character:
-    """A box of 1 x 1 x 1 about the first joint, one of 1 x 1 x 3 from the second on, and none for others."""
-    skeleton = chain_skeleton(joints, step=(0.0, 0.0, 0.5))
-    first, second = box_points(np.full(3, 0.5)), box_points(np.array([0.5, 0.5, 1.5])) + np.array([0, 0, 2.0])
-    return character_of(skeleton, mesh_of(first, np.zeros(125, int)), mesh_of(second, np.ones(125, int)))
+def box(half_sizes, center, joint: int) -> Mesh:
+    """A closed surface, fine enough that it matters little which corners share their vertices."""
+    line = np.linspace(-1, 1, 9)
+    u, v = (each.ravel() for each in np.meshgrid(line, line, indexing="ij"))
+    corners = np.arange(81).reshape(9, 9)
+    a, b, c, d = corners[:-1, :-1].ravel(), corners[1:, :-1].ravel(), corners[1:, 1:].ravel(), corners[:-1, 1:].ravel()
+    outside = np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
+    points, faces = [], []
+    for axis, side in product(range(3), (-1, 1)):
+        face = np.stack([np.full(81, side), u, v], 1)
+        faces.append((outside if side > 0 else outside[:, ::-1]) + 81 * len(points))
+        points.append(np.roll(face, axis, axis=1))
+    positions = np.concatenate(points) * np.array(half_sizes, float) + np.array(center, float)
+    return dataclasses.replace(mesh_of(positions, np.full(len(positions), joint)), faces=np.concatenate(faces))
+
+
+def two_boxes(leaf: Mesh | None = None) -> Character:
+    """A box of 1 x 1 x 1 along the first bone, one of 1 x 1 x 3 along the second; another joint at its end, perhaps."""
+    skeleton = chain_skeleton(3 if leaf else 2, step=(0.0, 0.0, 1.0))
+    if leaf:
+        skeleton.rest.translation[2] = (0.0, 0.0, 3.0)
+    boxes = [box((0.5, 0.5, 0.5), (0, 0, 0.5), 0), box((0.5, 0.5, 1.5), (0, 0, 2.5), 1)]
+    return character_of(skeleton, *boxes, *([leaf] if leaf else []))
 
 
 def test_masses_are_volumes():
     _, _, _, ragdoll = studied(two_boxes(), up="+y", forward="+z")
     np.testing.assert_allclose(ragdoll.masses, [0.25, 0.75])
     unit = ragdoll.unit
-    np.testing.assert_allclose(ragdoll.centers * unit, [[0.0, 0.5, 0.0], [0.0, 0.5, 2.0]], atol=1e-9)
-    np.testing.assert_allclose(ragdoll.anchors * unit, [[0.0, 0.5, 0.0], [0.0, 0.5, 0.5]], atol=1e-9)
+    np.testing.assert_allclose(ragdoll.centers * unit, [[0.0, 0.5, 0.5], [0.0, 0.5, 2.5]], atol=1e-9)
+    np.testing.assert_allclose(ragdoll.anchors * unit, [[0.0, 0.5, 0.0], [0.0, 0.5, 1.0]], atol=1e-9)
     own = ragdoll.inertias - ragdoll.masses[:, None, None] * THINNEST**2 * np.eye(3)
     expected = [0.25 * np.diag([2, 2, 2]), 0.75 * np.diag([10, 10, 2])]  # m (b^2 + c^2) / 12
-    np.testing.assert_allclose(own * unit**2 * 12, expected, atol=1e-9)
+    np.testing.assert_allclose(own * unit**2 * 12, expected, rtol=0.12, atol=0.02)  # lumps are not spread evenly
     assert ragdoll.gravity == pytest.approx(STANDARD_GRAVITY / unit)
 
 
 def test_bones_of_several_boxes_have_their_common_inertia():
-    """A light third box is part of the second bone: parallel axes."""
-    size, place = 0.2, 3.6
-    leaf = mesh_of(box_points(np.full(3, size / 2)) + np.array([0, 0, place]), np.full(125, 2))
-    character = two_boxes(joints=3)
-    ragdoll = studied(character_of(character.skeleton, *character.meshes, leaf), up="+y", forward="+z")[3]
+    """A long, light third box is part of the second bone: parallel axes."""
+    thick, long = 0.06, 10.0
+    leaf = box((thick / 2, thick / 2, long / 2), (0, 0, 4 + long / 2), 2)
+    ragdoll = studied(two_boxes(leaf), up="+y", forward="+z")[3]
     assert len(ragdoll) == 2
     assert ragdoll.boxes.bones.tolist() == [0, 1, 1]
-    volumes = np.array([3.0, size**3])
-    middle = (volumes * [2.0, place]).sum() / volumes.sum()
-    assert ragdoll.centers[1, 2] * ragdoll.unit == pytest.approx(middle)
+    volumes, places = np.array([3.0, thick**2 * long]), np.array([2.5, 4 + long / 2])
+    middle = (volumes * places).sum() / volumes.sum()
+    assert ragdoll.centers[1, 2] * ragdoll.unit == pytest.approx(middle, rel=1e-3)
     density = ragdoll.masses[1] / volumes.sum()
-    about_x = [(1 + 9) / 12 + (2.0 - middle) ** 2, size**2 / 6 + (place - middle) ** 2]
+    about_x = np.array([(1 + 9) / 12, (thick**2 + long**2) / 12]) + (places - middle) ** 2
     expected = density * (volumes * about_x).sum() / ragdoll.unit**2 + ragdoll.masses[1] * THINNEST**2
-    assert ragdoll.inertias[1, 0, 0] == pytest.approx(expected)
+    assert ragdoll.inertias[1, 0, 0] == pytest.approx(expected, rel=0.03)
 
 
 def test_fewer_points():
@@ -288,26 +306,29 @@ def point_character() -> Character:
     return character_of(chain_skeleton(2), mesh_of(np.zeros((5, 3)), np.ones(5, int)))
 
 
-@pytest.mark.parametrize("make", [joints_alone, one_joint_and_no_mesh, point_character])
+def flat() -> Character:
+    """A sheet of paper on two joints."""
+    return character_of(chain_skeleton(2), box((0.5, 0.0, 1.0), (0, 0, 1.0), 0), box((0.5, 0.0, 0.5), (0, 0, 1.5), 1))
+
+
+def cloud() -> Character:
+    """Points without faces between them."""
+    points = box_points(np.full(3, 0.5))
+    return character_of(chain_skeleton(2), mesh_of(points, (points[:, 2] > 0).astype(int)))
+
+
+@pytest.mark.parametrize("make", [joints_alone, one_joint_and_no_mesh, point_character, flat, cloud])
 def test_what_has_no_volume_is_told_so(make):
     with pytest.raises(GambolError, match="has no volume: physics needs skin around its joints"):
         studied(make())
-
-
-def flat() -> Character:
-    """A sheet of paper on two joints."""
-    skeleton = chain_skeleton(2)
-    sheet = box_points(np.array([0.5, 0.0, 1.0])) + np.array([0, 0, 1.0])
-    return character_of(skeleton, mesh_of(sheet, (sheet[:, 2] > 1).astype(int)))
 
 
 def colocated() -> Character:
     """Four joints in one place, each with its own skin, and one more farther on."""
     skeleton = chain_skeleton(5, step=(0.0, 0.0, 0.0))
     skeleton.rest.translation[4] = (0.0, 0.0, 2.0)
-    boxes = [box_points(np.full(3, 0.3 + 0.1 * joint)) + skeleton.world()[joint, :3, 3] for joint in range(5)]
-    meshes = [mesh_of(box, np.full(125, joint)) for joint, box in enumerate(boxes)]
-    return character_of(skeleton, *meshes)
+    places = skeleton.world()[:, :3, 3]
+    return character_of(skeleton, *(box(np.full(3, 0.3 + 0.1 * joint), places[joint], joint) for joint in range(5)))
 
 
 def hidden_tail() -> Character:
@@ -316,10 +337,10 @@ def hidden_tail() -> Character:
 
 def all_in_one_place() -> Character:
     skeleton = chain_skeleton(3, step=(0.0, 0.0, 0.0))
-    return character_of(skeleton, *(mesh_of(box_points(np.full(3, 0.5)), np.full(125, joint)) for joint in range(3)))
+    return character_of(skeleton, *(box(np.full(3, 0.5), (0, 0, 0), joint) for joint in range(3)))
 
 
-ODD = [one_joint, mesh_alone, flat, colocated, all_in_one_place, hidden_tail, snake, fish, two_boxes]
+ODD = [one_joint, mesh_alone, colocated, all_in_one_place, hidden_tail, snake, fish, two_boxes]
 
 
 @pytest.mark.parametrize("make", [*ODD, lambda: together(dog(), dog(), 2.0)], ids=[m.__name__ for m in ODD] + ["two"])

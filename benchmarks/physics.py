@@ -1,0 +1,253 @@
+"""Tracking a clip with physics: our solver against the paper's way and against MuJoCo, error and seconds.
+
+    python benchmarks/physics.py [CHARACTER]    about 15 minutes, most of it for Newton
+    python benchmarks/physics.py --quick        a minute, without the rivals that need other packages
+
+All follow the same target with the same bones: a walk whose feet skate, as it goes 15 % too fast for its steps, and
+whose joints tremble. Nothing is mended first. All begin with the same targets for the PD control (by inverse dynamics),
+and the error is the mean distance of bones from where the target has them, in parts of the height. Seconds are those of
+one thread, in its own time, which other programs hardly disturb. Rivals:
+
+    paper     our own kernel with the paper's scheme: explicit, a target for every one of some 200 substeps a frame
+    Newton    the paper's way, a tape for every few tens of substeps (`pip install newton`): see physics_newton.py
+    MuJoCo    iLQR with finite differences (`pip install 'gambol[mujoco]'`): see physics_mujoco.py
+
+Then how the cost of an iteration grows with bones and with frames.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, NamedTuple
+
+import gambol  # isort: skip  # before torch
+import numpy as np
+import torch
+import tyro
+from gambol.character.anatomy import study
+from gambol.creatures.gaits import gait
+from gambol.motion.draft import Draft, draft_of
+from gambol.physics.ragdoll import Boxes, Ragdoll
+from gambol.physics.reference import Reference, refer
+from gambol.physics.simulation import SolverConfig
+from gambol.physics.take import Stage
+from gambol.physics.track import TrackConfig, Tracking, track
+
+TOO_FAST, TREMBLE = 1.15, 0.03
+"""Speed of the body in parts of that of its feet; standard deviation of the noise on joint angles [rad]."""
+PAPER = SolverConfig(
+    implicit=False, substeps=200, chunk=25, stiffness=1.6, damping=0.02, upright=1.0, sink=2e-3, creep=0.05, joints=2000
+)
+"""Softer than ours all over, or explicit steps of this length blow up."""
+LIGHTEST, GYRATION = 0.01, 0.15
+"""For explicit steps bones weigh at least this share of the mass, at this radius of gyration."""
+ITERATIONS = 200
+"""The paper's, and ours."""
+BONES, FRAMES = (5, 10, 20, 40, 80), (15, 30, 60, 120)
+
+
+@dataclass
+class Options:
+    character: Annotated[str, tyro.conf.Positional] = "human"
+    """A file with legs, or a name of the zoo."""
+    seconds: float = 1.2
+    """Of the walk."""
+    paper_iterations: int = 60
+    newton_iterations: int = 8
+    quick: bool = False
+    """Fewer iterations, and without Newton and MuJoCo."""
+
+
+class Target(NamedTuple):
+    ragdoll: Ragdoll
+    reference: Reference
+    height: float
+
+
+class Row(NamedTuple):
+    name: str
+    iterations: int
+    each: float
+    """Seconds an iteration."""
+    total: float
+    error: float
+    """In parts of the height."""
+    note: str = ""
+
+
+def dirty_walk(name: str, seconds: float) -> Target:
+    character = gambol.load(name)
+    anatomy = study(character)
+    stage = Stage(character, anatomy)
+    motion = gait(character, anatomy, "walk")
+    count, frames = round(motion.duration * stage.fps), round(seconds * stage.fps) + 1
+    times = motion.start + motion.duration * np.arange(count) / count
+    steps = draft_of(character, stage.rig, motion, times, loops=True)
+    long = steps.repeated(-(-frames // count), stage.rig)
+    ahead = (TOO_FAST - 1) * torch.arange(frames)[:, None] / count * steps.travel
+    noise = TREMBLE * torch.randn(long.angles[:frames].shape, generator=torch.Generator().manual_seed(0))
+    draft = Draft(
+        long.angles[:frames] + noise,
+        long.root_translation[:frames] + ahead,
+        long.root_angles[:frames],
+        (frames - 1) / count * steps.seconds,
+        loops=False,
+        travel=torch.zeros(3),
+    )
+    reference = refer(stage.ragdoll, stage.rig, draft)
+    return Target(stage.ragdoll.only_points(stage.near_ground(reference)), reference, stage.height)
+
+
+def sturdy(ragdoll: Ragdoll) -> Ragdoll:
+    """Without bones that are too light for explicit steps."""
+    masses = np.maximum(ragdoll.masses, LIGHTEST)
+    moments, axes = np.linalg.eigh(ragdoll.inertias)
+    moments = np.maximum(moments, LIGHTEST * GYRATION**2)
+    inertias = axes @ (moments[:, :, None] * axes.transpose(0, 2, 1))
+    return replace(ragdoll, masses=masses / masses.sum(), inertias=inertias)
+
+
+def with_targets_at_every_substep(config: SolverConfig, ragdoll: Ragdoll) -> SolverConfig:
+    """Knots are as many as substeps; small bodies take more of both (see `substeps_for`)."""
+    hurry = np.clip(np.sqrt(ragdoll.gravity / 9.81), 0.5, 8)
+    count = int(np.ceil(config.substeps * hurry))
+    return replace(config, knots=count, substeps=count / hurry)
+
+
+def ours(name: str, target: Target, config: TrackConfig, note: str = "") -> Row:
+    began = time.thread_time()
+    ends = [began]
+    tracking = track(
+        target.ragdoll, [target.reference], config, lambda done, total, error: ends.append(time.thread_time())
+    )
+    each = float(np.median(np.diff(ends))) if config.iterations else 0.0
+    note = note or f"{tracking.simulation.substeps} substeps a frame"
+    error = tracking.tracked[0].error / target.height
+    return Row(name, config.iterations, each, time.thread_time() - began, error, note)
+
+
+def begin(target: Target, config: SolverConfig) -> Tracking:
+    """Where all searches begin."""
+    return track(target.ragdoll, [target.reference], TrackConfig(config, iterations=0))
+
+
+def compare(options: Options) -> None:
+    target = dirty_walk(options.character, options.seconds)
+    ragdoll, frames = target.ragdoll, len(target.reference)
+    heavy = target._replace(ragdoll=sturdy(ragdoll))
+    paper = with_targets_at_every_substep(PAPER, ragdoll)
+    print(f"{options.character}: {len(ragdoll)} bones, {len(ragdoll.points)} points, {frames} frames")
+    ours("once, to compile", target, TrackConfig(iterations=1))
+    few, many = (5, 60) if options.quick else (options.newton_iterations, ITERATIONS)
+    rows = [
+        ours("ours", target, TrackConfig(iterations=many)),
+        ours("ours, few", target, TrackConfig(iterations=few)),
+        ours("no search", target, TrackConfig(iterations=0), "PD control at where all begin"),
+        ours("paper", heavy, TrackConfig(paper, 5 if options.quick else options.paper_iterations)),
+    ]
+    show_head(rows[0])
+    for row in rows:
+        show(row, rows[0])
+    if options.quick:
+        return
+    for rival, needs in ((newton_row, "newton"), (mujoco_row, "mujoco")):
+        if importlib.util.find_spec(needs) is None:
+            print(f"  {needs}: not installed, left out (pip install {needs})")
+        else:
+            show(rival(target, heavy, paper, few), rows[0])
+
+
+def newton_row(target: Target, heavy: Target, paper: SolverConfig, few: int) -> Row:
+    from physics_newton import track_in_newton
+
+    start = begin(heavy, paper)
+    distances, seconds = track_in_newton(start.simulation, heavy.reference, start.control, few + 1)
+    each = float(np.median(seconds[1:]))  # the first compiles
+    note = f"{start.simulation.substeps} substeps a frame"
+    return Row("Newton", few, each, few * each, min(distances) / target.height, note)
+
+
+def mujoco_row(target: Target, heavy: Target, paper: SolverConfig, few: int) -> Row:
+    from physics_mujoco import STEPS, track_in_mujoco
+
+    start = begin(target, SolverConfig())
+    distances, seconds = track_in_mujoco(start.simulation, target.reference, start.control)
+    note = f"{STEPS} steps a frame"
+    return Row("MuJoCo iLQR", len(seconds), max(seconds), sum(seconds), distances[-1] / target.height, note)
+
+
+def show_head(first: Row) -> None:
+    print(f"  {'':12}  iterations   s each   / {first.name}   s in all   / {first.name}    error   / {first.name}")
+
+
+def show(row: Row, first: Row) -> None:
+    each = f"{row.each:8.3f} {row.each / first.each:8.1f}" if row.iterations else " " * 17
+    error = f"{row.error:8.2%} {row.error / first.error:8.2f}"
+    note = row.note
+    if row.iterations < ITERATIONS and row.name != "MuJoCo iLQR" and row.iterations:
+        note += f"; {ITERATIONS} iterations would take {ITERATIONS * row.each:.0f} s (extrapolated)"
+    print(
+        f"  {row.name:12}  {row.iterations:10} {each} {row.total:10.1f} {row.total / first.total:8.2f} {error}   {note}",
+        flush=True,
+    )
+
+
+def chain(bones: int, frames: int) -> Target:
+    """Links in a row on the ground, to and fro."""
+    length = 0.1
+    centers = np.zeros((bones, 3)) + [0.0, 0.05, 0.0]
+    centers[:, 2] = -length * np.arange(bones)
+    half = np.array([0.02, 0.05, length / 2])
+    masses = np.full(bones, 1 / bones)
+    inertias = masses[:, None, None] * np.diag((half**2).sum() - half**2) / 3
+    axes = np.tile(np.eye(3), (bones, 1, 1))
+    points = (centers[:, None] + np.array([[0.02, -0.05, 0.0], [-0.02, -0.05, 0.0]])).reshape(-1, 3)
+    ragdoll = Ragdoll(
+        joints=np.arange(bones),
+        names=tuple(f"link {number}" for number in range(bones)),
+        parents=np.arange(bones) - 1,
+        masses=masses,
+        inertias=inertias,
+        centers=centers,
+        anchors=centers + [0.0, 0.0, length / 2],
+        axes=axes,
+        boxes=Boxes(np.arange(bones), centers, axes, np.tile(half, (bones, 1))),
+        point_bones=np.repeat(np.arange(bones), 2),
+        points=points,
+        unit=1.0,
+        gravity=9.81,
+        T_own_file=np.eye(4),
+    )
+    sway = torch.zeros(frames, 1, 3)
+    sway[:, 0, 2] = 0.02 * torch.sin(torch.arange(frames) / 5)
+    identity = torch.tensor([1.0, 0.0, 0.0, 0.0]).expand(frames, bones, 4)
+    up, forward = (torch.tensor(axis).expand(frames, 3) for axis in ([0.0, 1.0, 0.0], [0.0, 0.0, 1.0]))
+    x = torch.as_tensor(centers).float() + sway
+    still = torch.zeros(frames, bones, 3)
+    return Target(ragdoll, Reference(x, identity, still, up, forward, torch.zeros(3), False, 30.0), 1.0)
+
+
+def grow(name: str, sizes: Sequence[tuple[int, int]]) -> None:
+    """The cost of an iteration over sizes; the last column compares with the third."""
+    rows = [ours("", chain(*size), TrackConfig(iterations=7)).each for size in sizes]
+    base = rows[len(rows) // 2] / np.prod(sizes[len(sizes) // 2])
+    print(
+        f"  chains, more {name}:  bones   frames   ms an iteration   us a bone and frame   / {sizes[len(sizes) // 2]}"
+    )
+    for (bones, frames), each in zip(sizes, rows, strict=True):
+        share = each / (bones * frames)
+        print(f"  {'':20} {bones:6} {frames:8} {1e3 * each:17.1f} {1e6 * share:21.1f} {share / base:14.2f}", flush=True)
+
+
+def main(options: Options) -> None:
+    torch.set_num_threads(1)
+    compare(options)
+    grow("bones", [(bones, 30) for bones in BONES])
+    grow("frames", [(20, frames) for frames in FRAMES])
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Options))
