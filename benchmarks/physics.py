@@ -144,9 +144,9 @@ def compare(options: Options) -> None:
     few, many = (5, 60) if options.quick else (options.newton_iterations, ITERATIONS)
     rows = [
         ours("ours", target, TrackConfig(iterations=many)),
-        ours("ours, few", target, TrackConfig(iterations=few)),
+        ours("ours, a few", target, TrackConfig(iterations=few)),
         ours("no search", target, TrackConfig(iterations=0), "PD control at where all begin"),
-        ours("paper", heavy, TrackConfig(paper, 5 if options.quick else options.paper_iterations)),
+        until_all(ours("paper", heavy, TrackConfig(paper, 5 if options.quick else options.paper_iterations))),
     ]
     show_head(rows[0])
     for row in rows:
@@ -167,38 +167,40 @@ def newton_row(target: Target, heavy: Target, paper: SolverConfig, few: int) -> 
     distances, seconds = track_in_newton(start.simulation, heavy.reference, start.control, few + 1)
     each = float(np.median(seconds[1:]))  # the first compiles
     note = f"{start.simulation.substeps} substeps a frame"
-    return Row("Newton", few, each, few * each, min(distances) / target.height, note)
+    return until_all(Row("Newton", few, each, few * each, min(distances) / target.height, note))
 
 
 def mujoco_row(target: Target, heavy: Target, paper: SolverConfig, few: int) -> Row:
-    from physics_mujoco import STEPS, track_in_mujoco
+    from physics_mujoco import LAST, STEPS, track_in_mujoco
 
     start = begin(target, SolverConfig())
     distances, seconds = track_in_mujoco(start.simulation, target.reference, start.control)
-    note = f"{STEPS} steps a frame"
-    return Row("MuJoCo iLQR", len(seconds), max(seconds), sum(seconds), distances[-1] / target.height, note)
+    note = f"{STEPS} steps a frame; seconds of an iteration that takes in all frames"
+    each = float(np.median(seconds[-LAST:]))
+    return Row("MuJoCo iLQR", len(seconds), each, sum(seconds), distances[-1] / target.height, note)
 
 
 def show_head(first: Row) -> None:
-    print(f"  {'':12}  iterations   s each   / {first.name}   s in all   / {first.name}    error   / {first.name}")
+    print(f"  {'':14} iterations   s each   / {first.name}   s in all   / {first.name}    error   / {first.name}")
 
 
 def show(row: Row, first: Row) -> None:
     each = f"{row.each:8.3f} {row.each / first.each:8.1f}" if row.iterations else " " * 17
+    total = f"{row.total:10.1f} {row.total / first.total:8.2f}"
     error = f"{row.error:8.2%} {row.error / first.error:8.2f}"
-    note = row.note
-    if row.iterations < ITERATIONS and row.name != "MuJoCo iLQR" and row.iterations:
-        note += f"; {ITERATIONS} iterations would take {ITERATIONS * row.each:.0f} s (extrapolated)"
-    print(
-        f"  {row.name:12}  {row.iterations:10} {each} {row.total:10.1f} {row.total / first.total:8.2f} {error}   {note}",
-        flush=True,
-    )
+    print(f"  {row.name:14} {row.iterations:10} {each} {total} {error}   {row.note}", flush=True)
+
+
+def until_all(row: Row) -> Row:
+    """With a word about how long all iterations would take."""
+    all_of_them = f"{ITERATIONS} iterations would take {ITERATIONS * row.each:.0f} s (extrapolated)"
+    return row._replace(note=f"{row.note}; {all_of_them}")
 
 
 def chain(bones: int, frames: int) -> Target:
     """Links in a row on the ground, to and fro."""
     length = 0.1
-    centers = np.zeros((bones, 3)) + [0.0, 0.05, 0.0]
+    centers = np.tile([0.0, 0.05, 0.0], (bones, 1))
     centers[:, 2] = -length * np.arange(bones)
     half = np.array([0.02, 0.05, length / 2])
     masses = np.full(bones, 1 / bones)
@@ -212,7 +214,7 @@ def chain(bones: int, frames: int) -> Target:
         masses=masses,
         inertias=inertias,
         centers=centers,
-        anchors=centers + [0.0, 0.0, length / 2],
+        anchors=centers + np.array([0.0, 0.0, length / 2]),
         axes=axes,
         boxes=Boxes(np.arange(bones), centers, axes, np.tile(half, (bones, 1))),
         point_bones=np.repeat(np.arange(bones), 2),

