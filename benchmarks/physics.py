@@ -33,7 +33,7 @@ from gambol.motion.draft import Draft, draft_of
 from gambol.physics.ragdoll import Boxes, Ragdoll
 from gambol.physics.reference import Reference, refer
 from gambol.physics.simulation import SolverConfig
-from gambol.physics.take import Stage
+from gambol.physics.take import Physique
 from gambol.physics.track import TrackConfig, Tracking, track
 
 TOO_FAST, TREMBLE = 1.15, 0.03
@@ -81,12 +81,12 @@ class Row(NamedTuple):
 def dirty_walk(name: str, seconds: float) -> Target:
     character = gambol.load(name)
     anatomy = study(character)
-    stage = Stage(character, anatomy)
+    physique = Physique(character, anatomy)
     motion = gait(character, anatomy, "walk")
-    count, frames = round(motion.duration * stage.fps), round(seconds * stage.fps) + 1
+    count, frames = round(motion.duration * physique.fps), round(seconds * physique.fps) + 1
     times = motion.start + motion.duration * np.arange(count) / count
-    steps = draft_of(character, stage.rig, motion, times, loops=True)
-    long = steps.repeated(-(-frames // count), stage.rig)
+    steps = draft_of(character, physique.rig, motion, times, loops=True)
+    long = steps.repeated(-(-frames // count), physique.rig)
     ahead = (TOO_FAST - 1) * torch.arange(frames)[:, None] / count * steps.travel
     noise = TREMBLE * torch.randn(long.angles[:frames].shape, generator=torch.Generator().manual_seed(0))
     draft = Draft(
@@ -97,8 +97,8 @@ def dirty_walk(name: str, seconds: float) -> Target:
         loops=False,
         travel=torch.zeros(3),
     )
-    reference = refer(stage.ragdoll, stage.rig, draft)
-    return Target(stage.ragdoll.only_points(stage.near_ground(reference)), reference, stage.height)
+    reference = refer(physique.ragdoll, physique.rig, draft)
+    return Target(physique.ragdoll.only_points(physique.near_ground(reference)), reference, physique.height)
 
 
 def sturdy(ragdoll: Ragdoll) -> Ragdoll:

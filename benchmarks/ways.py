@@ -22,9 +22,9 @@ from gambol.character.anatomy import study
 from gambol.creatures.zoo import random_creature
 from gambol.distillation.config import DistillConfig, preset_for
 from gambol.distillation.distill import acts_of, prepare
-from gambol.motion.draft import Draft
 from gambol.distillation.play import Play
 from gambol.distillation.score_distillation import ScoreConfig
+from gambol.motion.draft import Draft
 from gambol.priors.pocket.artists.clips import on_the_spot
 from gambol.priors.pocket.look import draw_figure
 from gambol.priors.pocket.prior import PocketPrior

@@ -180,7 +180,7 @@ def test_frames_a_second(human_file, fps):
 def test_without_mending(human_file, monkeypatch):
     """The first polish of the feet is left out; the last is not."""
     mended = []
-    monkeypatch.setattr(take.Stage, "_mended", lambda stage, draft, *_: mended.append(draft) or draft)
+    monkeypatch.setattr(take.Physique, "_mended", lambda physique, draft, *_: mended.append(draft) or draft)
     track(human_file, "--clip", "stop", "--no-mend", "-o", "out.glb", iterations=1)
     assert not mended
     track(human_file, "--clip", "stop", "-o", "out2.glb", iterations=1)

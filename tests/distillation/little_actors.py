@@ -7,8 +7,8 @@ import torch
 from gambol.character.anatomy import study
 from gambol.character.rig import build_rig
 from gambol.distillation import actors
-from gambol.motion.draft import Draft
 from gambol.distillation.windows import lengthened, windows_for
+from gambol.motion.draft import Draft
 from gambol.priors.prior import Format, Prompt, VideoPrior
 from gambol.priors.schedule import Flow
 from gambol.render.fit import FitConfig

@@ -11,8 +11,8 @@ from distillation.knowing_prior import KnowingPrior
 from gambol import Character, Mesh, Pose, Skeleton
 from gambol.character.anatomy import study
 from gambol.character.rig import build_rig
-from gambol.motion.draft import Draft
 from gambol.distillation.figures import FigureSet
+from gambol.motion.draft import Draft
 from gambol.priors.pocket.look import draw_figure
 
 HALF = np.sqrt(0.5)

@@ -10,9 +10,9 @@ from character.creatures import dog, fish, human, spider
 from gambol.character.anatomy import study
 from gambol.character.rig import build_rig
 from gambol.creatures.gaits import gait
-from gambol.motion.draft import Draft, draft_of
 from gambol.distillation.footing import Footing, FootingConfig, find_loads, grounded
 from gambol.distillation.pacing import seconds_for
+from gambol.motion.draft import Draft, draft_of
 from gambol.motion.low_skin import LowSkin
 from gambol.priors.pocket.actions import ACTIONS
 from gambol.priors.pocket.look import draw_figure

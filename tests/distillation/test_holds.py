@@ -8,11 +8,11 @@ from character.creatures import dog
 from gambol.character.anatomy import study
 from gambol.character.rig import build_rig
 from gambol.distillation.config import DistillConfig
-from gambol.motion.draft import Draft
 from gambol.distillation.holds import Holds, Pin, nothing_held
 from gambol.distillation.pinning import holds_of
 from gambol.distillation.puppet import FramePuppet
 from gambol.errors import GambolError
+from gambol.motion.draft import Draft
 
 JOINTS = 5
 UP = torch.tensor([0.0, 1.0, 0.0])

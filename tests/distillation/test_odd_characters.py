@@ -28,7 +28,6 @@ from gambol.character.rig import build_rig
 from gambol.creatures.gaits import gait
 from gambol.distillation.config import DistillConfig
 from gambol.distillation.distill import acts_of, prepare
-from gambol.motion.draft import Draft
 from gambol.distillation.figures import FigureSet
 from gambol.distillation.fit import FitConfig, fit_motion
 from gambol.distillation.footing import FootingConfig
@@ -37,6 +36,7 @@ from gambol.distillation.play import Play
 from gambol.distillation.sampled import SampleConfig
 from gambol.errors import GambolError
 from gambol.formats import load, save
+from gambol.motion.draft import Draft
 from gambol.priors.pocket.look import draw_figure
 from gambol.quality.clip import measure_clip
 

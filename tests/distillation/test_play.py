@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from gambol.distillation.act import Search, generator_for
-from gambol.motion.draft import Draft
 from gambol.distillation.play import MOST_RETURNS, Play
 from gambol.errors import GambolError
+from gambol.motion.draft import Draft
 
 
 class Hill(torch.nn.Module):

@@ -13,8 +13,8 @@ from scipy.spatial import cKDTree
 from gambol.character.anatomy import study
 from gambol.character.character import Character, Material, Texture
 from gambol.character.rig import build_rig
-from gambol.motion.draft import Draft
 from gambol.distillation.reel import COLORS, FRAMES_A_SECOND, HOLD, Page, Playhead, ReelMaker, about_y, pieces_of
+from gambol.motion.draft import Draft
 from gambol.motion.export import poses_from_world
 
 FRAMES = 9

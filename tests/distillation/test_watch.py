@@ -18,10 +18,10 @@ from gambol.character.rig import build_rig
 from gambol.distillation import watch as page
 from gambol.distillation.config import DistillConfig
 from gambol.distillation.distill import Scene
-from gambol.motion.draft import Draft
 from gambol.distillation.play import Moment
 from gambol.distillation.watch import Watch
 from gambol.errors import GambolError
+from gambol.motion.draft import Draft
 from gambol.priors.prior import Prompt
 
 FRAMES = 8

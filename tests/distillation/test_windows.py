@@ -10,9 +10,9 @@ from character.creatures import dog
 
 from gambol.character.anatomy import study
 from gambol.character.rig import build_rig
-from gambol.motion.draft import Draft
 from gambol.distillation.puppet import FramePuppet
 from gambol.distillation.windows import lengthened, onwards_of, windows_for, windows_over
+from gambol.motion.draft import Draft
 from gambol.priors.prior import Format
 
 CLIPS = [(17, 16, 1), (40, 16, 1), (161, 49, 4), (50, 49, 4), (20, 9, 4), (6, 5, 4), (121, 81, 4), (90, 17, 4)]

@@ -1,4 +1,4 @@
-"""Characters on stage, and smooth random motions for them. All are shared: studying one takes longer than a test."""
+"""Characters on physique, and smooth random motions for them. All are shared: studying one takes longer than a test."""
 
 import dataclasses
 from functools import cache
@@ -14,19 +14,19 @@ from gambol.creatures.gaits import gait
 from gambol.motion.draft import Draft
 from gambol.motion.motion import Motion, Track
 from gambol.physics.ragdoll import Ragdoll
-from gambol.physics.take import Stage, Take
+from gambol.physics.take import Physique, Take
 
 MAKERS = {"dog": dog, "human": human, "spider": spider}
 
 
 @cache
-def stage_of(name: str, *actions: str) -> Stage:
+def stage_of(name: str, *actions: str) -> Physique:
     """Of clay, with gaits as clips."""
     return on_stage(with_gaits(MAKERS[name](), *actions))
 
 
-def on_stage(character: Character) -> Stage:
-    return Stage(character, study(character))
+def on_stage(character: Character) -> Physique:
+    return Physique(character, study(character))
 
 
 def with_gaits(character: Character, *actions: str, **style) -> Character:
@@ -53,7 +53,7 @@ def take_of(name: str, action: str) -> Take:
 
 
 def near_ground(take: Take) -> Ragdoll:
-    return take.stage.ragdoll.only_points(take.stage.near_ground(take.reference))
+    return take.physique.ragdoll.only_points(take.physique.near_ground(take.reference))
 
 
 def cut(motion: Motion, until: float, name: str) -> Motion:
@@ -62,19 +62,22 @@ def cut(motion: Motion, until: float, name: str) -> Motion:
     return Motion(name, tuple(Track(each.node, each.path, times, each.sample(times)) for each in motion.tracks))
 
 
-def waving_draft(stage: Stage, seed: int, frames: int = 12, loops: bool = False, size: float = 0.5) -> Draft:
+def waving_draft(physique: Physique, seed: int, frames: int = 12, loops: bool = False, size: float = 0.5) -> Draft:
     """Every joint swings by about `size` [rad], and the body goes somewhere, leans and turns."""
     random = torch.Generator().manual_seed(seed)
-    joints = len(stage.rig.nodes)
+    joints = len(physique.rig.nodes)
     still = Draft.at_rest(joints, frames, 1.0, loops)
 
     def wave(*shape: int) -> torch.Tensor:
         phases = 2 * torch.pi * (still.along.view(-1, *[1] * len(shape)) + torch.rand(shape, generator=random))
         return torch.randn(shape, generator=random) * torch.sin(phases)
 
-    up = torch.as_tensor(stage.anatomy.up).float()
-    way = stage.length * torch.randn(3, generator=random)
+    up = torch.as_tensor(physique.anatomy.up).float()
+    way = physique.length * torch.randn(3, generator=random)
     waved = dataclasses.replace(
-        still, angles=size * wave(joints, 3), root_translation=0.3 * stage.length * wave(3), root_angles=size * wave(3)
+        still,
+        angles=size * wave(joints, 3),
+        root_translation=0.3 * physique.length * wave(3),
+        root_angles=size * wave(3),
     )
     return waved.leading(way - (way @ up) * up)

@@ -11,24 +11,26 @@ from performers import near_ground, on_stage, stage_of, take_of
 
 from gambol.motion.draft import Draft
 from gambol.physics.footprints import loaded_slip, measure_footprints
-from gambol.physics.take import Stage
+from gambol.physics.take import Physique
 
 HALF = np.sqrt(0.5)
 
 
-def glided(draft: Draft, stage: Stage, speed: float, sideways: float = 0.0) -> Draft:
+def glided(draft: Draft, physique: Physique, speed: float, sideways: float = 0.0) -> Draft:
     """Too fast by so much [heights a second]."""
-    way = (speed * stage.anatomy.forward + sideways * stage.anatomy.left) * stage.anatomy.height * draft.seconds
+    way = (
+        (speed * physique.anatomy.forward + sideways * physique.anatomy.left) * physique.anatomy.height * draft.seconds
+    )
     return draft.leading(draft.way + torch.as_tensor(way).float())
 
 
-def lifted(draft: Draft, stage: Stage, height: float) -> Draft:
-    shift = torch.as_tensor(height * stage.anatomy.height * stage.anatomy.up).float()
+def lifted(draft: Draft, physique: Physique, height: float) -> Draft:
+    shift = torch.as_tensor(height * physique.anatomy.height * physique.anatomy.up).float()
     return dataclasses.replace(draft, root_translation=draft.root_translation + shift)
 
 
-def standing(stage: Stage, loops: bool = True) -> Draft:
-    return Draft.at_rest(len(stage.rig.nodes), 12, 0.7, loops)
+def standing(physique: Physique, loops: bool = True) -> Draft:
+    return Draft.at_rest(len(physique.rig.nodes), 12, 0.7, loops)
 
 
 STAGES = {
@@ -40,51 +42,51 @@ STAGES = {
 
 
 @pytest.fixture(scope="module", params=STAGES)
-def stage(request) -> Stage:
+def physique(request) -> Physique:
     return STAGES[request.param]()
 
 
 @pytest.mark.parametrize("loops", [True, False])
-def test_who_stands_does_nothing(stage, loops):
-    found = measure_footprints(stage, standing(stage, loops))
+def test_who_stands_does_nothing(physique, loops):
+    found = measure_footprints(physique, standing(physique, loops))
     for value in dataclasses.astuple(found):
         assert value == pytest.approx(0.0, abs=0.02)
 
 
 @pytest.mark.parametrize("loops", [True, False])
 @pytest.mark.parametrize(("ahead", "sideways"), [(0.1, 0.0), (-0.1, 0.0), (0.03, 0.04)])
-def test_who_glides_slips(stage, loops, ahead, sideways):
+def test_who_glides_slips(physique, loops, ahead, sideways):
     """0.1 heights a second are 10 cm/s at a height of 1 m."""
-    found = measure_footprints(stage, glided(standing(stage, loops), stage, ahead, sideways))
+    found = measure_footprints(physique, glided(standing(physique, loops), physique, ahead, sideways))
     expected = 100 * np.hypot(ahead, sideways)
     assert found.slip == pytest.approx(expected, rel=0.01)
     assert found.worst_slip == pytest.approx(expected, rel=0.02)
     assert found.worst_depth < 0.02 and found.hovers < 0.02
 
 
-def test_who_is_lowered_sinks(stage):
-    found = measure_footprints(stage, lifted(standing(stage), stage, -0.002))
+def test_who_is_lowered_sinks(physique):
+    found = measure_footprints(physique, lifted(standing(physique), physique, -0.002))
     assert found.depth == pytest.approx(2.0, abs=0.05) and found.worst_depth == pytest.approx(2.0, abs=0.05)
     assert found.hovers == 0.0
 
 
-def test_who_is_raised_hovers(stage):
-    found = measure_footprints(stage, lifted(standing(stage), stage, 0.003))
+def test_who_is_raised_hovers(physique):
+    found = measure_footprints(physique, lifted(standing(physique), physique, 0.003))
     assert found.hovers == pytest.approx(3.0, abs=0.05)
     assert found.depth == found.worst_depth == 0.0
 
 
-def test_who_is_high_does_not_slip(stage):
-    found = measure_footprints(stage, lifted(glided(standing(stage), stage, 1.0), stage, 0.05))
+def test_who_is_high_does_not_slip(physique):
+    found = measure_footprints(physique, lifted(glided(standing(physique), physique, 1.0), physique, 0.05))
     assert found.slip == found.worst_slip == 0.0
     assert found.hovers == pytest.approx(50.0, abs=0.5)
 
 
-def test_who_sinks_for_a_moment_sinks_deepest_then(stage):
-    draft = standing(stage)
+def test_who_sinks_for_a_moment_sinks_deepest_then(physique):
+    draft = standing(physique)
     shift = draft.root_translation.clone()
-    shift[3] -= torch.as_tensor(0.01 * stage.anatomy.height * stage.anatomy.up).float()
-    found = measure_footprints(stage, dataclasses.replace(draft, root_translation=shift))
+    shift[3] -= torch.as_tensor(0.01 * physique.anatomy.height * physique.anatomy.up).float()
+    found = measure_footprints(physique, dataclasses.replace(draft, root_translation=shift))
     assert found.worst_depth == pytest.approx(10.0, rel=0.05)
     assert 0.5 < found.depth < 2.0, "one frame in twelve, smoothly"
 
@@ -92,17 +94,17 @@ def test_who_sinks_for_a_moment_sinks_deepest_then(stage):
 @pytest.mark.parametrize("name", ["dog", "spider"])
 def test_gaits_slip_as_much_as_they_are_too_fast(name):
     take = take_of(name, "walk")
-    clean = measure_footprints(take.stage, take.raw)
+    clean = measure_footprints(take.physique, take.raw)
     assert clean.slip < 2.0
-    fast = measure_footprints(take.stage, glided(take.raw, take.stage, 0.1))
+    fast = measure_footprints(take.physique, glided(take.raw, take.physique, 0.1))
     assert fast.slip == pytest.approx(10.0, abs=0.3 + clean.slip)
 
 
 @pytest.mark.parametrize("name", ["dog", "human", "spider"])
 def test_gaits_sink_as_much_as_they_are_lowered(name):
     take = take_of(name, "walk")
-    clean = measure_footprints(take.stage, take.raw)
-    low = measure_footprints(take.stage, lifted(take.raw, take.stage, -0.002))
+    clean = measure_footprints(take.physique, take.raw)
+    low = measure_footprints(take.physique, lifted(take.raw, take.physique, -0.002))
     assert low.worst_depth == pytest.approx(clean.worst_depth + 2.0, abs=0.05)
     assert low.depth > clean.depth + 1.0
 
@@ -110,17 +112,17 @@ def test_gaits_sink_as_much_as_they_are_lowered(name):
 def test_what_bears_weight_slips_by_its_weight():
     """One point glides on with the body; if it bears all the weight, that is the slip."""
     take = take_of("dog", "walk")
-    stage, ragdoll = take.stage, near_ground(take)
-    draft = glided(standing(stage), stage, 0.1)
+    physique, ragdoll = take.physique, near_ground(take)
+    draft = glided(standing(physique), physique, 0.1)
     bearing = torch.zeros(len(draft), len(ragdoll.points))
-    assert loaded_slip(stage, ragdoll, draft, bearing) == 0.0
+    assert loaded_slip(physique, ragdoll, draft, bearing) == 0.0
     bearing[:, 3] = 1.0
-    assert loaded_slip(stage, ragdoll, draft, bearing) == pytest.approx(10.0, rel=0.01)
-    assert loaded_slip(stage, ragdoll, standing(stage), bearing) == pytest.approx(0.0, abs=1e-3)
+    assert loaded_slip(physique, ragdoll, draft, bearing) == pytest.approx(10.0, rel=0.01)
+    assert loaded_slip(physique, ragdoll, standing(physique), bearing) == pytest.approx(0.0, abs=1e-3)
 
 
 def test_two_frames_are_enough():
-    stage = stage_of("dog", "walk")
-    draft = Draft.at_rest(len(stage.rig.nodes), 2, 0.1, False)
-    found = measure_footprints(stage, glided(draft, stage, 0.5))
+    physique = stage_of("dog", "walk")
+    draft = Draft.at_rest(len(physique.rig.nodes), 2, 0.1, False)
+    found = measure_footprints(physique, glided(draft, physique, 0.5))
     assert found.slip == pytest.approx(50.0, rel=0.01)

@@ -186,7 +186,7 @@ def strays(name: str, action: str, foresee: bool) -> float:
     guide = Guide(50.0, knots(reference.x[:, 0]), knots(reference.forwards))
     states = simulation(start, knots(angles), knots(reference.upwards), reference.ground[None], guide)
     x = states.x[:: simulation.substeps][:-1, 0]
-    return float((x - reference.x).norm(dim=-1).mean()) / take.stage.height
+    return float((x - reference.x).norm(dim=-1).mean()) / take.physique.height
 
 
 @pytest.mark.parametrize("name", ["dog", "human", "spider"])

@@ -27,7 +27,7 @@ from gambol.physics.reference import (
     rotation_matrices,
 )
 from gambol.physics.simulation import Simulation, States, quaternions_of
-from gambol.physics.take import Stage
+from gambol.physics.take import Physique
 
 HALF = np.sqrt(0.5)
 
@@ -77,7 +77,7 @@ CHARACTERS = {
 
 
 @cache
-def stage(name: str) -> Stage:
+def physique(name: str) -> Physique:
     return on_stage(CHARACTERS[name]())
 
 
@@ -86,7 +86,7 @@ def states_of(reference: Reference) -> States:
     return States(reference.x[:, None], reference.q[:, None], still, still)
 
 
-def assert_same(found: Draft, expected: Draft, on: Stage, joints=slice(None), tolerance: float = 1e-5) -> None:
+def assert_same(found: Draft, expected: Draft, on: Physique, joints=slice(None), tolerance: float = 1e-5) -> None:
     ours, theirs = (each.world(on.rig)[:, joints] for each in (found, expected))
     size = theirs[..., :3].norm(dim=-2).amax()
     torch.testing.assert_close(ours[..., :3] / size, theirs[..., :3] / size, atol=tolerance, rtol=0)
@@ -98,7 +98,7 @@ def assert_same(found: Draft, expected: Draft, on: Stage, joints=slice(None), to
 
 @pytest.mark.parametrize("name", CHARACTERS)
 def test_there_and_back(name):
-    on = stage(name)
+    on = physique(name)
     draft = waving_draft(on, 0)
     reference = refer(on.ragdoll, on.rig, draft)
     assert not reference.loops and reference.fps == pytest.approx(11) and not reference.ground.any()
@@ -111,7 +111,7 @@ def test_there_and_back(name):
 @pytest.mark.parametrize("name", CHARACTERS)
 def test_bones_go_where_they_are_simulated_whatever_the_draft_had(name):
     """Joints that are no bones keep the angles of the draft, and all that is simulated is as it was simulated."""
-    on = stage(name)
+    on = physique(name)
     draft, other = waving_draft(on, 1), waving_draft(on, 2)
     reference = refer(on.ragdoll, on.rig, draft)
     found = redraft(on.ragdoll, on.rig, other, reference.x, reference.q)
@@ -123,7 +123,7 @@ def test_bones_go_where_they_are_simulated_whatever_the_draft_had(name):
 
 
 def test_a_root_without_weight_is_no_bone():
-    on = stage("floor root")
+    on = physique("floor root")
     assert on.ragdoll.names[0] == "hips" and on.rig.parents[on.ragdoll.joints[0]] == 0
     assert on.character.skeleton.names[on.rig.nodes[0]] == "armature"
 
@@ -131,7 +131,7 @@ def test_a_root_without_weight_is_no_bone():
 @pytest.mark.parametrize("name", CHARACTERS)
 def test_joints_of_a_reference_hold_together(name):
     """Rotations and centres of mass tell the same story as the anchors of the ragdoll."""
-    on = stage(name)
+    on = physique(name)
     reference = refer(on.ragdoll, on.rig, waving_draft(on, 3))
     gaps = joint_gaps(Simulation(on.ragdoll, reference.fps), states_of(reference))
     assert float(gaps.max()) < 1e-5 * SIZE
@@ -146,7 +146,7 @@ def test_two_skeletons_in_one_file():
 
 @pytest.mark.parametrize("name", ["dog", "mirrored armature", "mirrored leg"])
 def test_angles_turn_bones_against_their_parents(name):
-    on = stage(name)
+    on = physique(name)
     reference = refer(on.ragdoll, on.rig, waving_draft(on, 4))
     turns = rotation_matrices(reference.q.double())
     own = compound_rotation(reference.angles.double(), torch.as_tensor(on.ragdoll.axes))
@@ -161,7 +161,7 @@ def test_angles_turn_bones_against_their_parents(name):
 @pytest.mark.parametrize("name", ["tiny", "huge", "z up", "small armature"])
 def test_size_and_direction_are_none_of_the_ragdolls_business(name):
     """The same motion of the same dog, in a file of another kind."""
-    plain, on = stage("dog"), stage(name)
+    plain, on = physique("dog"), physique(name)
     draft = waving_draft(plain, 5)
     number = {node: joint for joint, node in enumerate(on.rig.nodes.tolist())}
     angles = torch.zeros(len(draft), len(on.rig.nodes), 3)
@@ -180,7 +180,7 @@ def test_size_and_direction_are_none_of_the_ragdolls_business(name):
 
 @pytest.mark.parametrize("name", ["dog", "tiny", "z up"])
 def test_rounds_go_on_the_spot_while_the_ground_passes(name):
-    on = stage(name)
+    on = physique(name)
     draft = waving_draft(on, 6, loops=True)
     forward = torch.as_tensor(on.anatomy.forward).float()
     here, ahead = (
@@ -195,7 +195,7 @@ def test_rounds_go_on_the_spot_while_the_ground_passes(name):
 
 
 def test_what_turns_is_no_round_on_the_spot():
-    on = stage("dog")
+    on = physique("dog")
     draft = dataclasses.replace(waving_draft(on, 6, loops=True), turn=0.5)
     reference = refer(on.ragdoll, on.rig, draft)
     assert not reference.loops and not reference.ground.any()
@@ -206,8 +206,8 @@ def test_what_turns_is_no_round_on_the_spot():
 def test_feet_of_a_walk_stand_on_the_ground_that_passes(name):
     """The known answer of a gait: points on the ground move with it."""
     take = take_of(name, "walk")
-    reference, length = take.reference, take.stage.length
-    simulation = Simulation(take.stage.ragdoll, reference.fps)
+    reference, length = take.reference, take.physique.length
+    simulation = Simulation(take.physique.ragdoll, reference.fps)
     points = simulation.points(states_of(reference))[:, 0]
     velocity = (torch.roll(points, -1, 0) - torch.roll(points, 1, 0)) * reference.fps / 2
     low = points[..., 1] < 0.003 * SIZE

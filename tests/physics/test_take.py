@@ -14,7 +14,7 @@ from gambol.creatures.gaits import gait
 from gambol.errors import GambolError
 from gambol.motion.draft import Draft
 from gambol.motion.motion import Motion, Track
-from gambol.physics.take import Stage, Take
+from gambol.physics.take import Physique, Take
 from gambol.physics.track import Tracked
 
 
@@ -38,12 +38,12 @@ def joints_at(character: Character, motion: Motion, times: np.ndarray) -> np.nda
     return world[..., :3, 3][:, character.skeleton.is_joint]
 
 
-def assert_same_motion(stage: Stage, ours: Motion, theirs: Motion, tolerance: float = 1e-3) -> None:
+def assert_same_motion(physique: Physique, ours: Motion, theirs: Motion, tolerance: float = 1e-3) -> None:
     """At the frames of both, whenever they begin; tolerance in leg lengths."""
     assert ours.duration == pytest.approx(theirs.duration, abs=1e-6)
-    times = np.linspace(0, theirs.duration, 1 + round(theirs.duration * stage.fps))
-    found, expected = (joints_at(stage.character, each, each.start + times) for each in (ours, theirs))
-    np.testing.assert_allclose(found, expected, atol=tolerance * stage.length)
+    times = np.linspace(0, theirs.duration, 1 + round(theirs.duration * physique.fps))
+    found, expected = (joints_at(physique.character, each, each.start + times) for each in (ours, theirs))
+    np.testing.assert_allclose(found, expected, atol=tolerance * physique.length)
 
 
 def clip_again(take: Take, tracked: Tracked | None = None, name: str = "again") -> Motion:
@@ -57,35 +57,35 @@ def clip_again(take: Take, tracked: Tracked | None = None, name: str = "again") 
 @pytest.mark.parametrize("name", ["dog", "human", "spider"])
 def test_rounds_on_the_spot_go_at_the_pace_of_their_feet_and_come_back(name):
     ahead = take_of(name, "walk")
-    character = ahead.stage.character
-    walk = gait(character, ahead.stage.anatomy, "walk", in_place=True)
-    stage = Stage(dataclasses.replace(character, clips={"walk": walk}), ahead.stage.anatomy)
-    take = stage.take("walk", mend=False)
+    character = ahead.physique.character
+    walk = gait(character, ahead.physique.anatomy, "walk", in_place=True)
+    physique = Physique(dataclasses.replace(character, clips={"walk": walk}), ahead.physique.anatomy)
+    take = physique.take("walk", mend=False)
     assert take.in_place and not ahead.in_place
-    assert not take.raw.travel.norm() > 1e-4 * stage.length
-    torch.testing.assert_close(take.mended.travel, ahead.raw.travel, rtol=0.05, atol=0.01 * stage.length)
+    assert not take.raw.travel.norm() > 1e-4 * physique.length
+    torch.testing.assert_close(take.mended.travel, ahead.raw.travel, rtol=0.05, atol=0.01 * physique.length)
     torch.testing.assert_close(take.seen.travel, take.mended.travel)
     torch.testing.assert_close(take.reference.ground, ahead.reference.ground, rtol=0.05, atol=0.01)
     found = take.performed(as_asked(take))
-    torch.testing.assert_close(found.travel, take.mended.travel, rtol=1e-3, atol=1e-3 * stage.length)
-    assert_same_motion(stage, clip_again(take), walk, 0.02)
+    torch.testing.assert_close(found.travel, take.mended.travel, rtol=1e-3, atol=1e-3 * physique.length)
+    assert_same_motion(physique, clip_again(take), walk, 0.02)
 
 
 @pytest.mark.parametrize("action", ["walk", "idle"])
 def test_what_goes_or_stands_is_given_back_as_it_was(action):
-    stage = stage_of("dog", action)
-    take = stage.take(action, mend=False)
+    physique = stage_of("dog", action)
+    take = physique.take(action, mend=False)
     assert take.reference.loops and not take.in_place
-    assert_same_motion(stage, clip_again(take), stage.character.clips[action], 0.01)
+    assert_same_motion(physique, clip_again(take), physique.character.clips[action], 0.01)
 
 
 def test_a_body_that_falls_behind_goes_less_far():
     take = take_of("dog", "walk")
     plain = take.performed(as_asked(take))
     late = take.performed(as_asked(take, drift=(0.0, 0.01, -0.05)))
-    lost = torch.as_tensor(take.stage.anatomy.forward).float() * -0.05 * take.stage.ragdoll.unit
+    lost = torch.as_tensor(take.physique.anatomy.forward).float() * -0.05 * take.physique.ragdoll.unit
     torch.testing.assert_close(late.travel - plain.travel, lost, atol=1e-5, rtol=0)
-    assert float(late.travel @ torch.as_tensor(take.stage.anatomy.up).float()) == pytest.approx(0.0, abs=1e-6)
+    assert float(late.travel @ torch.as_tensor(take.physique.anatomy.up).float()) == pytest.approx(0.0, abs=1e-6)
 
 
 def test_rounds_are_closed():
@@ -93,28 +93,28 @@ def test_rounds_are_closed():
     take = take_of("dog", "walk")
     draft = take.performed(as_asked(take, drift=(0.05, 0.1, 0.05), bend=1.0))
     assert draft.loops and len(draft) == len(take.raw)
-    world = draft.repeated(2, take.stage.rig).world(take.stage.rig)
-    last_bone = int(take.stage.ragdoll.joints[-1])
+    world = draft.repeated(2, take.physique.rig).world(take.physique.rig)
+    last_bone = int(take.physique.ragdoll.joints[-1])
     for path in (
-        world[:, 0, :, 3] @ torch.as_tensor(take.stage.anatomy.up).float()[:, None],
+        world[:, 0, :, 3] @ torch.as_tensor(take.physique.anatomy.up).float()[:, None],
         world[:, last_bone, :, :3],
     ):
         steps = (path[1:] - path[:-1]).flatten(1).norm(dim=1)
         assert steps[len(draft) - 1] < 1.2 * steps[: len(draft) - 1].max()
     clip = take.clip(draft, "again", draft.rate)
-    first, last = joints_at(take.stage.character, clip, np.array([clip.start, clip.end]))
+    first, last = joints_at(take.physique.character, clip, np.array([clip.start, clip.end]))
     np.testing.assert_allclose(last - first, (last - first).mean(0)[None].repeat(len(first), 0), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["mixamo.com", "Armature|Take 001"])
 def test_clips_that_say_nothing_are_looked_at(name):
     """A walk on the spot is known by its feet, whatever it is called; standing is no walk."""
-    stage = stage_of("dog", "walk")
-    walk, idle = (gait(stage.character, stage.anatomy, action, in_place=True) for action in ("walk", "idle"))
+    physique = stage_of("dog", "walk")
+    walk, idle = (gait(physique.character, physique.anatomy, action, in_place=True) for action in ("walk", "idle"))
     clips = {name: dataclasses.replace(walk, name=name), "Scene": dataclasses.replace(idle, name="Scene")}
-    stage = Stage(dataclasses.replace(stage.character, clips=clips), stage.anatomy)
-    assert stage.take(name, mend=False).in_place
-    assert not stage.take("Scene", mend=False).in_place
+    physique = Physique(dataclasses.replace(physique.character, clips=clips), physique.anatomy)
+    assert physique.take(name, mend=False).in_place
+    assert not physique.take("Scene", mend=False).in_place
 
 
 # What is kept
@@ -122,18 +122,18 @@ def test_clips_that_say_nothing_are_looked_at(name):
 
 @pytest.mark.parametrize("seconds", [0.4371, 1.0, 0.01])
 def test_what_does_not_loop_keeps_its_length(seconds):
-    stage = stage_of("dog", "walk")
-    walk = cut(stage.character.clips["walk"], 0.55, "part")
+    physique = stage_of("dog", "walk")
+    walk = cut(physique.character.clips["walk"], 0.55, "part")
     pace = seconds / walk.duration
     part = Motion("part", tuple(dataclasses.replace(each, times=2.0 + pace * each.times) for each in walk.tracks))
-    stage = Stage(with_clips(stage.character, part), stage.anatomy)
-    take = stage.take("part", mend=False)
+    physique = Physique(with_clips(physique.character, part), physique.anatomy)
+    take = physique.take("part", mend=False)
     assert not take.reference.loops and not take.in_place
-    assert take.raw.seconds == pytest.approx(seconds) and len(take.raw) == max(round(seconds * stage.fps), 2) + 1
+    assert take.raw.seconds == pytest.approx(seconds) and len(take.raw) == max(round(seconds * physique.fps), 2) + 1
     again = clip_again(take)
     assert again.start == 0.0
     lift = float((take.mended.root_translation - take.raw.root_translation).abs().max())
-    assert_same_motion(stage, again, part, 0.001 + lift / stage.length)
+    assert_same_motion(physique, again, part, 0.001 + lift / physique.length)
 
 
 def with_prop(character: Character) -> tuple[Character, int]:
@@ -164,14 +164,14 @@ def test_tracks_of_other_things_are_kept():
     tip = Track(hat, "translation", times, np.outer(np.sin(np.pi * times / walk.duration), [0.0, 0.1, 0.0]))
     both = Motion("walk", (*walk.tracks, smile, tip))
     late = Motion("walk", tuple(dataclasses.replace(each, times=each.times + 3.0) for each in both.tracks))
-    stage = on_stage(dataclasses.replace(character, meshes=(mesh,), clips={"walk": late}))
-    assert hat not in stage.rig.nodes
-    again = clip_again(stage.take("walk", mend=False))
+    physique = on_stage(dataclasses.replace(character, meshes=(mesh,), clips={"walk": late}))
+    assert hat not in physique.rig.nodes
+    again = clip_again(physique.take("walk", mend=False))
     for track in (smile, tip):
         (found,) = [each for each in again.tracks if (each.node, each.path) == (track.node, track.path)]
         np.testing.assert_allclose(found.times, track.times, atol=1e-6)
         assert (found.values == track.values).all()
-    assert_same_motion(stage, again, both, 0.01)
+    assert_same_motion(physique, again, both, 0.01)
 
 
 def test_an_armature_that_moves_does_not_move_the_character_twice():
@@ -184,10 +184,10 @@ def test_an_armature_that_moves_does_not_move_the_character_twice():
     shift = np.outer(times / walk.duration, tracks[hips].values[-1] - tracks[hips].values[0])
     tracks[hips] = dataclasses.replace(tracks[hips], values=tracks[hips].values - shift)
     moved = Motion("walk", (*tracks, Track(armature, "translation", times, shift)))
-    stage = on_stage(dataclasses.replace(character, clips={"walk": moved}))
-    take = stage.take("walk", mend=False)
+    physique = on_stage(dataclasses.replace(character, clips={"walk": moved}))
+    take = physique.take("walk", mend=False)
     assert float(take.raw.travel.norm()) == pytest.approx(float(np.linalg.norm(shift[-1])), rel=1e-4)
-    assert_same_motion(stage, clip_again(take), moved, 0.01)
+    assert_same_motion(physique, clip_again(take), moved, 0.01)
 
 
 def test_clips_have_the_name_and_the_rate_they_are_given():
@@ -201,17 +201,17 @@ def test_clips_have_the_name_and_the_rate_they_are_given():
 
 def test_frames_a_second():
     """As many as suit the size, or as many as one likes; small animals are quick."""
-    stage = stage_of("dog", "walk")
-    assert stage.fps == 60 and stage_of("human", "walk").fps == 30
-    take = stage.take("walk", fps=20.0, mend=False)
+    physique = stage_of("dog", "walk")
+    assert physique.fps == 60 and stage_of("human", "walk").fps == 30
+    take = physique.take("walk", fps=20.0, mend=False)
     assert len(take.raw) == round(20 * take.motion.duration)
     assert take.reference.fps == pytest.approx(len(take.raw) / take.motion.duration)
 
 
 def test_only_points_near_the_ground_are_simulated():
     take = take_of("human", "walk")
-    near = take.stage.near_ground(take.reference)
-    ragdoll = take.stage.ragdoll
+    near = take.physique.near_ground(take.reference)
+    ragdoll = take.physique.ragdoll
     assert 0 < near.sum() < len(near)
     feet = {bone for bone, name in enumerate(ragdoll.names) if name.startswith("foot")}
     assert feet <= set(ragdoll.point_bones[near].tolist())
@@ -234,22 +234,22 @@ def skated(motion: Motion, node: int, way: np.ndarray) -> Motion:
 
 
 def test_feet_that_skate_are_mended():
-    stage = stage_of("human", "walk")
-    way = 0.3 * stage.length * stage.anatomy.forward
-    dirty = skated(stage.character.clips["walk"], stage.character.skeleton.names.index("hips"), way)
-    stage = Stage(with_clips(stage.character, dirty), stage.anatomy)
+    physique = stage_of("human", "walk")
+    way = 0.3 * physique.length * physique.anatomy.forward
+    dirty = skated(physique.character.clips["walk"], physique.character.skeleton.names.index("hips"), way)
+    physique = Physique(with_clips(physique.character, dirty), physique.anatomy)
     told = []
     left, mended = (
-        stage.take("walk", mend=mend, on_progress=lambda *each: told.append(each)) for mend in (False, True)
+        physique.take("walk", mend=mend, on_progress=lambda *each: told.append(each)) for mend in (False, True)
     )
     assert told and told[-1][0] == told[-1][1]
 
     def slide(draft: Draft) -> float:
-        points = mended.loads.points(draft.world(stage.rig))
+        points = mended.loads.points(draft.world(physique.rig))
         weights = mended.loads.weights
         weights = weights[:: len(weights) // len(draft)]
         ahead = torch.cat([points[1:], points[:1] + draft.travel])
-        speed = (ahead - points)[..., [0, 2]].norm(dim=-1) * draft.rate / stage.length
+        speed = (ahead - points)[..., [0, 2]].norm(dim=-1) * draft.rate / physique.length
         return float((weights * speed).sum() / weights.sum())
 
     assert slide(left.mended) > 0.1
@@ -259,10 +259,10 @@ def test_feet_that_skate_are_mended():
 @pytest.mark.parametrize("height", [0.1, -0.3])
 def test_what_hovers_or_sinks_is_set_on_the_ground(height):
     """Clips are made at some height above or below the ground, and meant to be on it."""
-    stage = stage_of("dog", "walk")
-    walk = raised(stage.character.clips["walk"], 0, height * stage.anatomy.height)
-    stage = Stage(with_clips(stage.character, walk), stage.anatomy)
-    take = stage.take("walk", mend=False)
+    physique = stage_of("dog", "walk")
+    walk = raised(physique.character.clips["walk"], 0, height * physique.anatomy.height)
+    physique = Physique(with_clips(physique.character, walk), physique.anatomy)
+    take = physique.take("walk", mend=False)
     torch.testing.assert_close(take.reference.x, take_of("dog", "walk").reference.x, atol=1e-3, rtol=0)
 
 

@@ -11,7 +11,7 @@ from gambol.physics import track as tracking
 from gambol.physics.ragdoll import Ragdoll
 from gambol.physics.reference import Reference
 from gambol.physics.simulation import Simulation, SolverConfig, States
-from gambol.physics.take import Stage
+from gambol.physics.take import Physique
 from gambol.physics.track import TrackConfig, Tracking, track
 
 ALONE = TrackConfig(iterations=1, guide=0.0)
@@ -19,20 +19,20 @@ ALONE = TrackConfig(iterations=1, guide=0.0)
 
 
 @pytest.fixture(scope="module")
-def stage() -> Stage:
+def physique() -> Physique:
     """A dog with three clips: two rounds, and one that ends in the middle of a step."""
     on = stage_of("dog", "walk", "trot")
-    return Stage(with_clips(on.character, cut(on.character.clips["walk"], 0.5, "stop")), on.anatomy)
+    return Physique(with_clips(on.character, cut(on.character.clips["walk"], 0.5, "stop")), on.anatomy)
 
 
 @pytest.fixture(scope="module")
-def references(stage) -> dict[str, Reference]:
-    return {name: stage.take(name, mend=False).reference for name in ("walk", "trot", "stop")}
+def references(physique) -> dict[str, Reference]:
+    return {name: physique.take(name, mend=False).reference for name in ("walk", "trot", "stop")}
 
 
 @pytest.fixture(scope="module")
-def ragdoll(stage, references) -> Ragdoll:
-    return stage.ragdoll.only_points(stage.near_ground(*references.values()))
+def ragdoll(physique, references) -> Ragdoll:
+    return physique.ragdoll.only_points(physique.near_ground(*references.values()))
 
 
 @pytest.fixture(scope="module")
@@ -57,18 +57,18 @@ def assert_finite(found: Tracking) -> None:
 # It gets better
 
 
-def test_bodies_follow(stage, tracked):
+def test_bodies_follow(physique, tracked):
     (walk,) = tracked.tracked
     assert_finite(tracked)
     assert not tracked.notes
-    assert walk.error < 0.03 * stage.height
+    assert walk.error < 0.03 * physique.height
     assert len(walk.x) == len(walk.reference) + 1 and len(walk.loads) == len(walk.reference)
     torch.testing.assert_close(walk.q.norm(dim=-1), torch.ones(walk.q.shape[:2]), atol=1e-4, rtol=0)
     # On average, feet bear the weight of the body.
     assert float(walk.loads.sum(1).mean()) == pytest.approx(1.0, abs=0.15)
 
 
-def test_the_loss_falls_without_a_guide(stage, ragdoll, references):
+def test_the_loss_falls_without_a_guide(physique, ragdoll, references):
     """From foreseen targets alone, on a motion too short to fall."""
     config = TrackConfig(iterations=12, guide=0.0)
     found = track(ragdoll, [references["stop"]], config)
@@ -283,11 +283,11 @@ def test_every_round_has_the_same_control(tracked):
     torch.testing.assert_close(tracked.control.upwards[count * knots], tracked.control.upwards[0])
 
 
-def test_the_end_of_a_round_is_near_its_start(stage, tracked):
+def test_the_end_of_a_round_is_near_its_start(physique, tracked):
     (walk,) = tracked.tracked
-    assert walk.seam < 0.01 * stage.height
+    assert walk.seam < 0.01 * physique.height
     apart = walk.x[-1] - walk.x[0]
-    assert float((apart - apart.mean(0))[:, 1].abs().max()) < 0.01 * stage.height
+    assert float((apart - apart.mean(0))[:, 1].abs().max()) < 0.01 * physique.height
 
 
 def test_what_does_not_loop_has_no_seam(stopped, references):
@@ -368,4 +368,4 @@ def test_a_spider():
     take = take_of("spider", "walk")
     found = track(near_ground(take), [take.reference], TrackConfig(iterations=5))
     assert_finite(found)
-    assert found.tracked[0].error < 0.1 * take.stage.height
+    assert found.tracked[0].error < 0.1 * take.physique.height

@@ -218,7 +218,7 @@ def _headings(rig: Rig, T_world_root: Float[Array, "frames 4 4"]) -> Float[Array
 
 def compound_angles(rotations: Float[Array, "*batch 3 3"]) -> Float[Array, "*batch 3"]:
     """x, y, z of R = Rx Ry Rz [rad]."""
-    y = np.arcsin(np.clip(rotations[..., 0, 2], -1, 1))
+    y = np.arctan2(rotations[..., 0, 2], np.hypot(rotations[..., 1, 2], rotations[..., 2, 2]))
     x = np.arctan2(-rotations[..., 1, 2], rotations[..., 2, 2])
     z = np.arctan2(-rotations[..., 0, 1], rotations[..., 0, 0])
     return np.stack([x, y, z], -1)

@@ -22,8 +22,6 @@ SLACK = 0.7
 are fuller than limbs."""
 OFTEN = 0.3
 """What touches for a larger share of the time in the reference itself, belongs together."""
-RELATED = 2
-"""Bones with fewer joints between them than this share skin that folds, and may touch."""
 
 
 class SelfCollisions:
@@ -67,15 +65,10 @@ class SelfCollisions:
 
 
 def _pairs(ragdoll: Ragdoll, bones: Int[Array, " spheres"]) -> tuple[Int[Array, " pairs"], Int[Array, " pairs"]]:
-    """Spheres of bones that have at least RELATED joints between them."""
-    count = len(ragdoll)
-    joints = np.full((count, count), count)
-    np.fill_diagonal(joints, 0)
-    for bone, parent in enumerate(ragdoll.parents):
-        if parent >= 0:
-            joints[bone, :bone] = joints[parent, :bone] + 1
-            joints[:bone, bone] = joints[bone, :bone]
-            joints[bone, parent] = joints[parent, bone] = 1
+    """Spheres of bones that may run into each other: skin folds between a bone, its parent and the parent of that."""
     first, second = np.triu_indices(len(bones), 1)
-    far = joints[bones[first], bones[second]] > RELATED
-    return first[far], second[far]
+    a, b = bones[first], bones[second]
+    parents = np.append(ragdoll.parents, -1)  # the parent of none is none
+    above_a, above_b = parents[a], parents[b]
+    fold = (a == b) | (above_a == b) | (above_b == a) | (parents[above_a] == b) | (parents[above_b] == a)
+    return first[~fold], second[~fold]

@@ -12,7 +12,7 @@ from gambol.motion.draft import Draft
 from gambol.physics.ragdoll import Ragdoll
 from gambol.physics.reference import refer
 from gambol.physics.simulation import Simulation, States
-from gambol.physics.take import Stage
+from gambol.physics.take import Physique
 
 TOUCHES = 0.004
 """Points so little above the ground touch it [height]."""
@@ -36,16 +36,16 @@ class Footprints:
     """Mean over the frames of how high the lowest point of the skin is above the ground [mm]."""
 
 
-def measure_footprints(stage: Stage, draft: Draft) -> Footprints:
+def measure_footprints(physique: Physique, draft: Draft) -> Footprints:
     """From the points of the skin that may touch the ground. What loops in place is measured on the ground that passes
     below it at the pace of the draft."""
     dense = draft.resampled(DENSE * len(draft) if draft.loops else DENSE * (len(draft) - 1) + 1)
-    points, speed = _tracks(stage, stage.ragdoll, dense)
+    points, speed = _tracks(physique, physique.ragdoll, dense)
     touching = (points[..., 1] < TOUCHES).float()
     both = torch.minimum(touching, torch.roll(touching, -1, 0))[: len(speed)]
-    both, speed = _by_bone(stage.ragdoll, both, speed)
+    both, speed = _by_bone(physique.ragdoll, both, speed)
     each = (both * speed).sum(1) / both.sum(1).clamp(min=1)
-    skin = stage.skin.heights(dense.world(stage.rig)) / stage.anatomy.height
+    skin = physique.skin.heights(dense.world(physique.rig)) / physique.anatomy.height
     lowest = skin.amin(1) if skin.shape[1] else points[..., 1].amin(1)
     return Footprints(
         100 * float((both * speed).sum() / both.sum().clamp(min=1)),
@@ -67,25 +67,25 @@ def _by_bone(
     return (slowest < torch.inf).float(), slowest.nan_to_num(posinf=0.0)
 
 
-def loaded_slip(stage: Stage, ragdoll: Ragdoll, draft: Draft, bearing: Float[Tensor, "frames points"]) -> float:
+def loaded_slip(physique: Physique, ragdoll: Ragdoll, draft: Draft, bearing: Float[Tensor, "frames points"]) -> float:
     """Mean speed along the ground of what bears weight, by the weight it bears in both of two frames [cm/s].
 
     bearing: how much of the weight each point of the ragdoll bears, in the draft's frames.
     """
-    _, speed = _tracks(stage, ragdoll, draft)
+    _, speed = _tracks(physique, ragdoll, draft)
     loads = bearing[: len(draft)].clamp(max=1)
     both = torch.minimum(loads, torch.roll(loads, -1, 0))[: len(speed)]
     return 100 * float((both * speed).sum() / both.sum().clamp(min=1e-6))
 
 
 def _tracks(
-    stage: Stage, ragdoll: Ragdoll, draft: Draft
+    physique: Physique, ragdoll: Ragdoll, draft: Draft
 ) -> tuple[Float[Tensor, "frames points 3"], Float[Tensor, "steps points"]]:
     """Where points are [height], and how fast they move along the ground from each frame to the next [heights/s]."""
-    reference = refer(ragdoll, stage.rig, draft)
+    reference = refer(ragdoll, physique.rig, draft)
     still = torch.zeros_like(reference.x)[:, None]
     states = States(reference.x[:, None], reference.q[:, None], still, still)
-    points = Simulation(ragdoll, reference.fps).points(states)[:, 0] / stage.height
+    points = Simulation(ragdoll, reference.fps).points(states)[:, 0] / physique.height
     step = torch.roll(points, -1, 0) - points
     step = step if reference.loops else step[:-1]
-    return points, (step * reference.fps - reference.ground / stage.height)[..., [0, 2]].norm(dim=-1)
+    return points, (step * reference.fps - reference.ground / physique.height)[..., [0, 2]].norm(dim=-1)

@@ -16,7 +16,7 @@ from gambol.errors import GambolError
 from gambol.motion.draft import Draft
 from gambol.motion.motion import Motion
 from gambol.physics.footprints import Footprints, loaded_slip, measure_footprints
-from gambol.physics.take import Stage, Take
+from gambol.physics.take import Physique, Take
 from gambol.physics.track import TrackConfig, Tracked, Tracking, track
 
 if TYPE_CHECKING:
@@ -56,19 +56,19 @@ class Performance:
     @property
     def error(self) -> float:
         """Mean distance of the bones from where the clip has them, its feet mended [height]."""
-        return self.tracked.error / self.take.stage.height
+        return self.tracked.error / self.take.physique.height
 
     @property
     def seam(self) -> float:
         """Largest distance of a bone between the end of a round and its start, before that was closed [height]."""
-        return self.tracked.seam / self.take.stage.height
+        return self.tracked.seam / self.take.physique.height
 
     def judged(self) -> Verdict:
         """What MuJoCo makes of the same control."""
         from gambol.physics.referee import judge
 
         control, states = self.tracking.alone(self.world)
-        return judge(self.tracking.simulation, *control, states, height=self.take.stage.height)
+        return judge(self.tracking.simulation, *control, states, height=self.take.physique.height)
 
 
 def perform(
@@ -86,16 +86,16 @@ def perform(
     fps: frames a second of the result; if None, those at which it was simulated. mend: first make feet that bear stand
     still, so that the body is not asked to slide. Clips of the same frame rate are simulated side by side.
     """
-    stage = Stage(character, anatomy or study(character))
+    physique = Physique(character, anatomy or study(character))
     takes = []
     for name in clips:
-        takes.append(stage.take(name, mend=mend, on_progress=partial(_mending, on_progress, name)))
+        takes.append(physique.take(name, mend=mend, on_progress=partial(_mending, on_progress, name)))
     found: dict[int, Performance] = {}
     for together in _of_one_rate(takes):
         references = [takes[number].reference for number in together]
-        ragdoll = stage.ragdoll.only_points(stage.near_ground(*references))
+        ragdoll = physique.ragdoll.only_points(physique.near_ground(*references))
         what = ", ".join(clips[number] for number in together)
-        tracking = track(ragdoll, references, config, partial(_following, on_progress, what, stage.height))
+        tracking = track(ragdoll, references, config, partial(_following, on_progress, what, physique.height))
         for world, number in enumerate(together):
             found[number] = _performance(takes[number], clips[number], tracking, world, fps)
     return [found[number] for number in range(len(clips))]
@@ -117,21 +117,21 @@ def _of_one_rate(takes: Sequence[Take]) -> list[list[int]]:
 
 
 def _performance(take: Take, name: str, tracking: Tracking, world: int, fps: float | None) -> Performance:
-    stage, tracked = take.stage, tracking.tracked[world]
-    if not (torch.isfinite(tracked.x).all() and tracked.error < LOST * stage.height):
-        lost = f"end {tracked.error / stage.height:.0%} of the height off" if tracked.error < np.inf else "fly apart"
+    physique, tracked = take.physique, tracking.tracked[world]
+    if not (torch.isfinite(tracked.x).all() and tracked.error < LOST * physique.height):
+        lost = f"end {tracked.error / physique.height:.0%} of the height off" if tracked.error < np.inf else "fly apart"
         raise GambolError(
             f"the body could not follow '{name}': its bones {lost}; "
             "more --iterations may help, or the clip asks for what no body can do without a push"
         )
-    draft = stage.polished(take.performed(tracked), tracking.simulation.ragdoll, tracked.loads)
-    slip = loaded_slip(stage, tracking.simulation.ragdoll, draft, tracked.loads)
+    draft = physique.polished(take.performed(tracked), tracking.simulation.ragdoll, tracked.loads)
+    slip = loaded_slip(physique, tracking.simulation.ragdoll, draft, tracked.loads)
     if fps:
         steps = max(round(draft.seconds * fps), 2)
         draft = draft.resampled(steps if draft.loops else steps + 1)
     motion = take.clip(draft, f"{name} physics", draft.rate)
-    before = measure_footprints(stage, take.seen)
+    before = measure_footprints(physique, take.seen)
     falls = tracking.endures(world, ENDURES) if tracked.reference.loops else None
     return Performance(
-        name, motion, draft, take, tracking, world, before, measure_footprints(stage, draft), slip, falls
+        name, motion, draft, take, tracking, world, before, measure_footprints(physique, draft), slip, falls
     )

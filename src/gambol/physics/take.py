@@ -65,7 +65,7 @@ BACKWARDS, FAR = 0.5, 0.25
 class Take:
     """One clip of one character."""
 
-    stage: Stage
+    physique: Physique
     motion: Motion
     raw: Draft
     """As the clip has it."""
@@ -79,17 +79,17 @@ class Take:
 
     @cached_property
     def reference(self) -> Reference:
-        return refer(self.stage.ragdoll, self.stage.rig, self.mended)
+        return refer(self.physique.ragdoll, self.physique.rig, self.mended)
 
     def performed(self, tracked: Tracked) -> Draft:
         """What the ragdoll did, as a draft of the character; the end of a round leads into its start."""
         x, q = tracked.x, tracked.q
         base = self.mended if not self.reference.loops else self.mended.on_the_spot()
         if not self.reference.loops:
-            return redraft(self.stage.ragdoll, self.stage.rig, base, x, q)
+            return redraft(self.physique.ragdoll, self.physique.rig, base, x, q)
         longer = _with_the_next(base)
-        draft = redraft(self.stage.ragdoll, self.stage.rig, longer, x, q)
-        up = torch.as_tensor(self.stage.anatomy.up).float()
+        draft = redraft(self.physique.ragdoll, self.physique.rig, longer, x, q)
+        up = torch.as_tensor(self.physique.anatomy.up).float()
         ahead = draft.root_translation[-1] - draft.root_translation[0]
         return _closed(draft, base).leading(self.mended.travel + ahead - (ahead @ up) * up)
 
@@ -98,10 +98,10 @@ class Take:
         joints hang on, such as an armature that moves: how it moved them is in the draft already."""
         if self.in_place and draft.loops:
             draft = draft.on_the_spot()
-        moved = clip_of(self.stage.character, self.stage.rig, draft, name, fps)
+        moved = clip_of(self.physique.character, self.physique.rig, draft, name, fps)
         begin = self.motion.start
-        rig_nodes = set(self.stage.rig.nodes.tolist())
-        skeleton = self.stage.character.skeleton
+        rig_nodes = set(self.physique.rig.nodes.tolist())
+        skeleton = self.physique.character.skeleton
         rig_nodes |= {above for node in list(rig_nodes) for above in skeleton.ancestors(node)}
         kept = [
             replace(track, times=track.times - begin)
@@ -112,7 +112,7 @@ class Take:
         return Motion(name, (*moved.tracks, *(track for track in kept if (track.node, track.path) not in there)))
 
 
-class Stage:
+class Physique:
     """A character as physics sees it, for all of its clips."""
 
     def __init__(self, character: Character, anatomy: Anatomy):

@@ -252,8 +252,8 @@ class _Search:
 
     def _guide(self, number: int) -> float:
         """Stiffness of the guide at an iteration: it fades by the same factor each time."""
-        share = number / max(self.config.guided * self.config.iterations, 1e-9)
-        return self.config.guide * FADED**share if share < 1 else 0.0
+        fading = self.config.guided * self.config.iterations
+        return self.config.guide * FADED ** (number / fading) if number < fading else 0.0
 
     def losses(
         self, states: States, targets: Tensor, guide: float = 0.0, late: float = 1.0
@@ -312,7 +312,8 @@ class _Search:
             control = self.control(targets, rates)
             guide = self._guide(number)
             states = self.simulation(*control, self.lead._replace(stiffness=guide))
-            total, distance = self.losses(states, targets, guide, number / config.iterations)
+            late = min(number / max(config.guided * config.iterations, 1), 1.0)
+            total, distance = self.losses(states, targets, guide, late)
             history.append(total.detach().numpy().copy())
             optimiser.zero_grad()
             total.nan_to_num(0.0, 0.0, 0.0).sum().backward()
