@@ -25,6 +25,8 @@ from torch.autograd.function import once_differentiable
 
 RADIUS = 0.002
 """Of the spheres that stand for points; the ground is as much lower."""
+RATE = 0.01
+"""Of Adam, for the targets [rad]: more than ours, as there is time for a handful of iterations only."""
 
 
 @wp.kernel
@@ -131,7 +133,7 @@ def track_in_newton(
     q = torch.cat([control.start.x[0], control.start.q[0].roll(-1, -1)], -1).detach()
     qd = torch.cat([control.start.v[0], control.start.w[0]], -1).detach().requires_grad_()
     targets = control.targets[:-1, 0].detach().clone().requires_grad_()
-    optimiser = torch.optim.Adam([{"params": [targets]}, {"params": [qd], "lr": config.velocity_rate}], config.rate)
+    optimiser = torch.optim.Adam([{"params": [targets]}, {"params": [qd], "lr": config.velocity_rate}], RATE)
     turns = rotation_matrices(reference.q)
     distances, seconds = [], []
     for _ in range(iterations):

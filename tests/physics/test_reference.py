@@ -15,13 +15,12 @@ from small_ragdolls import joint_gaps, random_turns
 from gambol.character.character import Character
 from gambol.character.skeleton import Pose
 from gambol.creatures.zoo import create
-from gambol.motion.draft import Draft, compound_angles
+from gambol.motion.draft import Draft, compound_angles, near_angles
 from gambol.motion.kinematics import compound_rotation
 from gambol.physics.ragdoll import SIZE
 from gambol.physics.reference import (
     Reference,
     continuous_quaternions,
-    near_angles,
     redraft,
     refer,
     rotation_matrices,

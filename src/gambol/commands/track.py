@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +18,6 @@ from gambol.errors import GambolError
 if TYPE_CHECKING:
     from gambol.character.anatomy import Anatomy
     from gambol.character.character import Character
-    from gambol.motion.motion import Motion
     from gambol.physics.perform import Performance, Progress
 
 
@@ -39,7 +38,7 @@ class Track:
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """Where to write it (.glb); if not given, the file's name and -physics.glb."""
     clip: tuple[str, ...] = ()
-    """Names of clips, side by side in worlds of their own; the first of the file if not given."""
+    """Names of clips; the first of the file if not given."""
     all: bool = False
     """All clips that stand or go on the ground."""
     name: str | None = None
@@ -75,8 +74,8 @@ class Track:
         several = self.all or len(self.clip) > 1
         if several and (self.name or self.movie or self.export_mjcf):
             raise GambolError("--name, --movie and --export-mjcf are for a single clip")
-        output = self.output or self.file.with_name(f"{self.file.stem}-physics.glb")
-        if output.resolve() == self.file.resolve():
+        output = self.output or self.file.parent / f"{self.file.stem}-physics.glb"
+        if output.exists() and self.file.exists() and output.samefile(self.file):
             raise GambolError(f"{output} is the input itself; write to another file")
         from gambol.character.anatomy import study
         from gambol.files import check_folder
@@ -97,18 +96,45 @@ class Track:
             _warn(warning)
         anatomy = study(character, self.up, self.forward)
         clips = self._clips(character)
-        performances = self._perform(character, anatomy, clips)
-        motions = [each.motion for each in performances]
-        if self.name:
-            motions = [replace(motions[0], name=self.name)]
-        names = save_all(character, output, motions)
-        for each, name in zip(performances, names, strict=True):
-            self._tell(each, name)
-        if self.export_mjcf:
-            self._export(performances[0])
-        if self.movie:
-            self._film(character, anatomy, performances[0])
+        names = self._track(character, anatomy, clips, output)
         print(f"wrote {output}: {len(names)} clip(s) added: {', '.join(repr(name) for name in names)}")
+
+    def _track(self, character: Character, anatomy: Anatomy, clips: list[str], output: Path) -> list[str]:
+        """One clip after the other, each saved as soon as it is done; the names they got."""
+        from gambol.physics.perform import perform
+        from gambol.physics.simulation import PAPER, SolverConfig
+        from gambol.physics.take import Physique
+        from gambol.physics.track import TrackConfig
+
+        solver = PAPER if self.solver == "paper" else SolverConfig()
+        config = TrackConfig(solver=solver, iterations=self.iterations)
+        physique = Physique(character, anatomy)
+        names: list[str] = []
+        for clip in clips:
+            try:
+                with telling() as tell:
+                    (done,) = perform(physique, [clip], config, fps=self.fps, mend=self.mend, on_progress=tell)
+            except GambolError as error:
+                if len(clips) == 1:
+                    raise
+                _warn(f"left out: {error}")
+                continue
+            names.append(self._save(done, character, output, bool(names)))
+            self._tell(done, names[-1])
+            if self.export_mjcf:
+                self._export(done)
+            if self.movie:
+                self._film(character, anatomy, done)
+        if not names:
+            raise GambolError(f"none of the clips of '{character.name}' could be tracked")
+        return names
+
+    def _save(self, done: Performance, character: Character, output: Path, more: bool) -> str:
+        """more: the file has clips of this run already."""
+        from gambol.formats import load, save
+
+        motion = replace(done.motion, name=self.name) if self.name else done.motion
+        return save(load(output) if more else character, output, motion, overwrite=more) or motion.name
 
     def _clips(self, character: Character) -> list[str]:
         there = list(character.clips)
@@ -123,38 +149,15 @@ class Track:
                 raise GambolError(f"'{character.name}' has no clip '{name}'. Available: {', '.join(there)}")
         return list(dict.fromkeys(self.clip)) or there[:1]
 
-    def _perform(self, character: Character, anatomy: Anatomy, clips: list[str]) -> list[Performance]:
-        from gambol.physics.perform import perform
-        from gambol.physics.simulation import PAPER, SolverConfig
-        from gambol.physics.track import TrackConfig
-
-        solver = PAPER if self.solver == "paper" else SolverConfig()
-        config = TrackConfig(solver=solver, iterations=self.iterations)
-        found: list[Performance] = []
-        with telling() as tell:
-            if not self.all:
-                return perform(
-                    character, clips, config, anatomy=anatomy, fps=self.fps, mend=self.mend, on_progress=tell
-                )
-            for name in clips:
-                try:
-                    found += perform(
-                        character, [name], config, anatomy=anatomy, fps=self.fps, mend=self.mend, on_progress=tell
-                    )
-                except GambolError as error:
-                    _warn(f"left out: {error}")
-        if not found:
-            raise GambolError(f"none of the clips of '{character.name}' could be tracked")
-        return found
-
     def _tell(self, done: Performance, name: str) -> None:
         """A table: what was, what is."""
         from rich.console import Console
+        from rich.markup import escape
         from rich.table import Table
 
         for note in done.tracking.notes:
             _warn(note)
-        table = Table(title=f"{name}, scaled to a height of 1 m", title_justify="left")
+        table = Table(title=f"{escape(name)}, scaled to a height of 1 m", title_justify="left")
         for column in ("", "clip", "physics"):
             table.add_column(column, justify="left" if not column else "right")
         rows = (
@@ -167,7 +170,7 @@ class Track:
         for title, field, form in rows:
             table.add_row(title, *(form.format(getattr(each, field)) for each in (done.before, done.after)))
         Console(soft_wrap=True).print(table)
-        said = [f"bones follow the clip within {done.error:.2%} of the height"]
+        said = [f"bones follow the clip, its feet mended, within {done.error:.2%} of the height"]
         said.append(f"feet that bear weight creep {done.slip:.2f} cm/s")
         if done.tracked.reference.loops:
             lasts = "stays up in 10 s" if done.falls is None else f"falls after {done.falls:.1f} s"
@@ -200,21 +203,11 @@ class Track:
         print(f"wrote {self.movie} and {sheet.name}")
 
 
-def save_all(character: Character, output: Path, motions: Sequence[Motion]) -> list[str]:
-    """All clips into one copy of the file; the names they got."""
-    from gambol.formats import load, save
-
-    names: list[str] = []
-    for motion in motions:
-        source = load(output) if names else character
-        names.append(save(source, output, motion, overwrite=bool(names)) or motion.name)
-    return names
-
-
 @contextmanager
 def telling() -> Iterator[Progress]:
     """A progress bar with the error so far."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
@@ -231,7 +224,7 @@ def telling() -> Iterator[Progress]:
         def tell(what: str, done: int, total: int, error: float | None) -> None:
             doing = f"mending the feet of {what}" if error is None else f"tracking {what}"
             told = "" if error is None else f"{100 * error:.2f} cm off, at 1 m height"
-            bar.update(task, description=doing, completed=done, total=total, error=told)
+            bar.update(task, description=escape(doing), completed=done, total=total, error=told)
 
         yield tell
 

@@ -170,7 +170,7 @@ def draft_of(character: Character, rig: Rig, motion: Motion, times: Float[Array,
         rotations[:, root] = np.linalg.inv(own) @ upright @ own @ rotations[:, root]
     offsets = np.einsum("fji,rj->fri", upright, heads - rig.pivot)  # where roots stand if only the heading turned
     shift = (T_world[:, roots][..., :3, 3] - rig.pivot - offsets).mean(1)
-    angles = np.unwrap(compound_angles(rig.axes.transpose(0, 2, 1) @ rotations @ rig.axes), axis=0)
+    angles = continuous_angles(rig.axes.transpose(0, 2, 1) @ rotations @ rig.axes)
     turns = np.stack([yaw, np.zeros_like(yaw), np.zeros_like(yaw)], 1)
     travel, turn = np.zeros(3), 0.0
     if loops:
@@ -222,6 +222,22 @@ def compound_angles(rotations: Float[Array, "*batch 3 3"]) -> Float[Array, "*bat
     x = np.arctan2(-rotations[..., 1, 2], rotations[..., 2, 2])
     z = np.arctan2(-rotations[..., 0, 1], rotations[..., 0, 0])
     return np.stack([x, y, z], -1)
+
+
+def near_angles(angles: Float[Array, "*batch 3"], before: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
+    """The same turn in the way of counting that is nearest: x + pi, pi - y, z + pi is the same as x, y, z."""
+    other = angles * np.array([1.0, -1.0, 1.0]) + np.pi
+    ways = [each + 2 * np.pi * np.round((before - each) / (2 * np.pi)) for each in (angles, other)]
+    far = [np.abs(each - before).sum(-1, keepdims=True) for each in ways]
+    return np.where(far[0] <= far[1], ways[0], ways[1])
+
+
+def continuous_angles(rotations: Float[Array, "frames *batch 3 3"]) -> Float[Array, "frames *batch 3"]:
+    """x, y, z of R = Rx Ry Rz [rad], from frame to frame without jumps, also where y goes beyond a right angle."""
+    angles = compound_angles(rotations)
+    for frame in range(1, len(angles)):
+        angles[frame] = near_angles(angles[frame], angles[frame - 1])
+    return angles
 
 
 def _turned(axis: Float[Array, 3], angle: float) -> Float[Array, "3 3"]:

@@ -11,7 +11,7 @@ from torch import Tensor
 from gambol.motion.draft import Draft
 from gambol.physics.ragdoll import Ragdoll
 from gambol.physics.reference import refer
-from gambol.physics.simulation import Simulation, States
+from gambol.physics.simulation import contact_points
 from gambol.physics.take import Physique
 
 TOUCHES = 0.004
@@ -46,7 +46,7 @@ def measure_footprints(physique: Physique, draft: Draft) -> Footprints:
     both, speed = _by_bone(physique.ragdoll, both, speed)
     each = (both * speed).sum(1) / both.sum(1).clamp(min=1)
     skin = physique.skin.heights(dense.world(physique.rig)) / physique.anatomy.height
-    lowest = skin.amin(1) if skin.shape[1] else points[..., 1].amin(1)
+    lowest = torch.cat([skin, points[..., 1]], 1).amin(1)  # of what lies, other points than those of the low skin
     return Footprints(
         100 * float((both * speed).sum() / both.sum().clamp(min=1)),
         100 * float(each.max()) if len(each) else 0.0,
@@ -83,9 +83,7 @@ def _tracks(
 ) -> tuple[Float[Tensor, "frames points 3"], Float[Tensor, "steps points"]]:
     """Where points are [height], and how fast they move along the ground from each frame to the next [heights/s]."""
     reference = refer(ragdoll, physique.rig, draft)
-    still = torch.zeros_like(reference.x)[:, None]
-    states = States(reference.x[:, None], reference.q[:, None], still, still)
-    points = Simulation(ragdoll, reference.fps).points(states)[:, 0] / physique.height
+    points = contact_points(ragdoll, reference.x, reference.q) / physique.height
     step = torch.roll(points, -1, 0) - points
     step = step if reference.loops else step[:-1]
     return points, (step * reference.fps - reference.ground / physique.height)[..., [0, 2]].norm(dim=-1)

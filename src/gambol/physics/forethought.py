@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gambol.motion.draft import compound_angles
+from gambol.motion.draft import compound_angles, near_angles
 from gambol.physics.ragdoll import SIZE
-from gambol.physics.reference import Reference, near_angles, rotation_matrices
-from gambol.physics.simulation import Simulation, States
+from gambol.physics.reference import Reference, rotation_matrices
+from gambol.physics.simulation import Simulation, contact_points
 
 Array = np.ndarray
 
@@ -63,9 +63,7 @@ def _moments(
     forces = ragdoll.masses[:, None] * (acceleration + np.array([0.0, ragdoll.gravity, 0.0]))
     moments = np.cross(x, forces)  # about the origin, so that they add up along the tree
     if len(ragdoll.points):
-        still = torch.zeros_like(reference.x)[:, None]
-        states = States(reference.x[:, None], reference.q[:, None], still, still)
-        points = simulation.points(states)[:, 0].double().numpy()
+        points = contact_points(ragdoll, reference.x, reference.q).double().numpy()
         bearing = np.exp(-((np.maximum(points[..., 1], 0) / (LOW * SIZE)) ** 2))
         total = forces.sum(1)
         total[:, 1] = np.clip(total[:, 1], 0.0, MOST * ragdoll.gravity)

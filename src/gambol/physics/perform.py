@@ -72,7 +72,7 @@ class Performance:
 
 
 def perform(
-    character: Character,
+    character: Character | Physique,
     clips: Sequence[str],
     config: TrackConfig | None = None,
     *,
@@ -84,9 +84,10 @@ def perform(
     """The nearest motions to a character's clips that its body could do on the ground.
 
     fps: frames a second of the result; if None, those at which it was simulated. mend: first make feet that bear stand
-    still, so that the body is not asked to slide. Clips of the same frame rate are simulated side by side.
+    still, so that the body is not asked to slide. Clips that can be cut into frames of the same length are simulated
+    side by side. A physique serves for several calls.
     """
-    physique = Physique(character, anatomy or study(character))
+    physique = character if isinstance(character, Physique) else Physique(character, anatomy or study(character))
     takes = []
     for name in clips:
         takes.append(physique.take(name, mend=mend, on_progress=partial(_mending, on_progress, name)))

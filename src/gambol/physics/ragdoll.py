@@ -141,7 +141,7 @@ def _own_space(anatomy: Anatomy) -> tuple[Float[Array, "4 4"], float]:
     """Size is the height of what the legs hang on, or a part of the length for what lies on the ground."""
     body = anatomy.body
     hips = [float(body.heads[leg.chain[0]] @ anatomy.up - anatomy.ground) for leg in anatomy.legs]
-    length = float(np.ptp(body.vertices, axis=0).max()) if len(body.vertices) else body.size
+    length = float(np.ptp(body.vertices[body.owners >= 0], axis=0).max())  # without floors and other props
     size = max([*hips, 0.3 * length])
     unit = size / SIZE
     T = np.eye(4)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.character.rig import Rig
-from gambol.motion.draft import Draft, compound_angles
+from gambol.motion.draft import Draft, compound_angles, continuous_angles, near_angles
 from gambol.motion.kinematics import compound_rotation
 from gambol.physics.ragdoll import Ragdoll
 from gambol.physics.simulation import quaternions_of
@@ -54,7 +54,7 @@ def refer(ragdoll: Ragdoll, rig: Rig, draft: Draft) -> Reference:
     relative = rotations.copy()
     hung = np.flatnonzero(ragdoll.parents >= 0)
     relative[:, hung] = _mT(rotations[:, ragdoll.parents[hung]]) @ rotations[:, hung]
-    angles = np.unwrap(compound_angles(_mT(ragdoll.axes) @ relative @ ragdoll.axes), axis=0)
+    angles = continuous_angles(_mT(ragdoll.axes) @ relative @ ragdoll.axes)
     angles[:, 0] = 0.0
     return Reference(
         _single(places),
@@ -130,14 +130,6 @@ def _neutral_axes(rig: Rig) -> Float[Array, "joints 3 3"]:
     linear = rig.world()[:, :3, :3] / np.where(np.abs(rig.scale) > 1e-12, rig.scale, 1.0)[:, None, :]
     u, _, vt = np.linalg.svd(linear @ rig.axes)
     return u @ vt
-
-
-def near_angles(angles: Float[Array, "*batch 3"], before: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
-    """The same turn in the way of counting that is nearest: x + pi, pi - y, z + pi is the same as x, y, z."""
-    other = angles * np.array([1.0, -1.0, 1.0]) + np.pi
-    ways = [each + 2 * np.pi * np.round((before - each) / (2 * np.pi)) for each in (angles, other)]
-    far = [np.abs(each - before).sum(-1, keepdims=True) for each in ways]
-    return np.where(far[0] <= far[1], ways[0], ways[1])
 
 
 def rotation_matrices(q: Float[Tensor, "*batch 4"]) -> Float[Tensor, "*batch 3 3"]:

@@ -127,22 +127,31 @@ class Simulation:
 
     def points(self, states: States) -> Float[Tensor, "steps worlds points 3"]:
         """Where the points are that may touch the ground."""
-        arms, bones = self._arms(states)
-        return states.x[..., bones, :] + arms
+        return contact_points(self.ragdoll, states.x, states.q)
 
     def point_speeds(self, states: States) -> Float[Tensor, "steps worlds points 3"]:
-        arms, bones = self._arms(states)
+        bones, arms = _arms(self.ragdoll, states.q)
         return states.v[..., bones, :] + torch.linalg.cross(states.w[..., bones, :], arms)
-
-    def _arms(self, states: States) -> tuple[Tensor, Tensor]:
-        bones = torch.as_tensor(self.ragdoll.point_bones)
-        local = torch.as_tensor(self.ragdoll.points - self.ragdoll.centers[self.ragdoll.point_bones]).to(states.x)
-        return rotate(states.q[..., bones, :], local), bones
 
     def scratch(self, worlds: int) -> _Scratch:
         if self._scratch is None or self._scratch.worlds != worlds:
             self._scratch = _Scratch(self.config.chunk, worlds, len(self.ragdoll.points), len(self.ragdoll))
         return self._scratch
+
+
+def contact_points(
+    ragdoll: Ragdoll, x: Float[Tensor, "*batch bones 3"], q: Float[Tensor, "*batch bones 4"]
+) -> Float[Tensor, "*batch points 3"]:
+    """Where the points are that may touch the ground, with bones in given places and rotations."""
+    bones, arms = _arms(ragdoll, q)
+    return x[..., bones, :] + arms
+
+
+def _arms(ragdoll: Ragdoll, q: Float[Tensor, "*batch bones 4"]) -> tuple[Tensor, Float[Tensor, "*batch points 3"]]:
+    """The bone of each point, and the way to it from the bone's centre."""
+    bones = torch.as_tensor(ragdoll.point_bones)
+    local = torch.as_tensor(ragdoll.points - ragdoll.centers[ragdoll.point_bones]).to(q)
+    return bones, rotate(q[..., bones, :], local)
 
 
 def substeps_for(ragdoll: Ragdoll, fps: float, config: SolverConfig) -> int:

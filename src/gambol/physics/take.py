@@ -27,7 +27,7 @@ from gambol.motion.motion import Motion
 from gambol.motion.stances import find_plants, find_stances
 from gambol.physics.ragdoll import SIZE, STANDARD_GRAVITY, Ragdoll, build_ragdoll
 from gambol.physics.reference import Reference, redraft, refer
-from gambol.physics.simulation import Simulation, States
+from gambol.physics.simulation import contact_points
 from gambol.physics.track import Tracked
 from gambol.priors.pocket.artists.footage import footage_of, points_of, rounds_in
 from gambol.priors.pocket.language.words import action_of_clip
@@ -49,14 +49,22 @@ GAITS = ("walk", "trot", "run")
 QUICK, USUAL_PACE, SLOW_PACE = 1.6, 2.8, 7.0
 """How long a cycle of a gait takes, in times that a fall from the height of the hip takes, or nearly: sqrt(L/g). Of our
 own gaits, at the sizes of real animals, gallops take 1.9 and walks 3.5."""
+STAYS = 0.02
+"""A round that leads less far goes on the spot [size]."""
+TURNS = 0.1
+"""A round that turns farther is tracked once, not as a loop [rad]."""
+SLIDES = 0.6
+"""A foot that is never faster than this only slides, if it moves at all [size a second]."""
 SEVERAL = 1.5
 """A loop of more cycles of a gait than this shows several."""
 SLOW = 0.35
 """A foot that bears moves slower than this share of its own fastest."""
 FPS = 30.0
 """Frames a second for a man, and for all that is larger."""
-LONGEST = 30.0
+SHORTEST, LONGEST = 0.005, 30.0
 """Of a clip [s]."""
+BRIEFEST = 0.1
+"""A cycle that takes less is a pose, not a gait [s]."""
 BACKWARDS, FAR = 0.5, 0.25
 """A round of unknown name goes somewhere if low feet move backwards with this correlation, this far [size]."""
 
@@ -91,6 +99,8 @@ class Take:
         draft = redraft(self.physique.ragdoll, self.physique.rig, longer, x, q)
         up = torch.as_tensor(self.physique.anatomy.up).float()
         ahead = draft.root_translation[-1] - draft.root_translation[0]
+        if self.mended.travel.norm() < STAYS * self.physique.length:
+            ahead = torch.zeros(3)  # what stands does not go anywhere
         return _closed(draft, base).leading(self.mended.travel + ahead - (ahead @ up) * up)
 
     def clip(self, draft: Draft, name: str, fps: float) -> Motion:
@@ -152,23 +162,29 @@ class Physique:
         count = max(round(motion.duration * (fps or self.fps)), 2)
         times = motion.start + motion.duration * np.arange(count + (not loops)) / count
         raw = draft_of(self.character, self.rig, motion, times, loops)
+        if loops and abs(raw.turn) > TURNS:  # no treadmill turns, so a round that does is tracked once
+            loops, times = False, np.append(times, motion.end)
+            raw = draft_of(self.character, self.rig, motion, times, loops)
+        elif loops:
+            straight = raw.root_angles - raw.along[:, None] * torch.tensor([raw.turn, 0.0, 0.0])
+            raw = replace(raw, root_angles=straight, turn=0.0)
         self._require_ground(name, raw, action)
-        going, leaping = self._ways(raw, action)
-        in_place = loops and going and float(raw.travel.norm()) < 0.02 * self.length
+        going, leaping, anatomy = self._ways(raw, action)
+        in_place = loops and going and float(raw.travel.norm()) < STAYS * self.length
         dense = raw.resampled(len(raw) * -(-FEWEST // len(raw))) if loops else raw
         if in_place:  # also of what strays by less than it takes to see it: its feet say how far it goes
             dense = dense.on_the_spot()
-        loads = find_loads(self.anatomy, self.rig, dense, self.length, goes=going, leaps=leaping)
+        loads = find_loads(anatomy, self.rig, dense, self.length, goes=going, leaps=leaping)
         if not loops:
-            loads = replace(loads, weights=loads.weights * _slow(dense, loads, self.rig, self.anatomy))
+            loads = replace(loads, weights=loads.weights * self._slow(dense, loads))
         elif going and rounds > SEVERAL:
-            loads = self._planted(dense, find_loads(self.anatomy, self.rig, dense, self.length, goes=False))
-        if loops and in_place:
+            loads = self._planted(dense, find_loads(anatomy, self.rig, dense, self.length, goes=False), anatomy)
+        if in_place:
             dense = dense.leading(torch.as_tensor(loads.travel).float())
         seen = dense.resampled(len(raw))
         dense = grounded(self.anatomy, dense, loads, self.rig)
         if mend and len(loads.joints):
-            dense = self._mended(dense, loads, loops and going, on_progress)
+            dense = self._mended(anatomy, dense, loads, loops and going, on_progress)
         return Take(self, motion, raw, dense.resampled(len(raw)), seen, loads, in_place)
 
     def _at_its_pace(self, ragdoll: Ragdoll) -> Ragdoll:
@@ -178,7 +194,7 @@ class Physique:
         for name, motion in self.character.clips.items():
             if action_of_clip(name) in GAITS and 0 < motion.duration < LONGEST and self.anatomy.legs:
                 _, loops, rounds = self._as_loop(motion, "walk")
-                if loops:
+                if loops and motion.duration / rounds > BRIEFEST:
                     paces.append(motion.duration / rounds)
         if not paces:
             return ragdoll
@@ -199,12 +215,23 @@ class Physique:
                 rounds = rounds_in(footage, points_of(self.anatomy, footage.poses(footage.even(121))))
         return motion, loops, rounds
 
-    def _planted(self, dense: Draft, loads: Loads) -> Loads:
+    def _slow(self, draft: Draft, loads: Loads) -> Float[torch.Tensor, "frames points"]:
+        """1 where points move slowly along the ground, and less the faster they are."""
+        points = loads.points(draft.world(self.rig))
+        up = torch.as_tensor(self.anatomy.up).float()
+        if len(points) < 3 or not points.shape[1]:
+            return torch.ones(points.shape[:2])
+        speed = torch.gradient(points, dim=0)[0]
+        speed = (speed - (speed @ up)[..., None] * up).norm(dim=-1)
+        fastest = speed.quantile(0.95, dim=0).clamp(min=SLIDES * self.length / draft.rate)
+        return torch.exp(-(speed / (SLOW * fastest)).square())
+
+    def _planted(self, dense: Draft, loads: Loads, anatomy: Anatomy) -> Loads:
         """When feet bear in a loop of several cycles."""
-        planted, ahead = find_plants(self.anatomy, self._poses(dense.on_the_spot()))
+        planted, ahead = find_plants(anatomy, self._poses(dense.on_the_spot()))
         weights = loads.weights * torch.as_tensor(planted.T.copy()).float()[:, loads.legs]
         if not dense.travel.any():
-            loads = replace(loads, travel=max(ahead, 0.0) * self.anatomy.forward)
+            loads = replace(loads, travel=max(ahead, 0.0) * anatomy.forward)
         return replace(loads, weights=weights)
 
     def _poses(self, draft: Draft) -> Float[Array, "frames joints 4 4"]:
@@ -218,8 +245,10 @@ class Physique:
             there = f"Available: {', '.join(clips)}" if clips else "It has none"
             raise GambolError(f"'{self.character.name}' has no clip '{name}'. {there}")
         motion = clips[name]
-        if not motion.duration > 0:
-            raise GambolError(f"the clip '{name}' is a single pose: there is no motion to track")
+        if not motion.duration > SHORTEST:
+            others = ", ".join(other for other in clips if other != name)
+            there = f". Available: {others}" if others else ""
+            raise GambolError(f"the clip '{name}' is a single pose: there is no motion to track{there}")
         if motion.duration > LONGEST:
             raise GambolError(f"the clip '{name}' lasts {motion.duration:.1f} s; up to {LONGEST:.0f} s can be tracked")
         return motion
@@ -227,7 +256,9 @@ class Physique:
     def _require_ground(self, name: str, draft: Draft, action: str | None) -> None:
         """Refuse what flies or swims: without the ground there is nothing to push against."""
         heights = self.skin.heights(draft.world(self.rig)) / self.anatomy.height
-        lowest = float(heights.min()) if heights.numel() else 0.0
+        reference = refer(self.ragdoll, self.rig, draft)
+        points = contact_points(self.ragdoll, reference.x, reference.q)[..., 1] / self.height
+        lowest = float(torch.cat([heights, points], 1).min()) if heights.numel() + points.numel() else 0.0
         if lowest > HIGH or action in AFLOAT:
             how = f"is a clip of '{action}'" if action in AFLOAT else f"stays {lowest:.0%} of the height above it"
             raise GambolError(
@@ -235,19 +266,33 @@ class Physique:
                 "physics would only let the body fall; track clips that stand or go"
             )
 
-    def _ways(self, draft: Draft, action: str | None) -> tuple[bool, bool]:
-        """Whether it goes somewhere, and whether it does so in leaps."""
+    def _ways(self, draft: Draft, action: str | None) -> tuple[bool, bool, Anatomy]:
+        """Whether it goes somewhere, whether it does so in leaps, and the body with the way it goes as its forward:
+        clips also walk backwards and sideways."""
+        body = self.anatomy
         if action in LEAPING:
-            return True, True
-        if not (draft.loops and self.anatomy.legs):
-            return False, False
-        if action is not None:
-            return action in GOING, False
-        stances = find_stances(self.anatomy, self._poses(draft.on_the_spot().resampled(96)))
-        return stances.agreement > BACKWARDS and float(stances.passing[0]) > FAR * self.length, False
+            return True, True, body
+        if not (draft.loops and body.legs) or action not in (*GOING, None):
+            return False, False, body
+        if draft.travel.norm() > STAYS * self.length:
+            return True, False, body
+        poses = self._poses(draft.on_the_spot().resampled(96))
+        for way in (body.forward, -body.forward, body.left, -body.left):
+            turned = replace(body, forward=way)
+            stances = find_stances(turned, poses)
+            if stances.agreement > BACKWARDS and float(stances.passing[0]) > FAR * self.length:
+                return True, False, turned
+        return action is not None, False, body
 
-    def _mended(self, dense: Draft, loads: Loads, paced: bool, on_progress: Callable[[int, int], None]) -> Draft:
-        act = Footing(self.anatomy, self.rig, self.skin, dense, loads, self.length, paced=paced)
+    def _mended(
+        self,
+        anatomy: Anatomy,
+        dense: Draft,
+        loads: Loads,
+        paced: bool,
+        on_progress: Callable[[int, int], None],
+    ) -> Draft:
+        act = Footing(anatomy, self.rig, self.skin, dense, loads, self.length, paced=paced)
         for number in range(act.steps):
             act.step(number)
             on_progress(number + 1, act.steps)
@@ -280,26 +325,12 @@ class Physique:
 
     def near_ground(self, *references: Reference) -> Bool[Array, " points"]:
         """Points of the ragdoll that come near the ground in any of the references."""
-        simulation = Simulation(self.ragdoll, references[0].fps)
         near = np.zeros(len(self.ragdoll.points), bool)
         for each in references:
-            still = torch.zeros_like(each.x)[:, None]
-            points = simulation.points(States(each.x[:, None], each.q[:, None], still, still))
+            points = contact_points(self.ragdoll, each.x, each.q)
             if points.numel():
-                near |= (points[..., 1].amin((0, 1)) < NEAR * SIZE).numpy()
+                near |= (points[..., 1].amin(0) < NEAR * SIZE).numpy()
         return near
-
-
-def _slow(draft: Draft, loads: Loads, rig: Rig, anatomy: Anatomy) -> Float[torch.Tensor, "frames points"]:
-    """1 where points move slowly along the ground, and less the faster they are."""
-    points = loads.points(draft.world(rig))
-    up = torch.as_tensor(anatomy.up).float()
-    if len(points) < 3 or not points.shape[1]:
-        return torch.ones(points.shape[:2])
-    speed = torch.gradient(points, dim=0)[0]
-    speed = (speed - (speed @ up)[..., None] * up).norm(dim=-1)
-    fastest = speed.quantile(0.95, dim=0).clamp(min=1e-9)
-    return torch.exp(-(speed / (SLOW * fastest)).square())
 
 
 def _with_the_next(draft: Draft) -> Draft:

@@ -19,7 +19,7 @@ from gambol.physics.collisions import SelfCollisions
 from gambol.physics.forethought import foreseen_angles
 from gambol.physics.ragdoll import SIZE, Ragdoll
 from gambol.physics.reference import Reference, rotation_matrices
-from gambol.physics.simulation import Guide, Simulation, SolverConfig, Start, States, rotate
+from gambol.physics.simulation import Guide, Simulation, SolverConfig, Start, States, contact_points, rotate
 
 Array = np.ndarray
 
@@ -208,8 +208,7 @@ class _Search:
 
     def _set_down(self, x: Tensor, q: Tensor) -> tuple[Tensor, Tensor]:
         """The paper's start: the lowest point touches the ground."""
-        still = torch.zeros_like(x)
-        points = self.simulation.points(States(x[None], q[None], still[None], still[None]))[0]
+        points = contact_points(self.ragdoll, x, q)
         if not points.shape[1]:
             return x, q
         lowest = points[..., 1].amin(1)
