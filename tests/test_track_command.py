@@ -123,7 +123,9 @@ def test_from_a_clip_to_its_physics(human_file, tmp_path, capsys):
     assert "walk physics, scaled to a height of 1 m" in told.out
     for row in ("feet slide, cm/s", "skin sinks, mm", "lowest point hovers, mm"):
         assert re.search(rf"{row} .*\d+\.\d .*\d+\.\d", told.out)
-    assert re.search(r"walk physics: bones follow the clip, its feet mended, within \d+\.\d+% of the height; ", told.out)
+    assert re.search(
+        r"walk physics: bones follow the clip, its feet mended, within \d+\.\d+% of the height; ", told.out
+    )
     assert re.search(
         r"; the loop closes within \d+\.\d+%; (stays up in 10 s|falls after \d+\.\d s) of looping", told.out
     )
@@ -187,7 +189,6 @@ def test_without_mending(human_file, monkeypatch):
     assert len(mended) == 1
 
 
-@pytest.mark.xfail(reason="the preset's gains are too stiff for explicit steps: bones fly apart", strict=False)
 def test_the_papers_solver(dog_file, monkeypatch):
     seen, usual = [], perform.track
     monkeypatch.setattr(perform, "track", lambda *arguments: seen.append(arguments[2].solver) or usual(*arguments))

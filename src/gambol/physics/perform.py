@@ -95,6 +95,8 @@ def perform(
     for together in _of_one_rate(takes):
         references = [takes[number].reference for number in together]
         ragdoll = physique.ragdoll.only_points(physique.near_ground(*references))
+        if config and not config.solver.implicit:
+            ragdoll = ragdoll.sturdy()
         what = ", ".join(clips[number] for number in together)
         tracking = track(ragdoll, references, config, partial(_following, on_progress, what, physique.height))
         for world, number in enumerate(together):

@@ -33,6 +33,9 @@ THINNEST = 0.02
 NOTHING = 1e-3
 """A root joint with less than this share of the mass, and a single bone below it, is no bone: many files have one on
 the floor."""
+STURDY, GYRATION = 0.01, 0.2
+"""For explicit steps bones weigh at least this share of the mass, at this radius of gyration: all of 15 species are then
+stable at 200 steps a frame."""
 STANDARD_GRAVITY = 9.81
 
 
@@ -83,6 +86,14 @@ class Ragdoll:
     @property
     def height_of_root(self) -> float:
         return float(self.centers[0, 1])
+
+    def sturdy(self) -> Ragdoll:
+        """Without bones that are too light for explicit steps."""
+        masses = np.maximum(self.masses, STURDY)
+        moments, axes = np.linalg.eigh(self.inertias)
+        moments = np.maximum(moments, STURDY * GYRATION**2)
+        inertias = axes @ (moments[:, :, None] * axes.transpose(0, 2, 1))
+        return replace(self, masses=masses / masses.sum(), inertias=inertias)
 
     def only_points(self, chosen: Bool[Array, " points"]) -> Ragdoll:
         """Fewer points that can touch the ground."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from gambol.physics import kernels
-from gambol.physics.ragdoll import SIZE, Ragdoll
+from gambol.physics.ragdoll import SIZE, STANDARD_GRAVITY, Ragdoll
 from gambol.warp_device import DEVICE, quiet_warp
 
 wp = quiet_warp()
@@ -27,7 +27,7 @@ class SolverConfig:
     substeps: int = 12
     """A frame, at 30 frames a second and of a body as large as a man; smaller ones take more."""
     knots: int = 2
-    """Of the control, a frame; the paper has one at every substep."""
+    """Of the control, a frame; 0 for one at every substep, as in the paper."""
     chunk: int = 8
     """Substeps between which gradients are clipped on their way back."""
     clip: float = 0.5
@@ -49,9 +49,10 @@ class SolverConfig:
 
 
 PAPER = SolverConfig(
-    implicit=False, substeps=200, knots=200, chunk=40, joints=400.0, creep=0.05, sink=1e-3, damping=0.02
+    implicit=False, substeps=200, knots=0, chunk=25, damping=0.01, upright=1.0, sink=2e-3, creep=0.05, joints=2000.0
 )
-"""The explicit scheme with a target at every step."""
+"""Explicit steps with a target for each. Softer than ours all over, or steps of this length blow up: a T. rex with half as
+much damping again, or twice the upright force. Light bones need `Ragdoll.sturdy`."""
 
 
 class States(NamedTuple):
@@ -92,7 +93,7 @@ class Simulation:
         self.ragdoll, self.config = ragdoll, config or SolverConfig()
         self.substeps = substeps_for(ragdoll, fps, self.config)
         """A frame."""
-        self.knots = min(self.config.knots, self.substeps)
+        self.knots = min(self.config.knots or self.substeps, self.substeps)
         self.law = _law(ragdoll, self.config, 1.0 / (fps * self.substeps), self.substeps // self.knots)
         self.bones = _bones(ragdoll)
         self._scratch: _Scratch | None = None
@@ -156,9 +157,10 @@ def _arms(ragdoll: Ragdoll, q: Float[Tensor, "*batch bones 4"]) -> tuple[Tensor,
 
 def substeps_for(ragdoll: Ragdoll, fps: float, config: SolverConfig) -> int:
     """A frame: more for small bodies, which fall faster in lengths of their own, and for few frames a second."""
-    hurry = np.sqrt(ragdoll.gravity / 9.81) * 30 / fps
-    count = int(np.ceil(config.substeps * np.clip(hurry, 0.5, 8) / config.knots - 1e-6))
-    return max(count, 1) * config.knots
+    hurry = np.sqrt(ragdoll.gravity / STANDARD_GRAVITY) * 30 / fps
+    knots = max(config.knots, 1)
+    count = int(np.ceil(config.substeps * np.clip(hurry, 0.5, 8) / knots - 1e-6))
+    return max(count, 1) * knots
 
 
 def _law(ragdoll: Ragdoll, config: SolverConfig, dt: float, substeps: int) -> Any:
@@ -166,11 +168,11 @@ def _law(ragdoll: Ragdoll, config: SolverConfig, dt: float, substeps: int) -> An
     law = kernels.Law()
     law.dt, law.implicit, law.gravity, law.substeps = dt, float(config.implicit), ragdoll.gravity, substeps
     law.stiffness = config.stiffness * weight * SIZE
-    law.damping = config.damping * law.stiffness * np.sqrt(9.81 / ragdoll.gravity)
+    law.damping = config.damping * law.stiffness * np.sqrt(STANDARD_GRAVITY / ragdoll.gravity)
     law.joint_stiffness = config.joints * weight / SIZE
     law.joint_damping = 0.1 * np.sqrt(law.joint_stiffness * float(ragdoll.masses.mean()))
     law.upright = config.upright * weight * SIZE
-    law.upright_damping = 0.1 * law.upright * np.sqrt(9.81 / ragdoll.gravity)
+    law.upright_damping = 0.1 * law.upright * np.sqrt(STANDARD_GRAVITY / ragdoll.gravity)
     law.ground_stiffness = weight / (4 * config.sink * SIZE)
     law.ground_damping = 0.5 * np.sqrt(law.ground_stiffness / 4)
     law.soft = config.sink * SIZE
