@@ -21,6 +21,7 @@ import importlib.util
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, NamedTuple
 
 import gambol  # isort: skip  # before torch
@@ -32,22 +33,16 @@ from gambol.creatures.gaits import gait
 from gambol.motion.draft import Draft, draft_of
 from gambol.physics.ragdoll import Boxes, Ragdoll
 from gambol.physics.reference import Reference, refer
-from gambol.physics.simulation import SolverConfig
+from gambol.physics.simulation import PAPER, SolverConfig
 from gambol.physics.take import Physique
 from gambol.physics.track import TrackConfig, Tracking, track
 
 TOO_FAST, TREMBLE = 1.15, 0.03
 """Speed of the body in parts of that of its feet; standard deviation of the noise on joint angles [rad]."""
-PAPER = SolverConfig(
-    implicit=False, substeps=200, chunk=25, damping=0.01, upright=1.0, sink=2e-3, creep=0.05, joints=2000.0
-)
-"""Softer than ours all over, or explicit steps of this length blow up: a T-rex with half as much damping again, or twice
-the upright force."""
-LIGHTEST, GYRATION = 0.01, 0.2
-"""For explicit steps bones weigh at least this share of the mass, at this radius of gyration. All of 15 species are then
-stable, also with half as much damping again but for a spider; with 0.15 an elephant and a horse are not."""
 ITERATIONS = 200
 """The paper's, and ours."""
+HASTE = TrackConfig(rate=0.01, guide=0.0)
+"""For a search that has time for a handful of iterations only."""
 BONES, FRAMES = (5, 10, 20, 40, 80), (15, 30, 60, 120)
 
 
@@ -57,6 +52,8 @@ class Options:
     """A file with legs, or a name of the zoo."""
     seconds: float = 1.2
     """Of the walk."""
+    iterations: int = ITERATIONS
+    """Of ours."""
     paper_iterations: int = 60
     newton_iterations: int = 6
     quick: bool = False
@@ -103,22 +100,6 @@ def dirty_walk(name: str, seconds: float) -> Target:
     return Target(physique.ragdoll.only_points(physique.near_ground(reference)), reference, physique.height)
 
 
-def sturdy(ragdoll: Ragdoll) -> Ragdoll:
-    """Without bones that are too light for explicit steps."""
-    masses = np.maximum(ragdoll.masses, LIGHTEST)
-    moments, axes = np.linalg.eigh(ragdoll.inertias)
-    moments = np.maximum(moments, LIGHTEST * GYRATION**2)
-    inertias = axes @ (moments[:, :, None] * axes.transpose(0, 2, 1))
-    return replace(ragdoll, masses=masses / masses.sum(), inertias=inertias)
-
-
-def with_targets_at_every_substep(config: SolverConfig, ragdoll: Ragdoll, fps: float) -> SolverConfig:
-    """Knots are as many as substeps; small bodies take more of both (see `substeps_for`)."""
-    hurry = np.clip(np.sqrt(ragdoll.gravity / 9.81) * 30 / fps, 0.5, 8)
-    count = int(np.ceil(config.substeps * hurry))
-    return replace(config, knots=count, substeps=count / hurry)
-
-
 def ours(name: str, target: Target, config: TrackConfig, note: str = "") -> Row:
     began = time.thread_time()
     ends = [began]
@@ -139,40 +120,38 @@ def begin(target: Target, config: SolverConfig) -> Tracking:
 def compare(options: Options) -> None:
     target = dirty_walk(options.character, options.seconds)
     ragdoll, frames = target.ragdoll, len(target.reference)
-    heavy = target._replace(ragdoll=sturdy(ragdoll))
-    paper = with_targets_at_every_substep(PAPER, ragdoll, target.reference.fps)
+    heavy = target._replace(ragdoll=ragdoll.sturdy())
     print(f"{options.character}: {len(ragdoll)} bones, {len(ragdoll.points)} points, {frames} frames")
     ours("once, to compile", target, TrackConfig(iterations=1))
-    few, many = (5, 60) if options.quick else (options.newton_iterations, ITERATIONS)
-    rows = [
-        ours("ours", target, TrackConfig(iterations=many)),
-        ours("ours, a few", target, TrackConfig(iterations=few)),
-        ours("no search", target, TrackConfig(iterations=0), "PD control at where all begin"),
-        until_all(ours("paper", heavy, TrackConfig(paper, 5 if options.quick else options.paper_iterations))),
-    ]
-    show_head(rows[0])
-    for row in rows:
-        show(row, rows[0])
+    if options.quick:
+        options = replace(options, iterations=60, paper_iterations=5)
+    first = ours("ours", target, TrackConfig(iterations=options.iterations))
+    print(f"  {'':14} iterations   s each   / {first.name}   s in all   / {first.name}    error   / {first.name}")
+    show(first, first)
+    show(ours("no search", target, TrackConfig(iterations=0), "PD control at where all begin"), first)
+    show(until_all(ours("paper", heavy, TrackConfig(PAPER, options.paper_iterations))), first)
     if options.quick:
         return
-    for rival, needs in ((newton_row, "newton"), (mujoco_row, "mujoco")):
+    haste = replace(HASTE, iterations=options.newton_iterations)
+    show(ours("ours in haste", target, haste, "for Newton, which does the same"), first)
+    for rival, needs in ((partial(newton_row, heavy, haste), "newton"), (partial(mujoco_row, target), "mujoco")):
         if importlib.util.find_spec(needs) is None:
             print(f"  {needs}: not installed, left out (pip install {needs})")
         else:
-            show(rival(target, heavy, paper, few), rows[0])
+            show(rival(), first)
 
 
-def newton_row(target: Target, heavy: Target, paper: SolverConfig, few: int) -> Row:
+def newton_row(target: Target, haste: TrackConfig) -> Row:
     from physics_newton import track_in_newton
 
-    start = begin(heavy, paper)
-    distances, seconds = track_in_newton(start.simulation, heavy.reference, start.control, few + 1)
+    start = begin(target, PAPER)
+    distances, seconds = track_in_newton(start.simulation, target.reference, start.control, haste)
     each = float(np.median(seconds[1:]))  # the first compiles
     note = f"{start.simulation.substeps} substeps a frame"
-    return until_all(Row("Newton", few, each, few * each, min(distances) / target.height, note))
+    return until_all(Row("Newton", len(seconds), each, len(seconds) * each, min(distances) / target.height, note))
 
 
-def mujoco_row(target: Target, heavy: Target, paper: SolverConfig, few: int) -> Row:
+def mujoco_row(target: Target) -> Row:
     from physics_mujoco import LAST, STEPS, track_in_mujoco
 
     start = begin(target, SolverConfig())
@@ -180,10 +159,6 @@ def mujoco_row(target: Target, heavy: Target, paper: SolverConfig, few: int) -> 
     note = f"{STEPS} steps a frame; seconds of an iteration that takes in all frames"
     each = float(np.median(seconds[-LAST:]))
     return Row("MuJoCo iLQR", len(seconds), each, sum(seconds), distances[-1] / target.height, note)
-
-
-def show_head(first: Row) -> None:
-    print(f"  {'':14} iterations   s each   / {first.name}   s in all   / {first.name}    error   / {first.name}")
 
 
 def show(row: Row, first: Row) -> None:

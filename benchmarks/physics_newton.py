@@ -25,8 +25,6 @@ from torch.autograd.function import once_differentiable
 
 RADIUS = 0.002
 """Of the spheres that stand for points; the ground is as much lower."""
-RATE = 0.01
-"""Of Adam, for the targets [rad]: more than ours, as there is time for a handful of iterations only."""
 
 
 @wp.kernel
@@ -121,22 +119,22 @@ class _Chunk(torch.autograd.Function):
 
 
 def track_in_newton(
-    simulation: Simulation, reference: Reference, control: Control, iterations: int
+    simulation: Simulation, reference: Reference, control: Control, config: TrackConfig
 ) -> tuple[list[float], list[float]]:
-    """Mean distance of bones [size] at every iteration, and the seconds that each took; the paper's loss.
+    """Mean distance of bones that each iteration finds, before it changes anything [size], and its seconds.
 
-    control: where to begin, with targets at every substep.
+    The loss is the paper's (13). control: where to begin, with targets at every substep.
     """
-    config, chunk = TrackConfig(), simulation.config.chunk
+    chunk = simulation.config.chunk
     body = NewtonBody(simulation, control, chunk)
     every = simulation.substeps
     q = torch.cat([control.start.x[0], control.start.q[0].roll(-1, -1)], -1).detach()
     qd = torch.cat([control.start.v[0], control.start.w[0]], -1).detach().requires_grad_()
     targets = control.targets[:-1, 0].detach().clone().requires_grad_()
-    optimiser = torch.optim.Adam([{"params": [targets]}, {"params": [qd], "lr": config.velocity_rate}], RATE)
+    optimiser = torch.optim.Adam([{"params": [targets]}, {"params": [qd], "lr": config.velocity_rate}], config.rate)
     turns = rotation_matrices(reference.q)
     distances, seconds = [], []
-    for _ in range(iterations):
+    for _ in range(config.iterations):
         began = time.thread_time()
         rows, now, then, frames = body.rows(targets), q, qd, [q]
         for first in range(0, body.steps, every):

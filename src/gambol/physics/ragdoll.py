@@ -34,8 +34,8 @@ NOTHING = 1e-3
 """A root joint with less than this share of the mass, and a single bone below it, is no bone: many files have one on
 the floor."""
 STURDY, GYRATION = 0.01, 0.2
-"""For explicit steps bones weigh at least this share of the mass, at this radius of gyration: all of 15 species are then
-stable at 200 steps a frame."""
+"""For explicit steps bones weigh at least this share of the mass, at this radius of gyration: all of 15 species are
+then stable at 200 steps a frame."""
 STANDARD_GRAVITY = 9.81
 
 

@@ -51,8 +51,8 @@ class SolverConfig:
 PAPER = SolverConfig(
     implicit=False, substeps=200, knots=0, chunk=25, damping=0.01, upright=1.0, sink=2e-3, creep=0.05, joints=2000.0
 )
-"""Explicit steps with a target for each. Softer than ours all over, or steps of this length blow up: a T. rex with half as
-much damping again, or twice the upright force. Light bones need `Ragdoll.sturdy`."""
+"""Explicit steps with a target for each. Softer than ours all over, or steps of this length blow up: a T. rex with half
+as much damping again, or twice the upright force. Light bones need `Ragdoll.sturdy`."""
 
 
 class States(NamedTuple):
