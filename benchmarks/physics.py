@@ -210,8 +210,8 @@ def chain(bones: int, frames: int) -> Target:
 
 
 def grow(name: str, sizes: Sequence[tuple[int, int]]) -> None:
-    """The cost of an iteration over sizes; the last column compares with the third."""
-    rows = [ours("", chain(*size), TrackConfig(iterations=7)).each for size in sizes]
+    """The cost of an iteration over sizes, the least of three runs; the last column compares with one in the middle."""
+    rows = [min(ours("", chain(*size), TrackConfig(iterations=5)).each for _ in range(3)) for size in sizes]
     base = rows[len(rows) // 2] / np.prod(sizes[len(sizes) // 2])
     print(
         f"  chains, more {name}:  bones   frames   ms an iteration   us a bone and frame   / {sizes[len(sizes) // 2]}"
