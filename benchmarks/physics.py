@@ -1,7 +1,7 @@
 """Tracking a clip with physics: our solver against the paper's way and against MuJoCo, error and seconds.
 
-    python benchmarks/physics.py [CHARACTER]    some minutes, most of them for Newton and MuJoCo
-    python benchmarks/physics.py --quick        less than a minute, without these two
+    OMP_NUM_THREADS=1 python benchmarks/physics.py [CHARACTER]    3 minutes, most of them for Newton and MuJoCo
+    OMP_NUM_THREADS=1 python benchmarks/physics.py --quick        less than a minute, without these two
 
 All follow the same target with the same bones: a walk whose feet skate, as it goes 15 % too fast for its steps, and
 whose joints tremble. Nothing is mended first. All begin with the same targets for the PD control (by inverse dynamics),
@@ -12,6 +12,7 @@ one thread, in its own time, which other programs hardly disturb. Rivals:
     Newton    the paper's way, a tape for every few tens of substeps (`pip install newton`): see physics_newton.py
     MuJoCo    iLQR with finite differences (`pip install 'gambol[mujoco]'`): see physics_mujoco.py
 
+The first two need heavier light bones and softer contacts than ours, or they blow up (`PAPER`, `Ragdoll.sturdy`).
 Then how the cost of an iteration grows with bones and with frames.
 """
 
@@ -133,7 +134,7 @@ def compare(options: Options) -> None:
     if options.quick:
         return
     haste = replace(HASTE, iterations=options.newton_iterations)
-    show(ours("ours in haste", target, haste, "for Newton, which does the same"), first)
+    show(ours("ours in haste", target, haste, "without a guide, at a higher rate: as Newton below"), first)
     for rival, needs in ((partial(newton_row, heavy, haste), "newton"), (partial(mujoco_row, target), "mujoco")):
         if importlib.util.find_spec(needs) is None:
             print(f"  {needs}: not installed, left out (pip install {needs})")
@@ -169,7 +170,9 @@ def show(row: Row, first: Row) -> None:
 
 
 def until_all(row: Row) -> Row:
-    """With a word about how long all iterations would take."""
+    """With a word about how long all iterations would take, if these were fewer."""
+    if row.iterations >= ITERATIONS:
+        return row
     all_of_them = f"{ITERATIONS} iterations would take {ITERATIONS * row.each:.0f} s (extrapolated)"
     return row._replace(note=f"{row.note}; {all_of_them}")
 

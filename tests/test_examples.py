@@ -47,7 +47,7 @@ def test_a_fox_trots_with_weight(tmp_path):
     said = run(ROOT / "examples/06_track.py", "fox-physics.glb", cwd=tmp_path)
     error, slip = map(float, re.findall(r"([\d.]+)(?:%| cm/s)", said))
     assert error < 5 and slip < 10
-    assert list(gambol.load(tmp_path / "fox-physics.glb").clips) == ["trot physics"]
+    assert list(gambol.load(tmp_path / "fox-physics.glb").clips) == ["trot", "trot physics"]
 
 
 def test_readme_links_resolve():

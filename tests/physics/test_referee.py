@@ -15,7 +15,7 @@ from gambol.physics.ragdoll import Ragdoll, build_ragdoll
 from gambol.physics.referee import Verdict, height_of, judge
 from gambol.physics.simulation import Simulation, SolverConfig, States
 
-LIMP = SolverConfig(stiffness=1e-4, upright=0.0)
+LIMP = SolverConfig(stiffness=0.02, damping=0.1, upright=0.0)
 
 
 @pytest.fixture(scope="module")
