@@ -45,6 +45,7 @@ bench: setup
 	$(BIN)/python benchmarks/fit.py
 	$(BIN)/python benchmarks/prior.py
 	$(BIN)/python benchmarks/animate.py
+	$(BIN)/python benchmarks/physics.py --quick
 	$(BIN)/python benchmarks/heat.py
 
 # Needs an interpreter with Blender as a module: see docs/ground-truth.md.

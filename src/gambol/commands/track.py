@@ -46,7 +46,7 @@ class Track:
     iterations: int = 200
     """Of the search. Fewer are faster and follow the clip less closely."""
     solver: Literal["implicit", "paper"] = "implicit"
-    """The paper's: explicit steps, hundreds a frame, and a target for each of them. Slow, and no better."""
+    """The paper's: explicit steps, hundreds a frame, and a target for each of them. Ten times slower, and no better."""
     mend: bool = True
     """First let feet that bear weight stand still. Without it the body follows feet that skate, and slides."""
     fps: float | None = None
