@@ -124,7 +124,8 @@ def test_from_a_clip_to_its_physics(human_file, tmp_path, capsys):
     for row in ("feet slide, cm/s", "skin sinks, mm", "lowest point hovers, mm"):
         assert re.search(rf"{row} .*\d+\.\d .*\d+\.\d", told.out)
     assert re.search(
-        r"walk physics: bones follow the clip, its feet mended, within \d+\.\d+% of the height; ", told.out
+        r"walk physics: bones stay within \d+\.\d+% of the height of the clip, \d+\.\d+% with its feet mended; ",
+        told.out,
     )
     assert re.search(
         r"; the loop closes within \d+\.\d+%; (stays up in 10 s|falls after \d+\.\d s) of looping", told.out

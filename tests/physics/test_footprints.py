@@ -10,7 +10,7 @@ from distillation.odd_characters import scaled
 from performers import near_ground, on_stage, stage_of, take_of
 
 from gambol.motion.draft import Draft
-from gambol.physics.footprints import loaded_slip, measure_footprints
+from gambol.physics.footprints import bones_apart, loaded_slip, measure_footprints
 from gambol.physics.take import Physique
 
 HALF = np.sqrt(0.5)
@@ -126,3 +126,12 @@ def test_two_frames_are_enough():
     draft = Draft.at_rest(len(physique.rig.nodes), 2, 0.1, False)
     found = measure_footprints(physique, glided(draft, physique, 0.5))
     assert found.slip == pytest.approx(50.0, rel=0.01)
+
+
+def test_how_far_bones_stray_from_a_clip():
+    """By what the whole body is raised; a faster pace is none of it."""
+    take = take_of("dog", "walk")
+    raised = lifted(take.raw, take.physique, 0.03)
+    assert bones_apart(take.physique, take.raw, take.raw) == 0
+    assert bones_apart(take.physique, raised, take.raw) == pytest.approx(0.03, rel=1e-3)
+    assert bones_apart(take.physique, glided(take.raw, take.physique, 0.1), take.raw) == pytest.approx(0.0, abs=1e-5)

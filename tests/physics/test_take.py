@@ -30,7 +30,7 @@ def as_asked(take: Take, drift=(0.0, 0.0, 0.0), bend: float = 0.0) -> Tracked:
     w, v = turn[:, :1], turn[:, 1:]
     a, b = q[:, -1, :1], q[:, -1, 1:]
     q[:, -1] = torch.cat([w * a - (v * b).sum(1, keepdim=True), w * b + a * v + torch.linalg.cross(v, b)], 1)
-    return Tracked(reference, x, q, 0.0, 0.0, torch.zeros(len(reference), 0), 0.0)
+    return Tracked(reference, x, q, 0.0, 0.0, torch.zeros(len(reference), 0))
 
 
 def joints_at(character: Character, motion: Motion, times: np.ndarray) -> np.ndarray:

@@ -170,7 +170,7 @@ class Track:
         for title, field, form in rows:
             table.add_row(title, *(form.format(getattr(each, field)) for each in (done.before, done.after)))
         Console(soft_wrap=True).print(table)
-        said = [f"bones follow the clip, its feet mended, within {done.error:.2%} of the height"]
+        said = [f"bones stay within {done.strays:.2%} of the height of the clip, {done.error:.2%} with its feet mended"]
         said.append(f"feet that bear weight creep {done.slip:.2f} cm/s")
         if done.tracked.reference.loops:
             lasts = "stays up in 10 s" if done.falls is None else f"falls after {done.falls:.1f} s"

@@ -78,6 +78,12 @@ def loaded_slip(physique: Physique, ragdoll: Ragdoll, draft: Draft, bearing: Flo
     return 100 * float((both * speed).sum() / both.sum().clamp(min=1e-6))
 
 
+def bones_apart(physique: Physique, draft: Draft, clip: Draft) -> float:
+    """Mean distance of the bones of two motions of the same frames; rounds go on the spot in both [height]."""
+    ours, theirs = (refer(physique.ragdoll, physique.rig, each).x for each in (draft, clip))
+    return float((ours - theirs).norm(dim=-1).mean()) / physique.height
+
+
 def _tracks(
     physique: Physique, ragdoll: Ragdoll, draft: Draft
 ) -> tuple[Float[Tensor, "frames points 3"], Float[Tensor, "steps points"]]:

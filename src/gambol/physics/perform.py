@@ -15,7 +15,7 @@ from gambol.character.character import Character
 from gambol.errors import GambolError
 from gambol.motion.draft import Draft
 from gambol.motion.motion import Motion
-from gambol.physics.footprints import Footprints, loaded_slip, measure_footprints
+from gambol.physics.footprints import Footprints, bones_apart, loaded_slip, measure_footprints
 from gambol.physics.take import Physique, Take
 from gambol.physics.track import TrackConfig, Tracked, Tracking, track
 
@@ -44,6 +44,8 @@ class Performance:
     world: int
     before: Footprints
     after: Footprints
+    strays: float
+    """Mean distance of the bones from where the clip itself has them, if both go on the spot [height]."""
     slip: float
     """Mean speed along the ground of what bears weight, by weight, of a character 1 m high [cm/s]."""
     falls: float | None
@@ -55,7 +57,7 @@ class Performance:
 
     @property
     def error(self) -> float:
-        """Mean distance of the bones from where the clip has them, its feet mended [height]."""
+        """Mean distance of the simulated bones from what they were asked to do: the clip, its feet mended [height]."""
         return self.tracked.error / self.take.physique.height
 
     @property
@@ -129,12 +131,12 @@ def _performance(take: Take, name: str, tracking: Tracking, world: int, fps: flo
         )
     draft = physique.polished(take.performed(tracked), tracking.simulation.ragdoll, tracked.loads)
     slip = loaded_slip(physique, tracking.simulation.ragdoll, draft, tracked.loads)
+    strays = bones_apart(physique, draft, take.raw)
     if fps:
         steps = max(round(draft.seconds * fps), 2)
         draft = draft.resampled(steps if draft.loops else steps + 1)
     motion = take.clip(draft, f"{name} physics", draft.rate)
     before = measure_footprints(physique, take.seen)
     falls = tracking.endures(world, ENDURES) if tracked.reference.loops else None
-    return Performance(
-        name, motion, draft, take, tracking, world, before, measure_footprints(physique, draft), slip, falls
-    )
+    after = measure_footprints(physique, draft)
+    return Performance(name, motion, draft, take, tracking, world, before, after, strays, slip, falls)

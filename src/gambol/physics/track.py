@@ -89,8 +89,6 @@ class Tracked:
     far the whole body has come is none of it."""
     loads: Float[Tensor, "frames points"]
     """How much of the weight each point bears."""
-    slip: float
-    """Mean speed along the ground of what bears weight, by weight [size a second]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,12 +350,8 @@ class _Search:
         x, q = frames.x[:, 0], frames.q[:, 0]
         loads = self.simulation.loads(frames)[:count, 0]
         seam = float(_unlike(x[-1], x[0]).norm(dim=-1).max()) if each.loops else 0.0
-        dense = States(*(part[at.start : at.stop] for part in own))
-        weights = self.simulation.loads(dense).clamp(max=1.0)
-        slide = (self.simulation.point_speeds(dense) - each.ground)[..., [0, 2]].norm(dim=-1)
-        slip = float((weights * slide).sum() / weights.sum().clamp(min=1e-6))
         error = float((x[:count] - each.x).norm(dim=-1).mean())
-        return Tracked(each, x, q, error, seam, loads, slip)
+        return Tracked(each, x, q, error, seam, loads)
 
 
 def _unlike(after: Float[Tensor, "*frames bones 3"], before: Float[Tensor, "*frames bones 3"]) -> Tensor:
