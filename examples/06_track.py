@@ -12,7 +12,5 @@ fox = gambol.load("fox")
 trot = gambol.gait(fox, gambol.study(fox), "trot")
 fox = dataclasses.replace(fox, clips={"trot": trot})
 (done,) = gambol.perform(fox, ["trot"], gambol.TrackConfig(iterations=30))
-print(
-    f"bones stay within {done.strays:.1%} of the height of the clip; loaded feet creep {done.slip:.1f} cm/s at 1 m height"
-)
+print(f"bones stay within {done.strays:.1%} of the height of the clip; loaded feet creep {done.slip:.1f} cm/s")
 gambol.save(fox, sys.argv[1], done.motion)
