@@ -9,11 +9,8 @@ import pytest
 import torch
 from small_ragdolls import TREES, joint_gaps, random_ragdoll, still, tumbling
 
-from gambol.character.anatomy import study
-from gambol.character.rig import build_rig
 from gambol.character.transforms import matrix_from_quaternion
 from gambol.errors import GambolError
-from gambol.formats import load
 from gambol.motion.kinematics import compound_rotation
 from gambol.physics.hinges import hinge_angles, hinge_directions
 from gambol.physics.mjcf import (
@@ -28,22 +25,10 @@ from gambol.physics.mjcf import (
     safe_names,
     to_mujoco,
 )
-from gambol.physics.ragdoll import Ragdoll, build_ragdoll
+from gambol.physics.ragdoll import Ragdoll
 from gambol.physics.simulation import Simulation, SolverConfig, States, quaternions_of
 
 ODD = ("world", 'a "quoted" & <tagged>', "a _quoted_ & <tagged>", "", "左足", "\x00\ud800\n", "world")
-
-
-@pytest.fixture(scope="module")
-def mujoco():
-    return pytest.importorskip("mujoco")
-
-
-@pytest.fixture(scope="module")
-def human() -> Ragdoll:
-    character = load("human")
-    anatomy = study(character)
-    return build_ragdoll(character, anatomy, build_rig(anatomy))
 
 
 def turns_of(angles) -> np.ndarray:

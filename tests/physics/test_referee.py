@@ -7,27 +7,11 @@ import pytest
 import torch
 from small_ragdolls import Scene, blocks, random_ragdoll, still, tilted
 
-from gambol.character.anatomy import study
-from gambol.character.rig import build_rig
 from gambol.errors import GambolError
-from gambol.formats import load
-from gambol.physics.ragdoll import Ragdoll, build_ragdoll
 from gambol.physics.referee import Verdict, height_of, judge
 from gambol.physics.simulation import Simulation, SolverConfig, States
 
 LIMP = SolverConfig(stiffness=0.02, damping=0.1, upright=0.0)
-
-
-@pytest.fixture(scope="module")
-def mujoco():
-    return pytest.importorskip("mujoco")
-
-
-@pytest.fixture(scope="module")
-def human() -> Ragdoll:
-    character = load("human")
-    anatomy = study(character)
-    return build_ragdoll(character, anatomy, build_rig(anatomy))
 
 
 def judged(simulation: Simulation, scene: Scene, **options) -> tuple[Verdict, States]:
