@@ -11,10 +11,10 @@ from character.creatures import dog, fish, human, snake, spider
 from gambol import Anatomy, Character, GambolError, Motion, load, poses_from_world, save, study
 from gambol.creatures.gaits.gait import plan_gait
 from gambol.creatures.gaits.plan import GaitPlan
+from gambol.motion.footage import difference, points_of, spread
 from gambol.motion.stances import find_stances
 from gambol.priors.pocket.artists.beginnings import left_hind
 from gambol.priors.pocket.artists.clips import cycles_of, gather, mirrored, on_the_spot
-from gambol.priors.pocket.artists.footage import difference, points_of, spread
 from gambol.priors.pocket.takes.cycle import FRAMES, Cycle
 
 CREATURES = {"dog": dog, "human": human, "spider": spider, "fish": fish, "snake": snake}

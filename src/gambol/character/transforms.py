@@ -131,3 +131,10 @@ def transform_points(
 ) -> Float[Array, "*batch3 3"]:
     """matrix applied to points; leading axes broadcast."""
     return (matrix[..., :3, :3] @ points[..., None])[..., 0] + matrix[..., :3, 3]
+
+
+def about(axis: Float[Array, "3"], angles: Float[Array, "*frames"]) -> Float[Array, "*frames 3 3"]:
+    """Rotations about a unit axis [rad]."""
+    skew = np.cross(axis, np.eye(3)).T
+    sine, cosine = np.sin(angles)[..., None, None], np.cos(angles)[..., None, None]
+    return np.eye(3) + sine * skew + (1 - cosine) * (skew @ skew)

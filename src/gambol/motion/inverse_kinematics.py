@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Complex, Float
 
-from gambol.character.transforms import normalize
+from gambol.character.transforms import about, normalize
 
 Array = np.ndarray
 
@@ -98,7 +98,7 @@ class FoldingChain:
         turns = amounts[:, None] * self.fold
         if extra is not None:
             turns = turns + extra
-        folded = _about(self.normal, np.cumsum(turns, axis=1))
+        folded = about(self.normal, np.cumsum(turns, axis=1))
         end = np.einsum("flij,lj->fi", folded, np.diff(self.points, axis=0))
         return shortest_arc(normalize(end), normalize(way))[:, None] @ folded
 
@@ -183,10 +183,3 @@ def shortest_arc(a: Float[Array, "frames 3"], b: Float[Array, "frames 3"]) -> Fl
     skew[:, [2, 0, 1], [1, 2, 0]] = axis
     skew[:, [1, 2, 0], [2, 0, 1]] = -axis
     return np.eye(3) + skew + skew @ skew / np.maximum(1 + cosine, 1e-9)
-
-
-def _about(axis: Float[Array, "3"], angles: Float[Array, "frames links"]) -> Float[Array, "frames links 3 3"]:
-    """Rotations about one unit axis [rad]."""
-    skew = np.cross(axis, np.eye(3)).T
-    sine, cosine = np.sin(angles)[..., None, None], np.cos(angles)[..., None, None]
-    return np.eye(3) + sine * skew + (1 - cosine) * (skew @ skew)

@@ -1,7 +1,8 @@
 """A motion: keyframed tracks on a skeleton's nodes, as a file holds them and as we write them."""
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -62,6 +63,8 @@ class Motion:
 
     name: str
     tracks: tuple[Track, ...]
+    extras: Mapping[str, Any] = field(default_factory=dict)
+    """What else the file says of it, as JSON (the extras of a glTF animation), such as events for a game."""
 
     @property
     def start(self) -> float:

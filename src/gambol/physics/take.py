@@ -22,6 +22,7 @@ from gambol.distillation.distill import goes_round
 from gambol.distillation.footing import FEWEST, Footing, FootingConfig, Loads, find_loads, grounded
 from gambol.errors import GambolError
 from gambol.motion.draft import Draft, clip_of, draft_of
+from gambol.motion.footage import footage_of, points_of, rounds_in
 from gambol.motion.low_skin import LowSkin
 from gambol.motion.motion import Motion
 from gambol.motion.stances import find_plants, find_stances
@@ -29,7 +30,6 @@ from gambol.physics.ragdoll import SIZE, STANDARD_GRAVITY, Ragdoll, build_ragdol
 from gambol.physics.reference import Reference, redraft, refer
 from gambol.physics.simulation import contact_points
 from gambol.physics.track import Tracked
-from gambol.priors.pocket.artists.footage import footage_of, points_of, rounds_in
 from gambol.priors.pocket.language.words import action_of_clip
 
 Array = np.ndarray

@@ -9,6 +9,7 @@ from scipy.interpolate import CubicSpline
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.limbs import Limb
+from gambol.character.transforms import about
 from gambol.creatures.gaits.footfalls import IDLE, Footfalls
 from gambol.motion.inverse_kinematics import FoldingChain, folding_chain
 
@@ -109,13 +110,6 @@ def smooth(share: Float[Array, " frames"]) -> Float[Array, " frames"]:
     """From 0 to 1 with no speed and no acceleration at both ends (Flash and Hogan's minimum jerk)."""
     share = np.clip(share, 0.0, 1.0)
     return share**3 * (10 - 15 * share + 6 * share**2)
-
-
-def about(axis: Float[Array, "3"], angles: Float[Array, " frames"]) -> Float[Array, "frames 3 3"]:
-    """Rotations about a unit axis [rad]."""
-    skew = np.cross(axis, np.eye(3)).T
-    sine, cosine = np.sin(angles)[..., None, None], np.cos(angles)[..., None, None]
-    return np.eye(3) + sine * skew + (1 - cosine) * (skew @ skew)
 
 
 def hip_height_of(anatomy: Anatomy) -> float:

@@ -14,9 +14,9 @@ from scipy.spatial.transform import Rotation
 from gambol.character.anatomy import Anatomy
 from gambol.character.limbs import Limb
 from gambol.character.skeleton import line_up
-from gambol.character.transforms import normalize
+from gambol.character.transforms import about, normalize
 from gambol.creatures.gaits.footfalls import Action, Footfalls
-from gambol.creatures.gaits.legs import about, smooth
+from gambol.creatures.gaits.legs import smooth
 
 Array = np.ndarray
 FASTER = {"walk": 0.0, "turn left": 0.0, "turn right": 0.0, "trot": 0.5, "jog": 0.5, "pace": 0.5, "gallop": 1, "run": 1}

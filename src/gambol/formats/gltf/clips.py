@@ -30,7 +30,8 @@ def read_clips(document: Document, accessors: Accessors, warnings: list[str]) ->
             warnings.append(f"clip '{name}' cannot be read and is left out: {error}")
             continue
         if tracks:
-            clips[name] = Motion(name, tuple(tracks))
+            extras = animation.raw.get("extras")
+            clips[name] = Motion(name, tuple(tracks), extras if isinstance(extras, dict) else {})
     return clips
 
 

@@ -83,7 +83,8 @@ def append_motion(
         channels.append({"sampler": len(samplers) - 1, "target": {"node": track.node, "path": track.path}})
     buffer, offset, chunks = _append_bytes(content, chunks, bytes(blob))
     content["bufferViews"].append({"buffer": buffer, "byteOffset": offset, "byteLength": len(blob)})
-    animations.append({"name": name, "channels": channels, "samplers": samplers})
+    extras = {"extras": dict(motion.extras)} if motion.extras else {}
+    animations.append({"name": name, "channels": channels, "samplers": samplers, **extras})
     _replace_matrices(nodes, {track.node for track in motion.tracks})
     return name, chunks
 

@@ -12,8 +12,8 @@ from jaxtyping import Float
 
 from gambol.character.anatomy import Anatomy
 from gambol.errors import GambolError
+from gambol.motion.footage import points_of
 from gambol.motion.stances import find_stances
-from gambol.priors.pocket.artists.footage import points_of
 
 Array = np.ndarray
 

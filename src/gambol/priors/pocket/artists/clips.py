@@ -15,11 +15,11 @@ from gambol.character.anatomy import Anatomy, study
 from gambol.character.character import Character
 from gambol.errors import GambolError
 from gambol.formats import load
+from gambol.motion.footage import REPEATS, Footage, difference, footage_of, points_of, rounds_in, spread
 from gambol.motion.motion import Motion
 from gambol.motion.stances import Stances, find_stances, soles_of
 from gambol.priors.pocket.actions import ACTIONS
 from gambol.priors.pocket.artists.beginnings import GAITS, LEAPS, STROKES, TURNS, begin_of, left_hind, telling_points
-from gambol.priors.pocket.artists.footage import REPEATS, Footage, difference, footage_of, points_of, rounds_in, spread
 from gambol.priors.pocket.artists.mirror import mirrored_poses, reflection
 from gambol.priors.pocket.takes.cycle import FRAMES, Cycle
 

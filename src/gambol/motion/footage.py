@@ -10,7 +10,7 @@ from jaxtyping import Float
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.skeleton import Skeleton
-from gambol.creatures.gaits.legs import about
+from gambol.character.transforms import about
 from gambol.errors import GambolError
 from gambol.motion.motion import Motion
 
@@ -177,7 +177,7 @@ def _closed(motion: Motion, duration: float) -> Motion:
             value = np.stack([np.zeros_like(value), value, np.zeros_like(value)], axis=1)
         times = np.append(track.times, motion.start + duration)
         tracks.append(replace(track, times=times, values=np.append(track.values, value, axis=0)))
-    return Motion(motion.name, tuple(tracks))
+    return replace(motion, tracks=tuple(tracks))
 
 
 def rounds_in(footage: Footage, points: Float[Array, "frames points 3"]) -> float:
