@@ -116,7 +116,7 @@ def _contacts(footage: Footage, times: Float[Array, " frames"], straight: bool) 
             planted, passing = find_plants(turned, poses)
             ground = -way * max(passing, 0.0) / footage.duration
             return Contacts(footage, times, _steady(low & planted, times, True), ground, True)
-    return Contacts(footage, times, _steady(low & _slow(anatomy, poses, footage.duration), times, True), still, True)
+    return Contacts(footage, times, _steady(standing, times, True), still, True)
 
 
 def _facing(anatomy: Anatomy, way: Float[Array, 3]) -> Anatomy:

@@ -115,7 +115,7 @@ class Specimen:
         back by `way`, which `velocities` knows."""
         return np.roll(values, -1, 0) - values if self.loops else values[1:] - values[:-1]
 
-    def velocities(self, points: Float[Array, "frames *shape 3"]) -> Float[Array, "steps *shape 3"]:
+    def velocities(self, points: Float[Array, "frames ... 3"]) -> Float[Array, "steps ... 3"]:
         """Over the ground, from each frame to the next [m/s]."""
         steps = self.steps(points)
         if self.loops and len(steps):
@@ -137,7 +137,7 @@ class Specimen:
     def _own(self, parts: list[Float[Array, "moments vertices 3"]], moments: int) -> Float[Array, "moments vertices 3"]:
         return self.place(np.concatenate([np.zeros((moments, 0, 3)), *parts], axis=1))
 
-    def place(self, points: Float[Array, "*shape 3"]) -> Float[Array, "*shape 3"]:
+    def place(self, points: Float[Array, "... 3"]) -> Float[Array, "... 3"]:
         """Points of the file in the specimen's space [m]."""
         return points @ self.T_own_file[:3, :3].T + self.T_own_file[:3, 3]
 
