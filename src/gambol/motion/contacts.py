@@ -96,16 +96,14 @@ def _contacts(footage: Footage, times: Float[Array, " frames"], straight: bool) 
     still = np.zeros(3)
     if not (anatomy.legs and anatomy.stands) or footage.duration <= 0:
         poses = plain(footage).poses(times)
-        down = (
-            _reaching(anatomy, poses) if anatomy.legs and anatomy.stands else np.zeros((len(anatomy.legs), len(times)))
-        )
-        return Contacts(footage, times, down.astype(bool), still, straight)
+        able = anatomy.legs and anatomy.stands
+        down = _reaching(anatomy, poses) if able else np.zeros((len(anatomy.legs), len(times)), bool)
+        return Contacts(footage, times, down, still, straight)
     poses = footage.poses(times) if straight else plain(footage).poses(times)
     low = _reaching(anatomy, poses)
+    standing = low & _slow(anatomy, poses, footage.duration)
     if not straight:
-        return Contacts(
-            footage, times, _steady(low & _slow(anatomy, poses, footage.duration), times, False), still, False
-        )
+        return Contacts(footage, times, _steady(standing, times, False), still, False)
     if footage.drift.any():
         planted, _ = find_plants(_facing(anatomy, footage.drift), poses)
         return Contacts(footage, times, _steady(low & planted, times, True), still, True)

@@ -110,7 +110,7 @@ class Specimen:
         neutral = self.neutral_joints[None]
         return tuple(soles_of(self.anatomy, leg, neutral)[0, :, 1] for leg in self.anatomy.legs)
 
-    def steps(self, values: Float[Array, frames * shape]) -> Float[Array, steps * shape]:
+    def steps(self, values: Float[Array, "frames ..."]) -> Float[Array, "steps ..."]:
         """Differences from each frame to the next. Of what loops also from the last to the first; there positions jump
         back by `way`, which `velocities` knows."""
         return np.roll(values, -1, 0) - values if self.loops else values[1:] - values[:-1]
