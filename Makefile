@@ -2,13 +2,14 @@
 # make test   all tests          make lint   style and types
 # make bench  speed, with rivals in the same run (make bench-blender: posed vertices against Blender)
 # make fuzz   20,000 broken files
+# make viewer the player in pages, bundled again from viewer/ (needs node 18 or newer)
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test lint format bench bench-blender fuzz clean
+.PHONY: setup demo test lint format bench bench-blender fuzz viewer clean
 
 setup: $(STAMP)
 
@@ -55,5 +56,8 @@ bench-blender: setup
 fuzz: setup
 	$(BIN)/python fuzz/fuzz.py
 
+viewer:
+	cd viewer && npm ci && npm run build
+
 clean:
-	rm -rf $(VENV) out .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) out viewer/node_modules .mypy_cache .ruff_cache .pytest_cache

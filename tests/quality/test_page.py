@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from gambol.quality.charts import HEIGHT, WIDTH, loss_charts
-from gambol.quality.page import Page, html_of
+from gambol.quality.page import Page, html_of, metric_table, scale_bar
 
 EVIL = "<script>alert('\"&')</script>"
 
@@ -91,6 +91,27 @@ def test_what_is_missing_is_left_out():
     assert "Warnings" not in "".join(read.texts)
     assert "doubtful" in html_of(page_of(verdict="doubtful: feet slide")).split("</style>")[1]
     assert "doubtful" not in html_of(page_of()).split("</style>")[1]
+
+
+def test_a_player_takes_the_place_of_the_movie():
+    text = html_of(page_of(player='<div id="player"></div>', figures=[(EVIL, "<svg></svg>"), ("empty", "")]))
+    read = Reader(text)
+    assert "video" not in read.tags and "img" in read.tags and not read.open
+    assert text.index('id="player"') < text.index("<img") < text.index("<svg>")
+    assert "script" not in read.tags and "empty" not in "".join(read.texts)
+
+
+def test_a_scale_shows_the_place_among_others():
+    bars = [scale_bar(rank, EVIL) for rank in (0.0, 0.05, 0.5, 1.0)]
+    assert [float(re.search(r"left:([0-9.]+)%", bar)[1]) for bar in bars] == [0, 5, 50, 100]
+    assert ["low" in bar for bar in bars] == [True, True, False, False]
+    for wrong in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ValueError, match="from 0 to 1"):
+            scale_bar(wrong, "")
+    table = Reader(metric_table([(EVIL, EVIL, 0.8, EVIL), (EVIL, EVIL, None, EVIL)]))
+    assert not table.open and table.tags.count("tr") == 2 and table.tags.count("i") == 1
+    assert table.texts.count(EVIL) == 6 and "script" not in table.tags
+    assert metric_table([]) == ""
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,161 @@
+"""A light GLB of a character for the player of a page: from any file, compressed or not, also of bones only."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gambol.character.character import Character, Material, Mesh, Texture
+from gambol.character.stick_figure import BONE, stick_figure
+from gambol.character.welding import vertex_normals
+from gambol.formats.gltf.create import document_from_character
+from gambol.motion.motion import Motion
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Array = np.ndarray
+
+MOST_VERTICES = 100_000
+"""Of all meshes; with so many a page is 4.5 MB, without textures. Beyond that bones stand for them."""
+LONGEST_SIDE = 1024
+"""Of a texture [texels]."""
+QUALITY = 85
+"""Of JPEG."""
+INFLUENCES = 4
+"""Joints that move a vertex: the player's shaders know no more, so the strongest are kept."""
+BONE_COLOR = (0.68, 0.27, 0.06, 1.0)
+"""Of a stick figure: stands out from the stage of a light page and of a dark one."""
+PLAIN = (0.55, 0.53, 0.5)
+"""Linear colour of what has a texture that cannot be shown."""
+
+
+@dataclass(frozen=True)
+class Playable:
+    """The file, and in words for the user what of the character it does not show."""
+
+    glb: bytes
+    notes: tuple[str, ...] = ()
+
+
+def playable(character: Character, motions: Sequence[Motion] = ()) -> Playable:
+    """The character with these clips alone, each beginning at 0 s. The same character gives the same bytes.
+
+    Nodes keep their indices and names. Vertices of no face are left out; textures are at most 1024 wide, JPEG, or PNG
+    where one can see through.
+    """
+    notes: list[str] = []
+    meshes = [_compact(mesh) for mesh in character.meshes if len(mesh.faces)]
+    count = sum(len(mesh.positions) for mesh in meshes)
+    if count > MOST_VERTICES:
+        notes.append(f"bones are shown instead of the mesh: it has {count:,} vertices, a page up to {MOST_VERTICES:,}")
+    if not 0 < count <= MOST_VERTICES:
+        character = stick_figure(character)
+        meshes = list(character.meshes)
+    moved = {track.node for motion in motions for track in motion.tracks if track.path == "weights"}
+    painter = _Painter()
+    lighter = tuple(_light(mesh, painter, morphs=mesh.node in moved) for mesh in meshes)
+    clips = {motion.name: _from_zero(motion) for motion in motions}
+    shown = replace(character, meshes=lighter, clips=clips, source=None)
+    return Playable(document_from_character(shown).raw, tuple(notes + painter.notes))
+
+
+def _compact(mesh: Mesh) -> Mesh:
+    """Without vertices of no face: primitives of a file often share all of its vertices."""
+    used, faces = np.unique(mesh.faces, return_inverse=True)
+    if len(used) == len(mesh.positions):
+        return mesh
+
+    def some(values: Array | None) -> Array | None:
+        return None if values is None else values[used]
+
+    morphs = None if mesh.morph_positions is None else mesh.morph_positions[:, used]
+    return replace(
+        mesh,
+        positions=mesh.positions[used],
+        faces=faces.reshape(-1, 3),
+        binds=mesh.binds[used],
+        weights=mesh.weights[used],
+        normals=some(mesh.normals),
+        uvs=some(mesh.uvs),
+        colors=some(mesh.colors),
+        morph_positions=morphs,
+    )
+
+
+def _light(mesh: Mesh, painter: _Painter, morphs: bool) -> Mesh:
+    """With normals, few influences, a small texture, and morph targets only if a clip moves them."""
+    if not morphs:
+        mesh = replace(mesh, positions=mesh.shape(), morph_positions=None, morph_weights=None, morph_names=())
+    normals = mesh.normals
+    if normals is None:
+        normals = vertex_normals(mesh.positions.astype(np.float64), mesh.faces)
+    binds, weights = mesh.binds, mesh.weights
+    if binds.shape[1] > INFLUENCES:
+        strongest = np.argsort(-weights, axis=1, kind="stable")[:, :INFLUENCES]
+        binds, weights = np.take_along_axis(binds, strongest, 1), np.take_along_axis(weights, strongest, 1)
+        weights = weights / weights.sum(1, keepdims=True)
+    material = painter.material(mesh.material)
+    uvs = mesh.uvs if material.texture else None
+    return replace(mesh, normals=normals, binds=binds, weights=weights, material=material, uvs=uvs)
+
+
+def _from_zero(motion: Motion) -> Motion:
+    start = motion.start
+    return replace(motion, tracks=tuple(replace(track, times=track.times - start) for track in motion.tracks))
+
+
+class _Painter:
+    """Makes textures small, each once."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self._made: dict[tuple[Texture, bool], Texture | None] = {}
+
+    def material(self, material: Material) -> Material:
+        if material == BONE:
+            return replace(material, base_color=BONE_COLOR)
+        if material.texture is None:
+            return material
+        key = material.texture, material.alpha_mode != "OPAQUE"
+        if key not in self._made:
+            self._made[key] = self._small(*key)
+        texture = self._made[key]
+        if texture is None:
+            return replace(material, texture=None, base_color=(*PLAIN, material.base_color[3]))
+        return replace(material, texture=texture)
+
+    def _small(self, texture: Texture, see_through: bool) -> Texture | None:
+        """None if it cannot be decoded: broken, or of a format such as KTX2 that browsers do not show either."""
+        from PIL import Image
+
+        from gambol.render.textures import decode
+
+        try:
+            image = Image.fromarray(decode(texture))
+        except Exception as error:  # an image can be broken in as many ways as its decoder has lines
+            self.notes.append(f"texture '{texture.name}' ({texture.mime}) cannot be shown on a page: {error}")
+            return None
+        large = max(image.size) > LONGEST_SIDE
+        if large:
+            factor = LONGEST_SIDE / max(image.size)
+            width, height = (max(round(side * factor), 1) for side in image.size)
+            image = image.resize((width, height), Image.Resampling.LANCZOS)
+        data, mime = _encoded(image, see_through)
+        keep = not large and texture.mime in ("image/jpeg", "image/png") and len(texture.data) < len(data)
+        return texture if keep else Texture(data, mime, texture.name)
+
+
+def _encoded(image: Image, see_through: bool) -> tuple[bytes, str]:
+    """File and type."""
+    see_through = see_through and int(np.asarray(image)[..., 3].min()) < 255
+    file = io.BytesIO()
+    if see_through:
+        image.save(file, "PNG", optimize=True)
+    else:
+        image.convert("RGB").save(file, "JPEG", quality=QUALITY)
+    return file.getvalue(), "image/png" if see_through else "image/jpeg"

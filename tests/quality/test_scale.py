@@ -1,0 +1,75 @@
+"""The scale: shares of clips that are worse, by hand and against counting."""
+
+import numpy as np
+import pytest
+
+from gambol.quality.measures import BY_KEY, MEASURES
+from gambol.quality.scale import FEWEST, Distribution, Scale, artists
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("count", [8, 30, 51, 400])
+def test_shares_are_those_of_counting(seed, count):
+    rng = np.random.default_rng(seed)
+    values = rng.lognormal(size=count)
+    found = Distribution.of(list(values))
+    for value in rng.choice(values, 5):
+        assert found.above(value) == pytest.approx((values > value).mean(), abs=0.03 + 2 / count)
+        assert found.below(value) == pytest.approx((values < value).mean(), abs=0.03 + 2 / count)
+
+
+def test_ties_are_neither_better_nor_worse():
+    found = Distribution.of([0.0] * 60 + [1.0] * 40)
+    assert found.above(0.0) == pytest.approx(0.4, abs=0.02)
+    assert found.below(0.0) == 0.0
+    assert found.below(1.0) == pytest.approx(0.6, abs=0.02)
+    assert found.above(1.0) == 0.0
+
+
+def test_beyond_the_ends():
+    found = Distribution.of(list(range(10)))
+    assert (found.above(-1), found.above(9), found.below(10), found.below(0)) == (1.0, 0.0, 1.0, 0.0)
+
+
+def scale_of(walks: int) -> Scale:
+    clips = [("walk", {"foot_slide_mean": 10.0 + number, "agreement": 50.0 + number}) for number in range(walks)]
+    others = [(None, {"foot_slide_mean": 100.0 + number, "agreement": None}) for number in range(20)]
+    return Scale.of([*clips, *others])
+
+
+def test_better_is_lower_or_higher():
+    scale = scale_of(21)
+    low, high = scale.place("foot_slide_mean", 12.0, "walk"), scale.place("agreement", 68.0, "walk")
+    assert low.group == high.group == "walk" and low.clips == high.clips == 21
+    assert low.better == pytest.approx(0.9)
+    assert high.better == pytest.approx(0.9)
+
+
+def test_few_clips_of_an_action_are_compared_with_all():
+    scale = scale_of(FEWEST - 1)
+    standing = scale.place("foot_slide_mean", 50.0, "walk")
+    assert standing.group == "all" and standing.clips == FEWEST - 1 + 20
+    assert standing.better == pytest.approx(20 / (FEWEST - 1 + 20), abs=0.05)
+    assert "artist clips" in standing.among
+
+
+def test_nothing_to_compare():
+    scale = scale_of(10)
+    assert scale.place("foot_slide_mean", None, "walk") is None
+    assert scale.place("jerk", 1.0, "walk") is None
+
+
+def test_json_round_trip():
+    scale = scale_of(12)
+    assert Scale.from_json(scale.json()).groups == scale.groups
+
+
+def test_the_scale_that_ships():
+    """Recorded from artists' clips: every measure that has a direction has a distribution, in ascending order."""
+    scale = artists()
+    for measure in MEASURES:
+        assert scale.groups["all"][measure.key].clips >= 50, measure.key
+    assert scale.groups["walk"]["foot_slide_mean"].clips >= 20
+    for keys in scale.groups.values():
+        for key, each in keys.items():
+            assert key in BY_KEY and list(each.knots) == sorted(each.knots)
