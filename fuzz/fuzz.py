@@ -1,9 +1,10 @@
 """Feeds broken character files to the reader: each must be read or refused with an AssetError, nothing else.
 
     python fuzz/fuzz.py --count 20000 --seed 0 --assets FOLDER
+    python fuzz/fuzz.py --format bvh --count 3000
 
-Item i of a seed is always the same file; `--only i` runs that one here, with its traceback. What fails is saved in
-`fuzz/failures/`, and the exit code is 1.
+Item i of a seed and format is always the same file; `--only i` runs that one here, with its traceback. What fails is
+saved in `fuzz/failures/`, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "src"), str(HERE.parent / "tests")]
 
 import numpy as np  # noqa: E402
+from bvh import mutate_bvh, own_bvh_samples, real_bvh_samples  # noqa: E402
 from mutate import mutate  # noqa: E402
 from samples import Sample, own_samples, real_samples  # noqa: E402
 
@@ -37,8 +39,10 @@ from gambol.character.anatomy import study  # noqa: E402
 from gambol.character.character import Character  # noqa: E402
 from gambol.character.rig import build_rig  # noqa: E402
 from gambol.character.sketch import sketch  # noqa: E402
+from gambol.character.stick_figure import visible  # noqa: E402
 from gambol.errors import GambolError  # noqa: E402
-from gambol.formats import load, save  # noqa: E402
+from gambol.formats import export, load, save  # noqa: E402
+from gambol.formats.npz import read_npz  # noqa: E402
 from gambol.info import describe  # noqa: E402
 from gambol.motion.cuboids import fit_cuboids  # noqa: E402
 from gambol.motion.flex import flex  # noqa: E402
@@ -47,8 +51,12 @@ from gambol.motion.motion import Motion, Track  # noqa: E402
 WORKERS = 2
 LONGEST = 20.0
 """[s] Processor time one file may take; on the clock three times that, since other programs may be busy."""
+READING = 2.0
+"""[s] Processor time that reading a .bvh file may take."""
 MEMORY = 2 * 1024**3
 """[bytes] One file may take beyond what the worker holds anyway."""
+WRITTEN, STUDIED = 1000, 100
+"""Joints of motion capture up to which it is also written again, and studied: more take their time and no other way."""
 CLIPS = 20
 """Clips sampled of one file."""
 
@@ -83,6 +91,42 @@ def exercise(path: Path, scratch: Path) -> None:
         for suffix in sorted({path.suffix, ".glb"}):
             save_and_reload(character, scratch / f"out{suffix}")
     understand(character, scratch / "out.glb")
+
+
+def exercise_bvh(path: Path, scratch: Path) -> None:
+    """The same for motion capture, which has no mesh: also write it as joints alone."""
+    character = load(path)
+    check(character)
+    for clip in character.clips.values():
+        character.skeleton.world(clip.sample(character.skeleton, np.array([clip.start, clip.end])))
+    if len(character.skeleton) <= WRITTEN:
+        save_and_reload(character, scratch / "out.glb")
+        export_and_reload(character, scratch)
+    if len(character.skeleton) <= STUDIED:
+        understand(visible(character), scratch / "out.glb")
+
+
+def read_soon(path: Path) -> None:
+    begin = time.process_time()
+    try:
+        load(path)
+    finally:
+        seconds = time.process_time() - begin
+        assert seconds < READING, f"reading took {seconds:.1f} s"
+
+
+def export_and_reload(character: Character, scratch: Path) -> None:
+    """What gambol can write of a clip alone, it must read again."""
+    for clip in character.clips.values():
+        for name in ("again.bvh", "again.npz"):
+            export(character, clip, scratch / name)
+        try:
+            again = load(scratch / "again.bvh")
+            read_npz(character, scratch / "again.npz")
+        except GambolError as error:
+            raise AssertionError(f"gambol cannot read what it wrote: {error}") from error
+        check(again)
+        assert len(again.clips) == 1
 
 
 def understand(character: Character, target: Path) -> None:
@@ -128,19 +172,22 @@ def save_and_reload(character: Character, target: Path) -> None:
 
 
 @cache
-def samples() -> tuple[list[Sample], list[float]]:
+def samples(kind: str) -> tuple[list[Sample], list[float]]:
     """Own and real files with their odds: small ones often, big ones rarely, since each takes its time."""
-    from assets import asset_files
+    from assets import asset_files, assets_folder
 
-    own, real = own_samples(), real_samples(asset_files())
+    if kind == "bvh":
+        own, real = own_bvh_samples(), real_bvh_samples(assets_folder())
+    else:
+        own, real = own_samples(), real_samples(asset_files())
     sizes = [sum(map(len, sample.files.values())) for sample in real]
     odds = [0.3 if size < 50_000 else 0.05 if size < 500_000 else 0.004 for size in sizes]
     return own + real, [1.0] * len(own) + odds
 
 
-def item(seed: int, index: int) -> Sample:
+def item(kind: str, seed: int, index: int) -> Sample:
     rng = Random(f"{seed} {index}")
-    return mutate(rng.choices(*samples())[0], rng)
+    return (mutate_bvh if kind == "bvh" else mutate)(rng.choices(*samples(kind))[0], rng)
 
 
 def write(sample: Sample, folder: Path) -> Path:
@@ -151,16 +198,19 @@ def write(sample: Sample, folder: Path) -> Path:
     return folder / sample.name
 
 
-def run(seed: int, index: int) -> Result:
+def run(kind: str, seed: int, index: int) -> Result:
     """One item, here; whatever is raised becomes its result."""
-    sample, begin = item(seed, index), time.process_time()
+    sample, begin = item(kind, seed, index), time.process_time()
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
         folder, scratch = Path(name, "in"), Path(name, "out")
         scratch.mkdir()
         outcome, detail = "ok", ""
         try:
-            exercise(write(sample, folder), scratch)
+            path = write(sample, folder)
+            if kind == "bvh":
+                read_soon(path)
+            (exercise_bvh if kind == "bvh" else exercise)(path, scratch)
         except GambolError as error:
             outcome, detail = "refused", str(error)
         except BaseException as error:  # anything else is what this program looks for
@@ -192,27 +242,29 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def work(pipe: Connection, seed: int) -> None:
+def work(pipe: Connection, kind: str, seed: int) -> None:
     """A worker: takes numbers, gives results, until it is told to stop."""
-    samples()
+    samples(kind)
     limit_memory()
+    pipe.send("ready")
     while (index := pipe.recv()) is not None:
-        pipe.send(run(seed, index))
+        pipe.send(run(kind, seed, index))
 
 
 class Worker:
     """A process that may hang or crash without taking us along."""
 
-    def __init__(self, seed: int):
-        self._seed = seed
+    def __init__(self, kind: str, seed: int):
+        self._kind, self._seed = kind, seed
         self._begin()
 
     def _begin(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self._process = context.Process(target=work, args=(theirs, self._seed), daemon=True)
+        self._process = context.Process(target=work, args=(theirs, self._kind, self._seed), daemon=True)
         self._process.start()
         theirs.close()
+        self.pipe.recv()  # until it is ready: on a busy machine imports alone take a minute
         self.index: int | None = None
 
     def give(self, index: int | None) -> None:
@@ -242,9 +294,9 @@ class Worker:
         return Result(index, "hang", f"no answer within {3 * LONGEST:.0f} s")
 
 
-def results(seed: int, count: int):
+def results(kind: str, seed: int, count: int):
     """Yields results as they come, from all workers."""
-    workers = [Worker(seed) for _ in range(min(WORKERS, count))]
+    workers = [Worker(kind, seed) for _ in range(min(WORKERS, count))]
     numbers = iter(range(count))
     done = 0
     while done < count:
@@ -261,17 +313,17 @@ def results(seed: int, count: int):
         worker.give(None)
 
 
-def keep(seed: int, result: Result) -> None:
+def keep(kind: str, seed: int, result: Result) -> None:
     """Saves a failure with what is needed to look into it."""
-    folder = HERE / "failures" / f"{seed}-{result.index}-{result.outcome}"
+    folder = HERE / "failures" / f"{kind}-{seed}-{result.index}-{result.outcome}"
     shutil.rmtree(folder, ignore_errors=True)
-    path = write(item(seed, result.index), folder)
-    again = f"python fuzz/fuzz.py --seed {seed} --only {result.index}"
+    path = write(item(kind, seed, result.index), folder)
+    again = f"python fuzz/fuzz.py --format {kind} --seed {seed} --only {result.index}"
     (folder / "report.txt").write_text(f"{path.name}\n{again}\n\n{result.detail}")
     (folder.parent / ".gitignore").write_text("*\n")
 
 
-def show(seed: int, count: int) -> bool:
+def show(kind: str, seed: int, count: int) -> bool:
     """Runs all items behind a progress bar and sums them up; True if none failed."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -283,13 +335,13 @@ def show(seed: int, count: int) -> bool:
     console = Console(highlight=False, soft_wrap=True)
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("", total=count, counts="")
-        for result in results(seed, count):
-            kind = result.outcome if result.outcome in ("ok", "refused") else "failed"
-            tally[kind] += 1
+        for result in results(kind, seed, count):
+            became = result.outcome if result.outcome in ("ok", "refused") else "failed"
+            tally[became] += 1
             noted.update(set(result.warnings))
             slowest, peak = max(slowest, result, key=lambda r: r.seconds), max(peak, result.peak)
-            if kind == "failed":
-                keep(seed, result)
+            if became == "failed":
+                keep(kind, seed, result)
                 last = result.detail.strip().splitlines()[-1:]
                 console.print(f"item {result.index}: {result.outcome}: {''.join(last)[:200]}", markup=False)
             counts = f"ok {tally['ok']} refused {tally['refused']} failed {tally['failed']}"
@@ -297,7 +349,8 @@ def show(seed: int, count: int) -> bool:
     for place, times in noted.most_common(5):
         console.print(f"numpy warned in {times} files: {place}", markup=False)
     console.print(
-        f"{count} files of seed {seed}: {tally['ok']} read, {tally['refused']} refused, {tally['failed']} failed; "
+        f"{count} {kind} files of seed {seed}: "
+        f"{tally['ok']} read, {tally['refused']} refused, {tally['failed']} failed; "
         f"slowest {slowest.seconds:.1f} s (item {slowest.index}), most memory {peak / 2**20:.0f} MiB"
     )
     return not tally["failed"]
@@ -307,7 +360,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=20000, help="how many broken files")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--assets", type=Path, help="a folder of real .glb and .gltf files to break as well")
+    parser.add_argument("--format", choices=("gltf", "bvh"), default="gltf", help="of which format")
+    parser.add_argument("--assets", type=Path, help="a folder of real files to break as well")
     parser.add_argument("--only", type=int, help="run this item alone and show its traceback")
     options = parser.parse_args()
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):  # the workers share the cores already
@@ -315,8 +369,8 @@ def main() -> int:
     if options.assets:
         os.environ["GAMBOL_ASSETS"] = str(options.assets)  # also for the workers
     if options.only is None:
-        return 0 if show(options.seed, options.count) else 1
-    result: Any = run(options.seed, options.only)
+        return 0 if show(options.format, options.seed, options.count) else 1
+    result: Any = run(options.format, options.seed, options.only)
     print(result.outcome, result.detail, *result.warnings, sep="\n")
     return 0 if result.outcome in ("ok", "refused") else 1
 

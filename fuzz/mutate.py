@@ -67,18 +67,18 @@ def _mutate_numbers(sample: Sample, rng: Random) -> Sample:
     beside = [name for name in sample.files if name != sample.name]
     if chunks:
         at = rng.randrange(len(chunks))
-        chunks[at] = (chunks[at][0], _break_bytes(rng, chunks[at][1]))
+        chunks[at] = (chunks[at][0], break_bytes(rng, chunks[at][1]))
         return _join(sample, text, chunks)
     if beside:
         name = rng.choice(beside)
-        return Sample(sample.name, sample.files | {name: _break_bytes(rng, sample.files[name])})
+        return Sample(sample.name, sample.files | {name: break_bytes(rng, sample.files[name])})
     head, mark, tail = text.partition(b";base64,")
     body, quote, rest = tail.partition(b'"')
     try:
         data = base64.b64decode(body)
     except binascii.Error:  # broken by an earlier round
         return sample
-    return _join(sample, head + mark + base64.b64encode(_break_bytes(rng, data)) + quote + rest, None)
+    return _join(sample, head + mark + base64.b64encode(break_bytes(rng, data)) + quote + rest, None)
 
 
 def _mutate_container(sample: Sample, rng: Random) -> Sample:
@@ -102,7 +102,7 @@ def _mutate_container(sample: Sample, rng: Random) -> Sample:
 
 def _mutate_text(sample: Sample, rng: Random) -> Sample:
     text, chunks = _split(sample)
-    return _join(sample, _break_bytes(rng, text), chunks)
+    return _join(sample, break_bytes(rng, text), chunks)
 
 
 def _split(sample: Sample) -> tuple[bytes, list[tuple[bytes, bytes]] | None]:
@@ -130,7 +130,7 @@ def _dump(content: Any) -> bytes:
     return text
 
 
-def _break_bytes(rng: Random, data: bytes) -> bytes:
+def break_bytes(rng: Random, data: bytes) -> bytes:
     """Flips, overwrites, insertions, deletions, and numbers no vertex should have."""
     changed = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 8, 50))):

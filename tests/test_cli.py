@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from character.creatures import dog
 from PIL import Image
@@ -144,11 +145,29 @@ def test_render_shows_what_stands_still(dog_file, tmp_path, capsys):
         assert image.n_frames == 9
 
 
-def test_render_names_a_character_without_a_mesh(dog_file, tmp_path, capsys):
-    bare = dataclasses.replace(gambol.load(dog_file), meshes=(), source=None)
-    gambol.save(bare, tmp_path / "bare.glb")
-    error = refused(["render", tmp_path / "bare.glb", "-o", tmp_path / "bare.png"], capsys)
-    assert "has no mesh with faces: there is nothing to see" in error
+def test_a_skeleton_without_a_mesh_is_shown_as_bars(dog_file, tmp_path, capsys):
+    """Both a .glb of joints alone and motion capture."""
+    dog = gambol.load(dog_file)
+    gambol.save(dataclasses.replace(dog, meshes=(), source=None), tmp_path / "bare.glb")
+    nod = gambol.Track(1, "rotation", np.array([0.0, 0.5]), np.array([[1.0, 0, 0, 0], [0.8, 0.6, 0, 0]]))
+    gambol.export(dog, gambol.Motion("nod", (nod,)), tmp_path / "nod.bvh")
+    for name, shown in (("bare.glb", "without a clip"), ("nod.bvh", "clip 'nod'")):
+        picture = tmp_path / f"{name}.png"
+        main(["render", str(tmp_path / name), "-o", str(picture), "--size", "48", "--samples", "1"])
+        assert f"wrote {picture}: {shown}" in capsys.readouterr().out
+        with Image.open(picture) as image:
+            first = np.asarray(image.convert("RGB"))[:48, :48].astype(int)
+        assert np.abs(first - first[:, :1]).max() > 40  # there is something before the floor
+        main(["info", str(tmp_path / name), "--picture", str(picture)])
+        with Image.open(picture) as image:
+            colors = {tuple(color) for _, color in image.convert("RGB").getcolors(1 << 20)}
+        assert len(colors) > 200  # shaded faces in the colours of parts, not only lines
+
+
+def test_render_names_a_character_without_anything_to_see(tmp_path, capsys):
+    (tmp_path / "empty.gltf").write_text('{"asset": {"version": "2.0"}}')
+    error = refused(["render", tmp_path / "empty.gltf", "-o", tmp_path / "empty.png"], capsys)
+    assert "'empty' has neither joints nor meshes" in error
 
 
 def test_create_shows_that_it_works(tmp_path, monkeypatch):

@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from gambol.distillation.distill import distill as distill
     from gambol.errors import AssetError as AssetError
     from gambol.errors import GambolError as GambolError
+    from gambol.formats import export as export
     from gambol.formats import load as load
     from gambol.formats import save as save
+    from gambol.formats.npz import read_npz as read_npz
     from gambol.formats.splats import read_splats as read_splats
     from gambol.formats.splats import write_splats as write_splats
     from gambol.motion.cuboids import corner_positions as corner_positions
@@ -71,7 +73,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "gambol.formats": ("load", "save"),
+    "gambol.formats": ("load", "save", "export"),
+    "gambol.formats.npz": ("read_npz",),
     "gambol.character.character": ("Character", "Material", "Mesh"),
     "gambol.character.skeleton": ("Pose", "Skeleton"),
     "gambol.character.anatomy": ("Anatomy", "study"),

@@ -19,6 +19,7 @@ from gambol.commands.flex import Flex
 from gambol.commands.info import Info
 from gambol.commands.priors import Priors
 from gambol.commands.render import Render
+from gambol.commands.report import Report
 from gambol.commands.skin import Skin
 from gambol.commands.splat import Splat
 from gambol.commands.track import Track
@@ -29,6 +30,7 @@ EPILOGUE = """examples:
   gambol animate fox "a fox is walking"       the main job: clip, movie and report in the folder fox-walk
   gambol animate hero.glb "a knight is running" -o hero-run   the same with a file of your own
   gambol track hero.glb --clip run -o hero-physics.glb        make a clip physically plausible: no skating, no floating
+  gambol report hero.glb --clip run                           how good a clip is: table, report.json and a page in 3D
   gambol info fox.glb                         what is in it, which way it faces, where its feet are
   gambol info fox.glb --picture fox.png       the same as a picture: parts, bones, ground contacts
   gambol flex fox.glb -o fox-flex.glb         a clip that bends every joint, to check weights and your importer
@@ -44,6 +46,7 @@ EPILOGUE = """examples:
 Command = (
     Annotated[Animate, tyro.conf.subcommand("animate")]
     | Annotated[Track, tyro.conf.subcommand("track")]
+    | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Info, tyro.conf.subcommand("info")]
     | Annotated[Flex, tyro.conf.subcommand("flex")]
     | Annotated[Skin, tyro.conf.subcommand("skin")]

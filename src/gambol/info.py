@@ -161,7 +161,8 @@ def _skeleton_line(description: dict[str, Any]) -> str:
     roots = ", ".join(joint["name"] for joint in joints if joint["parent"] is None)
     pairs = sum(joint["mirror"] not in (None, joint["node"]) for joint in joints) // 2
     counted = f"{len(joints)} of {skeleton['joints']} joints" if skeleton["joints"] else f"{len(joints)} nodes"
-    return f"{counted} move the skin, {pairs} left/right pairs; root: {roots}"
+    moving = " move the skin" if description["meshes"] else ""
+    return f"{counted}{moving}, {pairs} left/right pairs; root: {roots}"
 
 
 def _parts_table(description: dict[str, Any]) -> Table:

@@ -6,7 +6,8 @@ from html.parser import HTMLParser
 import pytest
 
 from gambol.quality.charts import HEIGHT, WIDTH, loss_charts
-from gambol.quality.page import Page, html_of, metric_table, scale_bar
+from gambol.quality.page import MetricRow, metric_table, scale_bar
+from gambol.quality.run_page import Page, html_of
 
 EVIL = "<script>alert('\"&')</script>"
 
@@ -108,7 +109,7 @@ def test_a_scale_shows_the_place_among_others():
     for wrong in (-0.1, 1.1, float("nan")):
         with pytest.raises(ValueError, match="from 0 to 1"):
             scale_bar(wrong, "")
-    table = Reader(metric_table([(EVIL, EVIL, 0.8, EVIL), (EVIL, EVIL, None, EVIL)]))
+    table = Reader(metric_table([MetricRow(EVIL, EVIL, "", 0.8, EVIL), MetricRow(EVIL, EVIL, "", None, EVIL)]))
     assert not table.open and table.tags.count("tr") == 2 and table.tags.count("i") == 1
     assert table.texts.count(EVIL) == 6 and "script" not in table.tags
     assert metric_table([]) == ""

@@ -13,6 +13,8 @@ from tube import painted, swing, tube
 import gambol
 from gambol.motion.motion import Motion
 from gambol.quality.player import player_html, player_scene
+from gambol.quality.publish import publish
+from gambol.quality.report import report_on
 from gambol.quality.specimen import examine
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the player is tested with playwright")
@@ -38,8 +40,7 @@ def browser():
 class Shown:
     """A page with a player. Its clock stands still, so that every frame is drawn when a test wants it."""
 
-    def __init__(self, browser, path: Path, scenes, before: str = "", size=(380, 420), **options):
-        html = f"<!doctype html><html><head><meta charset='utf-8'></head><body>{player_html(scenes)}</body></html>"
+    def __init__(self, browser, path: Path, html: str, before: str = "", size=(380, 420), **options):
         path.write_text(html, encoding="utf-8")
         viewport = {"width": size[0], "height": size[1]}
         self.context = browser.new_context(viewport=viewport, offline=True, reduced_motion="reduce", **options)
@@ -84,6 +85,11 @@ class Shown:
         return np.asarray(shot.convert("RGB")) / 255.0
 
 
+def bare(*scenes) -> str:
+    """A page with nothing but a player."""
+    return f"<!doctype html><html><head><meta charset='utf-8'></head><body>{player_html(scenes)}</body></html>"
+
+
 def scene_of(character, motion, label="", **axes):
     return player_scene(examine(character, motion, gambol.study(character, **axes)), label)
 
@@ -99,9 +105,11 @@ def change(before, after):
 
 @pytest.fixture(scope="module")
 def fox(browser, tmp_path_factory):
+    """On the whole page of a report."""
     character = gambol.load("fox")
     walk = gambol.gait(character, gambol.study(character), "walk")
-    shown = Shown(browser, tmp_path_factory.mktemp("fox") / "page.html", [scene_of(character, walk, "fox")])
+    page = publish(report_on(character, walk))
+    shown = Shown(browser, tmp_path_factory.mktemp("fox") / "page.html", page, size=(420, 640))
     yield shown
     shown.context.close()
 
@@ -113,7 +121,7 @@ def pair(browser, tmp_path_factory):
     paint.paste((220, 20, 20), (0, 32, 64, 64))
     one, other = painted(tube(), paint), painted(tube("+z", lift=5.0, scale=80.0), paint)
     scenes = [scene_of(one, swing(), EVIL, up="+y"), scene_of(other, swing("+z"), "after", up="+z")]
-    shown = Shown(browser, tmp_path_factory.mktemp("pair") / "page.html", scenes, size=(660, 420))
+    shown = Shown(browser, tmp_path_factory.mktemp("pair") / "page.html", bare(*scenes), size=(660, 420))
     yield shown
     shown.context.close()
 
@@ -273,7 +281,7 @@ def test_what_does_not_loop_rests_at_its_end(pair):
 
 
 def test_a_plain_body_that_stands_still(browser, tmp_path):
-    shown = Shown(browser, tmp_path / "page.html", [scene_of(tube(), Motion("still", ()), up="+y")])
+    shown = Shown(browser, tmp_path / "page.html", bare(scene_of(tube(), Motion("still", ()), up="+y")))
     assert shown.ask("errors") == [] and shown.told == []
     shown.ask("play()")
     assert not shown.ask("playing") and shown.ask("duration") == 0
@@ -283,7 +291,7 @@ def test_a_plain_body_that_stands_still(browser, tmp_path):
 
 def test_a_browser_without_webgl_says_so(browser, tmp_path):
     blind = "HTMLCanvasElement.prototype.getContext = () => null"
-    shown = Shown(browser, tmp_path / "page.html", [scene_of(tube(), swing(), up="+y")], before=blind)
+    shown = Shown(browser, tmp_path / "page.html", bare(scene_of(tube(), swing(), up="+y")), before=blind)
     assert shown.page.locator(".message").inner_text().startswith("The 3D view cannot be shown")
     assert len(shown.ask("errors")) == 1
     shown.context.close()
@@ -296,7 +304,7 @@ def test_a_real_file_on_a_phone(browser, tmp_path):
         pytest.skip("Fox.glb is not there")
     character = gambol.load(file)
     scenes = [scene_of(character, character.clips[name], name) for name in ("Walk", "Run")]
-    shown = Shown(browser, tmp_path / "page.html", scenes, size=(390, 560))
+    shown = Shown(browser, tmp_path / "page.html", bare(*scenes), size=(390, 560))
     assert shown.ask("errors") == [] and shown.told == []
     shown.seek(0.3)
     upper, lower = np.array_split(shown.picture(), 2)

@@ -21,6 +21,12 @@ WIDEST, NARROWEST = 0.02, 0.004
 BONE = Material("bone", (0.62, 0.56, 0.45, 1.0), metallic=0.0, roughness=0.8)
 
 
+def visible(character: Character) -> Character:
+    """The character itself, or its stick figure if it has joints but no faces to see."""
+    bare = not any(len(mesh.faces) for mesh in character.meshes)
+    return stick_figure(character) if bare and len(character.skeleton) else character
+
+
 def stick_figure(character: Character) -> Character:
     """The character with bars from joint to joint in place of its meshes; they follow their joints rigidly.
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from gambol.character.axes import AxisChoice
+from gambol.commands.options import AS_MADE, Finishing
 from gambol.errors import GambolError
 
 if TYPE_CHECKING:
@@ -91,6 +92,9 @@ class Animate:
     """Big priors: encode pictures in tiles, in less memory."""
     watch: bool = False
     """Open a page that shows the motion while it is made."""
+    finishing: Finishing = AS_MADE
+    export: Annotated[tuple[Literal["bvh", "npz"], ...], tyro.conf.arg(metavar="{bvh,npz} ...")] = ()
+    """Also write the clip alone, without a mesh: for other programs, for numpy."""
     up: AxisChoice = "auto"
     """The axis that points up."""
     forward: AxisChoice = "auto"
@@ -143,6 +147,7 @@ class Animate:
             "keep": self.keep,
         }
         DistillConfig(**wishes)  # raises if a value is out of range
+        self.finishing.config()
         if self.init is None and self.strength != DistillConfig.strength:
             raise GambolError("--strength says how far to leave a clip: name that clip with --init")
         if self.preset == "paper" and self.strength != DistillConfig.strength:
@@ -157,6 +162,7 @@ class Animate:
         from gambol.distillation.premiere import check_references
         from gambol.distillation.recipe import Recipe, lasting_name, mark_character, mark_prior
         from gambol.distillation.run import Run, check_room, room_for
+        from gambol.finishing.finish import check
         from gambol.formats import load
 
         assert self.character is not None and self.prompt is not None
@@ -171,6 +177,8 @@ class Animate:
             preset=self.preset,
             prior=choice.lasting(),
             name=self.name,
+            finish=self.finishing.config(),
+            export=tuple(dict.fromkeys(self.export)),
             up=self.up,
             forward=self.forward,
             threads=torch.get_num_threads(),
@@ -178,6 +186,7 @@ class Animate:
             prior_mark=mark_prior(prior),
         )
         scene = recipe.scene(character, prior)
+        check(scene.character, scene.anatomy, recipe.finish)
         check_room(folder, room_for(scene))
         return Run.begin(folder, recipe), scene
 
@@ -191,8 +200,8 @@ class Animate:
         """The run as it was left; None if it is finished."""
         for field in dataclasses.fields(self):
             if field.name not in ("resume", "watch") and getattr(self, field.name) != field.default:
-                positional = {"character": "the character", "prompt": "the sentence"}
-                given = positional.get(field.name, "--" + field.name.replace("_", "-"))
+                spoken = {"character": "the character", "prompt": "the sentence", "finishing": self.finishing.given}
+                given = spoken.get(field.name, "--" + field.name.replace("_", "-"))
                 raise GambolError(f"--resume goes on with the run's own settings: leave out {given}")
         from gambol.distillation.run import Run
 

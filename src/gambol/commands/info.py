@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +22,7 @@ class Info:
     """
 
     file: File
-    """A rigged character: .glb, .vrm or .gltf."""
+    """A rigged character (.glb, .vrm or .gltf), or motion capture (.bvh)."""
     json: bool = False
     """Print JSON for other programs instead of tables."""
     picture: Annotated[Path | None, tyro.conf.arg(metavar="PNG")] = None
@@ -50,8 +50,14 @@ class Info:
             show(description, Console(emoji=False, highlight=False))
         if self.picture:
             from gambol.character.sketch import sketch
+            from gambol.character.stick_figure import visible
             from gambol.progress import progress
 
+            shown = visible(character)
+            if shown is not character:  # its bars are bound to the joints of the body, in their order
+                bars = shown.meshes[0]
+                body = replace(anatomy.body, vertices=bars.positions, owners=bars.binds[:, 0])
+                anatomy = replace(anatomy, body=body)
             with progress("drawing") as advance:
-                sketch(character, anatomy, self.picture, on_progress=advance)
+                sketch(shown, anatomy, self.picture, on_progress=advance)
             print(f"wrote {self.picture}", file=sys.stderr)

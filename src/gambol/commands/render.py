@@ -18,13 +18,14 @@ from gambol.errors import GambolError
 class Render:
     """Film a clip: the character on the floor of a studio, by a camera that keeps all of it in view.
 
-    A .png is a contact sheet of the clip. What has no clips stands still: seen from all around, or once as a .png.
+    A .png is a contact sheet of the clip. What has no clips stands still: seen from all around, or once as a .png. A
+    skeleton without a mesh is shown as a figure of bars.
 
     gambol render fox.glb --clip trot --view side -o fox.mp4
     """
 
     file: File
-    """A rigged character (.glb, .vrm or .gltf), or one of the zoo: fox."""
+    """A rigged character (.glb, .vrm or .gltf), motion capture (.bvh), or one of the zoo: fox."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """Where to write it: .mp4, .gif or .png; the character's name and .mp4 if not given."""
     clip: str | None = None
@@ -69,6 +70,7 @@ class Render:
         if path.suffix.lower() == ".mp4" and self.size % 2:
             raise GambolError(f"--size must be even for an .mp4, got {self.size}; use {self.size + 1}")
         from gambol.character.anatomy import study
+        from gambol.character.stick_figure import visible
         from gambol.formats import load
         from gambol.progress import progress
         from gambol.render.movie import check_movie
@@ -77,7 +79,7 @@ class Render:
         from gambol.render.show import choose_clip, choose_frames, write_shot
 
         check_movie(path)
-        character = load(self.file)
+        character = visible(load(self.file))
         motion = choose_clip(character, self.clip)
         loops = motion is not None and loop_travel(character, motion) is not None
         times, view = choose_frames(motion, self.view, path.suffix.lower(), self.fps, self.seconds, loops)

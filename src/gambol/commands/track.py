@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from gambol.character.axes import AxisChoice
-from gambol.commands.options import File
+from gambol.commands.options import AS_MADE, File, Finishing
 from gambol.errors import GambolError
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Track:
     """First let feet that bear weight stand still. Without it the body follows feet that skate, and slides."""
     fps: float | None = None
     """Frames a second of the new clip; if not given 30, and more for small animals, which are quick."""
+    finishing: Finishing = AS_MADE
     movie: Annotated[Path | None, tyro.conf.arg(metavar="MP4")] = None
     """Also film the result."""
     referee: bool = False
@@ -74,11 +75,13 @@ class Track:
         several = self.all or len(self.clip) > 1
         if several and (self.name or self.movie or self.export_mjcf):
             raise GambolError("--name, --movie and --export-mjcf are for a single clip")
+        finishing = self.finishing.config()
         output = self.output or self.file.parent / f"{self.file.stem}-physics.glb"
         if output.exists() and self.file.exists() and output.samefile(self.file):
             raise GambolError(f"{output} is the input itself; write to another file")
         from gambol.character.anatomy import study
         from gambol.files import check_folder
+        from gambol.finishing.finish import check
         from gambol.formats import check_output, load
         from gambol.render.movie import check_movie
 
@@ -96,11 +99,13 @@ class Track:
             _warn(warning)
         anatomy = study(character, self.up, self.forward)
         clips = self._clips(character)
+        check(character, anatomy, finishing)
         names = self._track(character, anatomy, clips, output)
         print(f"wrote {output}: {len(names)} clip(s) added: {', '.join(repr(name) for name in names)}")
 
     def _track(self, character: Character, anatomy: Anatomy, clips: list[str], output: Path) -> list[str]:
         """One clip after the other, each saved as soon as it is done; the names they got."""
+        from gambol.finishing.finish import finish
         from gambol.physics.perform import perform
         from gambol.physics.simulation import PAPER, SolverConfig
         from gambol.physics.take import Physique
@@ -119,8 +124,12 @@ class Track:
                     raise
                 _warn(f"left out: {error}")
                 continue
+            finished = finish(character, anatomy, done.motion, self.finishing.config())
+            done = replace(done, motion=finished.motion)
             names.append(self._save(done, character, output, bool(names)))
             self._tell(done, names[-1])
+            if finished.notes:
+                print(f"{names[-1]}: {'; '.join(finished.notes)}")
             if self.export_mjcf:
                 self._export(done)
             if self.movie:

@@ -22,7 +22,8 @@ from gambol.distillation.recipe import Recipe
 from gambol.distillation.run import FILES, MOVIE, REPORT, SHEET, Run, read_losses
 from gambol.errors import GambolError
 from gambol.files import write_file
-from gambol.formats import save
+from gambol.finishing.finish import finish as finish_clip
+from gambol.formats import export, save
 from gambol.formats.gltf.document import Document
 from gambol.motion.motion import Motion
 from gambol.progress import peak_memory
@@ -165,16 +166,19 @@ def finish(
 ) -> Outcome:
     """Write everything, the page last."""
     from gambol.quality.clip import measure_clip
-    from gambol.quality.page import Page, html_of
+    from gambol.quality.run_page import Page, html_of
 
     folder, draft = run.folder, play.draft()
-    motion = scene.motion(draft, run.recipe.name or scene.title)
-    clip = folder / clip_file(scene.character)
-    name = save(scene.character, clip, motion) or motion.name
     losses = read_losses(folder)
     warnings = list(scene.warnings)
     warnings += [row["trouble"] for row in losses]
+    motion = _finished(run.recipe, scene, scene.motion(draft, run.recipe.name or scene.title), warnings)
+    clip = folder / clip_file(scene.character)
+    name = save(scene.character, clip, motion) or motion.name
     written = [clip]
+    for kind in run.recipe.export:
+        written.append(folder / f"clip.{kind}")
+        warnings += export(scene.character, motion, written[-1], scene.config.fps)
     try:
         crew.movie(motion, folder / MOVIE, folder / SHEET, min(scene.config.fps, MOVIE_FPS), on_progress)
         written += [folder / MOVIE, folder / SHEET]
@@ -200,6 +204,15 @@ def finish(
     write_file(folder / REPORT, html_of(page).encode())
     written.append(folder / REPORT)
     return Outcome(clip, name, motion.duration, draft.loops, found.summary, tuple(written), told)
+
+
+def _finished(recipe: Recipe, scene: Scene, motion: Motion, warnings: list[str]) -> Motion:
+    """As the recipe wants it; as it is if that cannot be, for the work is done."""
+    try:
+        return finish_clip(scene.character, scene.anatomy, motion, recipe.finish).motion
+    except GambolError as error:
+        warnings.append(f"the clip is as it was made: {error}")
+        return motion
 
 
 def _facts(run: Run, scene: Scene) -> list[tuple[str, str]]:

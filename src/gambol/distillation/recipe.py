@@ -15,6 +15,7 @@ from gambol.character.character import Character
 from gambol.distillation.config import DistillConfig, Preset
 from gambol.distillation.distill import Scene, prepare
 from gambol.errors import GambolError
+from gambol.finishing.finish import FinishConfig
 from gambol.priors.prior import VideoPrior
 from gambol.render.cache import fingerprint
 
@@ -68,6 +69,10 @@ class Recipe:
     prior: PriorChoice = field(default_factory=PriorChoice)
     name: str | None = None
     """Of the clip; the action if not given."""
+    finish: FinishConfig = field(default_factory=FinishConfig)
+    """What is done to the clip before it is written."""
+    export: tuple[Literal["bvh", "npz"], ...] = ()
+    """Formats of joints alone in which it is written too."""
     up: AxisChoice = "auto"
     forward: AxisChoice = "auto"
     threads: int = 1

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
-from math import isfinite
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from gambol.distillation.fit import FitConfig
 from gambol.distillation.sampled import SampleConfig
 from gambol.distillation.trials import Summary, Trial, run_trial, summary_of
+from gambol.jsonable import jsonable
 from gambol.priors.pocket.evaluation.evaluate import (
     Confusion,
     classify_films,
@@ -197,14 +197,4 @@ def _swings(trials: Sequence[Trial]) -> dict[str, float]:
 
 def as_plain(report: Report) -> dict:
     """For JSON, which knows no arrays and nothing that is not a number."""
-    return {**_plain(asdict(report)), "checks": _plain([asdict(check) for check in report.checks])}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    return None if isinstance(value, float) and not isfinite(value) else value
+    return {**jsonable(report), "checks": jsonable(report.checks)}

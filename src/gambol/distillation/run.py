@@ -36,7 +36,7 @@ from gambol.files import write_file
 
 CONFIG, STATE, LOSSES, PREVIEW = "config.json", "state.safetensors", "losses.jsonl", "preview.png"
 MOVIE, SHEET, REPORT = "preview.mp4", "sheet.png", "report.html"
-CLIPS = ("clip.glb", "clip.vrm")
+CLIPS = ("clip.glb", "clip.vrm", "clip.bvh", "clip.npz")
 FILES = (CONFIG, STATE, LOSSES, PREVIEW, MOVIE, SHEET, REPORT, *CLIPS)
 
 SAVE_EVERY, PREVIEW_EVERY = 3.0, 20.0

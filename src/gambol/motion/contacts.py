@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.errors import GambolError
 from gambol.motion.footage import Footage, footage_of
+from gambol.motion.going import facing, find_going
 from gambol.motion.motion import Motion
-from gambol.motion.stances import find_plants, find_stances, soles_of
+from gambol.motion.stances import find_plants, soles_of
 
 Array = np.ndarray
 
@@ -32,8 +32,9 @@ SLOW = 0.3
 """A foot that bears moves slower than this share of its own fastest; only for clips whose ground stands."""
 SLIDES = 0.5
 """A foot that is never faster than this only slides, if it moves at all [heights a second]."""
-BACKWARDS, FAR = 0.5, 0.06
-"""A round in place goes somewhere if low feet move backwards with this correlation, this far [height]."""
+LANDED, SETTLED = 0.01, 0.001
+"""A foot that is no more above the level at which it bears is down: share of its lift, or this much [height]. So our
+own strides, whose feet come down without speed, are found 0.04 cycles too long on average; with 0.06, 0.08."""
 BRIEF = 0.04
 """Contacts and gaps that last less are noise [s]; at most a twentieth of a round."""
 
@@ -54,8 +55,8 @@ class Contacts:
 
     @property
     def rate(self) -> float:
-        """Frames a second."""
-        return 1.0 / float(self.times[1] - self.times[0]) if len(self.times) > 1 else RATE
+        """Frames a second; those of a single pose are all the same, at RATE."""
+        return 1.0 / float(self.times[1] - self.times[0]) if self.footage.duration > 0 else RATE
 
     def poses(self) -> Float[Array, "frames joints 4 4"]:
         """T_world_joint as the clip has it [file units]."""
@@ -65,14 +66,11 @@ class Contacts:
         """Times since the start at which a foot comes down and is lifted [s]. A contact that goes on across the seam of
         a loop ends beyond the end of the clip; one that is there from the start, or until the end, of what does not
         loop begins or ends there."""
-        down, duration = self.down[leg], self.footage.duration
-        if down.all() or not down.any():
-            return [(0.0, duration)] if down.any() else []
-        step = 1.0 / self.rate
-        if self.loops:
-            shift = int(np.flatnonzero(down & ~np.roll(down, 1))[0])
-            return [((a + shift) * step, (b + shift) * step) for a, b in _runs(np.roll(down, -shift))]
-        return [(a * step, min(b * step, duration)) for a, b in _runs(down)]
+        down, duration, step = self.down[leg], self.footage.duration, 1.0 / self.rate
+        if down.all():
+            return [(0.0, duration)]
+        found = [(float(run[0]) * step, float(run[0] + len(run)) * step) for run in runs(down, self.loops)]
+        return found if self.loops else [(start, min(end, duration)) for start, end in found]
 
 
 def find_contacts(character: Character, anatomy: Anatomy, motion: Motion) -> Contacts:
@@ -87,88 +85,120 @@ def find_contacts(character: Character, anatomy: Anatomy, motion: Motion) -> Con
 
 
 def plain(footage: Footage) -> Footage:
-    """As the clip has it: with its way, and its turn."""
-    return replace(footage, drift=np.zeros(3), turn=0.0, pivot=None)
+    """As the clip has it, once: with its way, and its turn."""
+    return replace(footage, loops=False, drift=np.zeros(3), turn=0.0, pivot=None)
 
 
 def _contacts(footage: Footage, times: Float[Array, " frames"], straight: bool) -> Contacts:
-    anatomy = footage.anatomy
-    still = np.zeros(3)
-    if not (anatomy.legs and anatomy.stands) or footage.duration <= 0:
-        poses = plain(footage).poses(times)
-        able = anatomy.legs and anatomy.stands
-        down = _reaching(anatomy, poses) if able else np.zeros((len(anatomy.legs), len(times)), bool)
-        return Contacts(footage, times, down, still, straight)
+    anatomy, still = footage.anatomy, np.zeros(3)
+    if not (anatomy.legs and anatomy.stands):
+        return Contacts(footage, times, np.zeros((len(anatomy.legs), len(times)), bool), still, straight)
     poses = footage.poses(times) if straight else plain(footage).poses(times)
-    low = _reaching(anatomy, poses)
-    standing = low & _slow(anatomy, poses, footage.duration)
-    if not straight:
-        return Contacts(footage, times, _steady(standing, times, False), still, False)
+    soles = _heights(anatomy, poses)
+    above = np.stack([sole.min(1) for sole in soles])
+    low = _reaching(above)
+    if footage.duration <= 0:
+        return Contacts(footage, times, low, still, straight)
+    planted, ground = _planted_on_the_way(footage, poses) if straight else (None, still)
+    if planted is None:
+        planted = _planted(above, _speeds(anatomy, poses, footage.duration))
+    return Contacts(footage, times, _steady(low & planted, soles, times, straight), ground, straight)
+
+
+def _planted_on_the_way(
+    footage: Footage, poses: Float[Array, "frames joints 4 4"]
+) -> tuple[Bool[Array, "legs frames"] | None, Float[Array, 3]]:
+    """Feet of a round on the spot that move with the ground, and how fast that passes if the clip itself stays in place
+    [file units a second]; None for the feet if the round leads nowhere."""
     if footage.drift.any():
-        planted, _ = find_plants(_facing(anatomy, footage.drift), poses)
-        return Contacts(footage, times, _steady(low & planted, times, True), still, True)
-    for way in (anatomy.forward, -anatomy.forward, anatomy.left, -anatomy.left):
-        turned = _facing(anatomy, way)
-        stances = find_stances(turned, poses)
-        if stances.agreement > BACKWARDS and stances.passing[0] > FAR * anatomy.height:
-            planted, passing = find_plants(turned, poses)
-            ground = -way * max(passing, 0.0) / footage.duration
-            return Contacts(footage, times, _steady(low & planted, times, True), ground, True)
-    return Contacts(footage, times, _steady(standing, times, True), still, True)
+        return find_plants(facing(footage.anatomy, footage.drift), poses)[0], np.zeros(3)
+    planted, passing = find_going(footage.anatomy, poses) or (None, np.zeros(3))
+    return planted, passing / footage.duration
 
 
-def _facing(anatomy: Anatomy, way: Float[Array, 3]) -> Anatomy:
-    return replace(anatomy, forward=way / np.linalg.norm(way))
-
-
-def _reaching(anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"]) -> Bool[Array, "legs frames"]:
-    """Which feet are low: near where they stand, or near the lowest place they come to, if that is near too."""
+def _heights(anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"]) -> list[Float[Array, "frames points"]]:
+    """How high the points of each leg's sole are above where they stand in the neutral pose [height]."""
     neutral = anatomy.body.T_world_node[anatomy.body.nodes][None]
     found = []
     for leg in anatomy.legs:
         stand = soles_of(anatomy, leg, neutral)[0] @ anatomy.up
-        above = (soles_of(anatomy, leg, poses) @ anatomy.up - stand).min(1) / anatomy.height
-        lowest = above.min()
-        margin = max(LOW * float(np.ptp(above)), TOUCHES)
-        found.append((above < TOUCHES) | ((above < lowest + margin) & (lowest < REACHES)))
-    return np.stack(found)
+        found.append((soles_of(anatomy, leg, poses) @ anatomy.up - stand) / anatomy.height)
+    return found
 
 
-def _slow(anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"], duration: float) -> Bool[Array, "legs frames"]:
-    """Which feet do not swing: the slowest point of each sole counts, so one that rolls stands."""
+def _reaching(above: Float[Array, "legs frames"]) -> Bool[Array, "legs frames"]:
+    """Which feet are low: near where they stand, or near the lowest place they come to, if that is near too."""
+    lowest = above.min(1, keepdims=True)
+    margin = np.maximum(LOW * np.ptp(above, axis=1, keepdims=True), TOUCHES)
+    return (above < TOUCHES) | ((above < lowest + margin) & (lowest < REACHES))
+
+
+def _speeds(anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"], duration: float) -> Float[Array, "legs frames"]:
+    """Of each sole's slowest point over the ground, so one that rolls stands [heights a second]."""
     found = []
     for leg in anatomy.legs:
         speed = np.gradient(soles_of(anatomy, leg, poses), duration / len(poses), axis=0)
-        speed = np.linalg.norm(speed - (speed @ anatomy.up)[..., None] * anatomy.up, axis=-1).min(1) / anatomy.height
-        found.append(speed < SLOW * max(float(np.quantile(speed, 0.95)), SLIDES / SLOW))
-    return np.stack(found)
+        found.append(np.linalg.norm(speed - (speed @ anatomy.up)[..., None] * anatomy.up, axis=-1).min(1))
+    return np.stack(found) / anatomy.height
+
+
+def _planted(above: Float[Array, "legs frames"], speeds: Float[Array, "legs frames"]) -> Bool[Array, "legs frames"]:
+    """Which feet do not swing, where the ground stands still: being low and being slow, each for that foot, vote as
+    `find_plants` has it. So a foot that slides all the time is still seen to be down."""
+    lowest = above.min(1, keepdims=True)
+    heights = 1 - (above - lowest) / np.maximum(LOW * np.ptp(above, axis=1, keepdims=True), TOUCHES)
+    slowest, fastest = np.quantile(speeds, [0.05, 0.95], axis=1)[..., None]
+    slowness = 1 - (speeds - slowest) / np.maximum(SLOW * (fastest - slowest), SLIDES)
+    return np.clip(heights, -1, 1) + np.clip(slowness, -1, 1) > 0
 
 
 def _steady(
-    down: Bool[Array, "legs frames"], times: Float[Array, " frames"], loops: bool
+    down: Bool[Array, "legs frames"],
+    soles: list[Float[Array, "frames points"]],
+    times: Float[Array, " frames"],
+    loops: bool,
 ) -> Bool[Array, "legs frames"]:
-    """Without contacts and gaps that are too brief."""
+    """Without gaps that are too brief, what is but nearly down, and contacts that are too brief."""
     step = float(times[1] - times[0]) if len(times) > 1 else 0.0
     shortest = min(BRIEF, len(times) * step / 20) / step if step > 0 else 0.0
-    for value in (False, True):  # first gaps are closed, then what is left alone goes
-        down = np.stack([_without(each, value, shortest, loops) for each in down])
-    return down
+    found = []
+    for each, heights in zip(down, soles, strict=True):
+        each = _landed(_without(each, False, shortest, loops), heights, loops)
+        found.append(_without(each, True, shortest, loops))
+    return np.stack(found)
+
+
+def _landed(down: Bool[Array, " frames"], sole: Float[Array, "frames points"], loops: bool) -> Bool[Array, " frames"]:
+    """Contacts without the last bit of the way down and the first of the way up: a foot has come down once it is no
+    higher than at some time in the middle half of the contact, when it surely bears, but for a little. Every point
+    of the sole counts from the lowest it comes to in that contact, since few lie on the ground exactly."""
+    if down.all():
+        return down
+    found = down.copy()
+    little = max(LANDED * float(np.ptp(sole.min(1))), SETTLED)
+    for run in runs(down, loops):
+        above = (sole[run] - sole[run].min(0)).min(1)
+        quarter = len(run) // 4
+        bears = np.flatnonzero(above <= above[quarter : len(run) - quarter].max() + little)
+        first = bears[0] if loops or run[0] > 0 else 0
+        last = bears[-1] if loops or run[-1] < len(down) - 1 else len(run)
+        found[run[:first]] = found[run[last + 1 :]] = False
+    return found
 
 
 def _without(down: Bool[Array, " frames"], value: bool, shortest: float, loops: bool) -> Bool[Array, " frames"]:
     """Runs of a value that are too short get the other one."""
-    if down.all() or not down.any():
-        return down
-    shift = int(np.flatnonzero(down != np.roll(down, 1))[0]) if loops else 0
-    found = np.roll(down, -shift)
-    for start, end in _runs(found == value):
-        inside = loops or (start > 0 and end < len(found))
-        if end - start < shortest and inside:
-            found[start:end] = not value
-    return np.roll(found, shift)
+    found = down.copy()
+    for run in runs(down == value, loops):
+        inside = loops or (run[0] > 0 and run[-1] < len(down) - 1)
+        if len(run) < min(shortest, len(down)) and inside:
+            found[run] = not value
+    return found
 
 
-def _runs(flags: Bool[Array, " frames"]) -> list[tuple[int, int]]:
-    """Start and end of each stretch of true."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
-    return [(int(a), int(b)) for a, b in pairwise(edges)][::2]
+def runs(flags: Bool[Array, " frames"], loops: bool) -> list[Int[Array, " run"]]:
+    """Frames of each stretch of true, in order of their starts; one across the seam of a loop is one."""
+    shift = int(np.flatnonzero(~flags)[-1]) + 1 if loops and not flags.all() else 0
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], np.roll(flags, -shift), [False]]).astype(int)))
+    found = [(np.arange(a, b) + shift) % len(flags) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    return sorted(found, key=lambda run: int(run[0]))

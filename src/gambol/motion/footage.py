@@ -51,7 +51,7 @@ class Footage:
         """T_world_joint [file units] at times since the start [s]; any time if it loops."""
         since = times % self.duration if self.loops else np.clip(times, 0.0, self.duration)
         world = world_poses(self.skeleton, self.anatomy, self.motion, self.motion.start + since)
-        share = since / self.duration
+        share = since / max(self.duration, 1e-30)  # a single pose lasts no time
         world[..., :3, 3] -= share[:, None, None] * self.drift
         return self.turned(world, -share)
 
@@ -116,8 +116,8 @@ def footage_of(
         raise GambolError(f"the clip '{motion.name}' is a single pose")
     raw = Footage(anatomy, character.skeleton, motion, motion.duration, False, np.zeros(3))
     here, there = points_of(anatomy, raw.poses(np.array([0.0, motion.duration])))
-    drift = _way(anatomy, here, there) if may_travel else np.zeros(3)
     turn = _turn(anatomy, here, there) if may_turn else 0.0
+    drift = _way(anatomy, here, there) if may_travel and not turn else np.zeros(3)
     raw = replace(raw, drift=drift, turn=turn, pivot=_pivot(anatomy, here, there, turn) if turn else None)
     points = points_of(anatomy, raw.poses(raw.even(121)))
     if not np.isfinite(points).all():
@@ -132,7 +132,7 @@ def footage_of(
     if drift.any() or raw.turn or difference(gap, np.zeros(3)) < 0.01 * moving:
         steps = 0.0  # what goes on is not closed by going back to the first key
     if difference(gap, steps * speed) > SEAM * moving:
-        return raw
+        return footage_of(character, anatomy, motion, may_travel) if may_travel and turn else raw  # no turn, but a way
     duration = motion.duration + steps * step
     return replace(raw, motion=_closed(motion, duration) if steps else motion, duration=duration, loops=True)
 

@@ -1,4 +1,4 @@
-"""Curves of losses as SVG, to be put into a page."""
+"""Curves as SVG, to be put into a page: those of losses, and what other charts share with them."""
 
 from __future__ import annotations
 
@@ -40,22 +40,50 @@ def _chart(rows: Sequence[dict[str, Any]]) -> str:
     smallest = min((value for value in values if value > 0), default=0.0)
     logarithmic = min(values) >= 0 and smallest > 0 and math.log10(max(values) / smallest) > DECADES
     low = max(smallest, max(values) * SMALLEST) if logarithmic else min(0.0, *values)
-    scale = _Scale(low, max(values), logarithmic)
+    scale = Scale(low, max(values), logarithmic)
     last = max(step for curve in curves.values() for step, _ in curve)
     first = min(step for curve in curves.values() for step, _ in curve)
     body, keys = scale.rules(), ""
     for number, (name, curve) in enumerate(curves.items()):
-        color, width = ("currentColor", 2) if name == "total" else (COLORS[number % len(COLORS)], 1.2)
-        points = " ".join(f"{_across(step, first, last):.1f},{scale.height(value):.1f}" for step, value in curve)
-        body += f'<polyline fill="none" stroke="{color}" stroke-width="{width}" points="{points}"/>'
-        keys += f'<span class="key"><i style="background:{color}"></i>{escape(name)}</span>'
-    base = HEIGHT - 6
-    body += f'<text x="{LEFT}" y="{base}">step {first:.0f}</text>'
-    body += f'<text x="{WIDTH - 4}" y="{base}" text-anchor="end">{last:.0f}</text>'
+        color, width = ("currentColor", 2.0) if name == "total" else (COLORS[number % len(COLORS)], 1.2)
+        body += line([(across(step, first, last), scale.height(value)) for step, value in curve], color, width)
+        keys += key(color, name)
+    body += ends(f"step {first:.0f}", f"{last:.0f}")
+    return figure(rows[0]["act"], body, keys)
+
+
+def figure(title: str, body: str, keys: str = "", height: float = HEIGHT) -> str:
+    """body: SVG in a box of WIDTH by height; keys: HTML below. The title is text."""
+    below = f"<figcaption>{keys}</figcaption>" if keys else ""
     return (
-        f'<figure><figcaption>{escape(rows[0]["act"])}</figcaption><svg viewBox="0 0 {WIDTH} {HEIGHT}">{body}</svg>'
-        f"<figcaption>{keys}</figcaption></figure>"
+        f'<figure><figcaption>{escape(title)}</figcaption><svg viewBox="0 0 {WIDTH} {height:g}" role="img" '
+        f'aria-label="{escape(title)}">{body}</svg>{below}</figure>'
     )
+
+
+def key(color: str, name: str) -> str:
+    """One entry of a legend."""
+    return f'<span class="key"><i style="background:{color}"></i>{escape(name)}</span>'
+
+
+def line(points: Sequence[tuple[float, float]], color: str, width: float) -> str:
+    """A curve through points of the box."""
+    joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline fill="none" stroke="{color}" stroke-width="{width:g}" points="{joined}"/>'
+
+
+def ends(first: str, last: str, left: float = LEFT, height: float = HEIGHT) -> str:
+    """What the horizontal axis begins and ends with."""
+    base = height - 6
+    return (
+        f'<text x="{left:g}" y="{base:g}">{escape(first)}</text>'
+        f'<text x="{WIDTH - 4}" y="{base:g}" text-anchor="end">{escape(last)}</text>'
+    )
+
+
+def across(value: float, first: float, last: float, left: float = LEFT) -> float:
+    """Where a value is on the horizontal axis."""
+    return left + (WIDTH - 4 - left) * (value - first) / ((last - first) or 1.0)
 
 
 def _curve(rows: Sequence[dict[str, Any]], name: str) -> Curve:
@@ -66,11 +94,7 @@ def _curve(rows: Sequence[dict[str, Any]], name: str) -> Curve:
     return [(group[-1][0], sum(value for _, value in group) / len(group)) for group in groups]
 
 
-def _across(step: float, first: float, last: float) -> float:
-    return LEFT + (WIDTH - 4 - LEFT) * (step - first) / max(last - first, 1)
-
-
-class _Scale:
+class Scale:
     """The vertical axis."""
 
     def __init__(self, low: float, high: float, logarithmic: bool):
@@ -98,5 +122,5 @@ class _Scale:
             if self.low - 1e-9 * abs(self.low) <= tick <= self.high + 1e-9 * abs(self.high):
                 y = self.height(tick)
                 marks += f'<line class="rule" x1="{LEFT}" x2="{WIDTH - 4}" y1="{y:.1f}" y2="{y:.1f}"/>'
-                marks += f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{tick:.2g}</text>'
+                marks += f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{tick:.3g}</text>'
         return marks

@@ -15,14 +15,12 @@ from gambol.distillation.footing import find_loads
 from gambol.motion.draft import Draft
 from gambol.motion.low_skin import LowSkin
 from gambol.priors.pocket.actions import ACTIONS
-from gambol.priors.sample import draw_noise
 from gambol.quality.feet import Feet, measure_feet
 from gambol.quality.gait import Gait, Pairings, measure_gait, pairings
+from gambol.quality.opinion import denoising_errors
 
 RIVALS = ("stand", "walk", "trot", "run", "jump")
 """What a clip is compared with, besides what it should be."""
-LEVELS = (0.6, 0.9)
-"""Noise at which the prior is asked."""
 SKATES, SINKS = 0.08, 0.03
 """Beyond these, feet are said to slide (share of the speed) and the body to sink (leg lengths)."""
 
@@ -194,7 +192,8 @@ def _aloft(scene: Scene, draft: Draft) -> float:
 
 @torch.no_grad()
 def _taken_for(scene: Scene, draft: Draft) -> str | None:
-    """The action under which the prior denoises the clip's own video best (see `evaluation.classify`)."""
+    """The action under which the prior denoises the clip's own video best. What was asked for is known here, and so is
+    where its cycle begins, which `opinion.ask` must first find out."""
     prior, film_set = scene.prior, scene.film_set
     if not isinstance(film_set, FigureSet) or scene.intent is None:
         return None
@@ -204,14 +203,8 @@ def _taken_for(scene: Scene, draft: Draft) -> str | None:
     views = torch.arange(min(film_set.views, 2))
     frames = draft.resampled(prior.format.frames[0]).world(scene.rig)
     clean, rests = prior.encode(film_set.film(frames, views)), film_set.at_rest()[views]
-    generator = torch.Generator().manual_seed(0)
-    prompts = [prior.embed(name) for name in names]
-    errors = torch.zeros(len(names))
-    for level in LEVELS:
-        noisy = prior.schedule.add_noise(clean, draw_noise(clean, generator), level)
-        for number, estimate in enumerate(prior.estimates(noisy, level, prompts, rests)):
-            errors[number] += (estimate - clean).square().mean()
-    return names[int(errors.argmin())]
+    errors = denoising_errors(prior, clean, [prior.embed(name) for name in names], rests)
+    return names[int(errors.mean((1, 2)).argmin())]
 
 
 def up_of(anatomy: Anatomy) -> torch.Tensor:

@@ -1,41 +1,11 @@
-"""report.html: one page on one run, complete in itself, to look at and to pass on."""
+"""Pieces of the pages we write: complete in themselves, to look at and to pass on."""
 
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
-from typing import Any
-
-from gambol.quality.charts import loss_charts
-
-
-@dataclass(frozen=True)
-class Page:
-    """What is on it. All of it is text to be shown as it is, never markup."""
-
-    title: str
-    """The sentence."""
-    character: str
-    verdict: str
-    """One line on how good the clip is."""
-    clip: str
-    """File names, in the page's own folder."""
-    clip_name: str
-    movie: str | None
-    sheet: bytes | None
-    """A PNG."""
-    rows: Sequence[tuple[str, str, str]]
-    """(what, value, remark) of all that was measured."""
-    losses: Sequence[dict[str, Any]]
-    """Lines of losses.jsonl."""
-    warnings: Sequence[str]
-    facts: Sequence[tuple[str, str]]
-    settings: str
-    """config.json"""
-
+from typing import NamedTuple
 
 STYLE = """
 :root { color-scheme: light dark; --paper: #faf8f4; --ink: #2a2723; --soft: #7a746b; --line: #ddd7cc; --card: #fff;
@@ -64,6 +34,12 @@ figcaption { font-size: .9rem; color: var(--soft); } svg { display: block; width
 svg text { fill: var(--soft); font: 11px system-ui, sans-serif; } svg .rule { stroke: var(--line); }
 .key { display: inline-block; margin-right: .9rem; } .key i { display: inline-block; width: .8rem; height: .2rem;
   margin-right: .35rem; vertical-align: middle; }
+.scale { position: relative; display: block; width: 9rem; max-width: 100%; height: .3rem; margin: .65rem 0 .4rem;
+  border-radius: 1rem; background: linear-gradient(90deg, var(--bad), var(--line) 35% 65%, var(--good)); }
+.scale i { position: absolute; top: 50%; width: .8rem; height: .8rem; margin: -.4rem 0 0 -.4rem; box-sizing: border-box;
+  border: 2px solid var(--card); border-radius: 50%; background: var(--good); } .scale i.low { background: var(--bad); }
+.metrics { table-layout: fixed; } .metrics th:first-child { width: 34%; }
+.placed { display: block; color: var(--soft); font-size: .85rem; line-height: 1.35; }
 pre { overflow-x: auto; padding: .75rem 1rem; background: var(--card); border: 1px solid var(--line);
   border-radius: .5rem; font: 13px/1.45 ui-monospace, monospace; }
 details { margin-top: 1rem; }
@@ -71,52 +47,49 @@ summary { cursor: pointer; color: var(--soft); } footer { margin-top: 3rem; colo
 """
 
 
-def html_of(page: Page) -> str:
-    """The whole page; nothing in it is fetched from elsewhere but the movie, from the same folder."""
-    doubtful = "" if page.verdict.startswith("good") else " doubtful"
-    parts = [
-        f"<h1>{escape(page.title)}</h1>",
-        f'<p class="who">{escape(page.character)}, clip \u2018{escape(page.clip_name)}\u2019 in '
-        f'<a href="{escape(page.clip)}">{escape(page.clip)}</a></p>',
-        f'<p class="verdict{doubtful}">{escape(page.verdict)}</p>',
-        _shown(page),
-        _section("Warnings", _warnings(page.warnings)),
-        _section("Measured", _table(page.rows)),
-        _section("Losses", loss_charts(page.losses)),
-        _section("How to use it", _uses(page)),
-        _section("How it was made", _table([(name, value, "") for name, value in page.facts if value])),
-        f"<details><summary>All settings</summary><pre>{escape(page.settings)}</pre></details>",
-        "<footer>Made by gambol. losses.jsonl beside this page holds every step.</footer>",
-    ]
+LOW = 0.1
+"""Of a scale: what is worse than so many others is marked."""
+
+
+def document(title: str, parts: Sequence[str], footer: str = "") -> str:
+    """A whole page under a title. parts, footer: markup of our own; empty ones are left out."""
+    inner = [f"<h1>{escape(title)}</h1>", *parts, f"<footer>Made by gambol.{footer}</footer>"]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(page.title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        + "\n".join(part for part in parts if part)
+        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        + "\n".join(part for part in inner if part)
         + "\n</body>\n</html>\n"
     )
 
 
-def _section(title: str, content: str) -> str:
-    return f"<h2>{title}</h2>\n{content}" if content else ""
+def section(title: str, content: str) -> str:
+    """Markup under a heading; nothing if there is none."""
+    return f"<h2>{escape(title)}</h2>\n{content}" if content else ""
 
 
-def _shown(page: Page) -> str:
-    shown = ""
-    if page.movie:
-        shown += f'<video src="{escape(page.movie)}" controls autoplay loop muted playsinline></video>\n'
-    if page.sheet:
-        picture = base64.b64encode(page.sheet).decode()
-        shown += f'<img alt="Eight moments of the clip" src="data:image/png;base64,{picture}">\n'
-    return f'<div class="shown">\n{shown}</div>' if shown else ""
+def paragraph(text: str, kind: str = "") -> str:
+    """Plain text; kind: a class of the style."""
+    return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
 
 
-def _warnings(warnings: Sequence[str]) -> str:
-    items = "".join(f"<li>{escape(warning)}</li>" for warning in warnings)
+def picture(png: bytes, what: str) -> str:
+    return f'<img alt="{escape(what)}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+
+
+def folded(title: str, content: str) -> str:
+    """Markup that is seen once its title is clicked."""
+    return f"<details><summary>{escape(title)}</summary>{content}</details>"
+
+
+def bullets(texts: Sequence[str]) -> str:
+    """Warnings, one below the other."""
+    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
     return f'<ul class="warnings">{items}</ul>' if items else ""
 
 
-def _table(rows: Sequence[tuple[str, str, str]]) -> str:
+def table(rows: Sequence[tuple[str, str, str]]) -> str:
+    """(what, value, remark)"""
     lines = (
         f'<tr><th>{escape(name)}</th><td class="value">{escape(value)}</td>'
         f'<td class="remark">{escape(remark)}</td></tr>'
@@ -125,23 +98,41 @@ def _table(rows: Sequence[tuple[str, str, str]]) -> str:
     return f"<table>{''.join(lines)}</table>" if rows else ""
 
 
-def _uses(page: Page) -> str:
-    """The clip in other programs."""
-    code = f"""\
-import {{ GLTFLoader }} from "three/addons/loaders/GLTFLoader.js";
+class MetricRow(NamedTuple):
+    """One number, with its place among those of others."""
 
-const gltf = await new GLTFLoader().loadAsync({_quoted(page.clip)});
-const mixer = new THREE.AnimationMixer(gltf.scene);
-mixer.clipAction(THREE.AnimationClip.findByName(gltf.animations, {_quoted(page.clip_name)})).play();
-scene.add(gltf.scene);  // and mixer.update(seconds) before each frame"""
-    vrm = " (with the VRM add-on)" if page.clip.endswith(".vrm") else ""
-    return (
-        f"<p><b>Blender</b>{vrm}: File \u2192 Import \u2192 glTF 2.0 \u2192 {escape(page.clip)}; the motion is the "
-        f"action \u2018{escape(page.clip_name)}\u2019 of the armature. Unity, Unreal and Godot read it too.</p>"
-        f"<p><b>three.js</b>:</p><pre>{escape(code)}</pre>"
+    title: str
+    value: str
+    other: str
+    """The same of what it is compared with."""
+    place: float | None
+    """On the scale, from 0 to 1; None for none."""
+    remark: str
+    meaning: str = ""
+    """What the number is; shown when pointed at."""
+
+
+def metric_table(rows: Sequence[MetricRow], heads: tuple[str, str] | None = None) -> str:
+    """Numbers with their scale. heads: names of the clip and of the one it is compared with, if there is one."""
+    top = ""
+    if heads and rows:
+        top = f"<tr><th></th><th>{escape(heads[0])}</th><th>{escape(heads[1])}</th><th></th></tr>"
+    lines = (
+        f'<tr><th title="{escape(row.meaning)}">{escape(row.title)}</th><td class="value">{escape(row.value)}</td>'
+        + (f'<td class="value">{escape(row.other)}</td>' if heads else "")
+        + f"<td>{_placed(row.remark) if row.place is None else scale_bar(row.place, row.remark)}</td></tr>"
+        for row in rows
     )
+    return f'<table class="metrics">{top}{"".join(lines)}</table>' if rows else ""
 
 
-def _quoted(text: str) -> str:
-    """As a string of JavaScript."""
-    return json.dumps(text)
+def scale_bar(rank: float, text: str) -> str:
+    """A clip's place among artists' clips, from 0, worse than all of them, to 1; and that in words."""
+    if not 0.0 <= rank <= 1.0:
+        raise ValueError(f"a place on the scale must be from 0 to 1, got {rank}")
+    low = ' class="low"' if rank < LOW else ""
+    return f'<span class="scale"><i{low} style="left:{100 * rank:.1f}%"></i></span>{_placed(text)}'
+
+
+def _placed(text: str) -> str:
+    return f'<span class="placed">{escape(text)}</span>' if text else ""

@@ -54,6 +54,8 @@ def _landing(action: str, anatomy: Anatomy, poses: Float[Array, "frames joints 4
         raise GambolError(f"some foot is always on the ground, which is no {action}")
     heights = (points_of(anatomy, poses) @ anatomy.up).mean(1)
     flying = (np.arange(len(poses)) / len(poses) - start) % 1.0 < flight
+    if flying.all():
+        raise GambolError(f"no foot ever comes to the ground, which is no {action}")
     if heights[flying].max() - np.median(heights[~flying]) < LEAST_RISE * anatomy.height:
         raise GambolError(f"the body does not rise while its feet are in the air, which is no {action}")
     return (start + flight) % 1.0

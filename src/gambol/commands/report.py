@@ -1,0 +1,239 @@
+"""`gambol report`: how good a clip is."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from gambol.character.axes import AxisChoice
+from gambol.commands.options import File
+from gambol.errors import GambolError
+
+if TYPE_CHECKING:
+    from gambol.character.anatomy import Anatomy
+    from gambol.character.character import Character
+    from gambol.priors.prior import VideoPrior
+    from gambol.quality.report import Report as ClipReport
+
+
+@dataclass
+class Report:
+    """Say how good a clip is: feet that slide, skin that sinks, shaking, seams, and how artists' clips compare.
+
+    Every number comes with its place among clips that artists made. Writes report.json, and report.html, a page that
+    opens offline: the character playing in 3D, its gait, its joints, and all that was measured.
+
+    examples:
+      gambol report hero.glb --clip walk
+      gambol report hero.glb                                all clips, one after the other
+      gambol report hero-physics.glb --clip "walk physics" --against walk       two clips side by side
+      gambol report after.glb --against before.glb          two files
+    """
+
+    file: File
+    """A character with clips (.glb, .vrm, .gltf or .bvh)."""
+    clip: tuple[str, ...] = ()
+    """Names of clips; all of the file if not given."""
+    against: Annotated[str | None, tyro.conf.arg(metavar="OTHER")] = None
+    """What to compare with, side by side: another clip of the file, or another file."""
+    against_clip: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
+    """Which clip of that file; the one of the same name, or its only one, if not given."""
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
+    """Where to write it; if not given, a folder here with the file's name and -report."""
+    prompt: Annotated[str | None, tyro.conf.arg(metavar="SENTENCE")] = None
+    """What the clip should show, such as "a fox is walking"; its name says if not given."""
+    prior: Annotated[str, tyro.conf.arg(metavar="PRIOR")] = "pocket"
+    """The video model that is asked what it sees (see `gambol priors`), or none."""
+    page: bool = True
+    """Write report.html; without it only report.json."""
+    up: AxisChoice = "auto"
+    """The axis that points up."""
+    forward: AxisChoice = "auto"
+    """The axis it faces."""
+
+    def run(self) -> None:
+        if self.against_clip and not self.against:
+            raise GambolError("--against-clip needs --against, the file that has the clip")
+        if self.prior == "none" and self.prompt is not None and not self.prompt.strip():
+            raise GambolError("--prompt must not be empty")
+        from gambol.character.anatomy import study
+        from gambol.priors.catalogue import open_prior
+
+        character = visible(self.file)
+        for warning in character.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+        clips = chosen_clips(character, self.clip)
+        folder = self.output or Path(f"{self.file.stem}-report")
+        if folder.exists() and not folder.is_dir():
+            raise GambolError(f"{folder} is a file; give the name of a folder")
+        if self.against and len(clips) > 1:
+            raise GambolError(f"--against compares one clip: choose it by --clip. Available: {', '.join(clips)}")
+        anatomy = study(character, self.up, self.forward)
+        prior = None if self.prior == "none" else open_prior(self.prior)
+        other = self._other(character, anatomy, clips[0], prior) if self.against else None
+        reports, failed = [], []
+        for number, clip in enumerate(clips):
+            try:
+                found = self._measure(character, anatomy, clip, prior, f"{clip} ({number + 1} of {len(clips)})")
+            except GambolError as error:
+                if len(clips) == 1:
+                    raise
+                failed.append(f"left out '{clip}': {error}")
+                continue
+            place = folder if len(clips) == 1 else folder / safe_name(clip)
+            self._write(found, other, place)
+            reports.append((found, place))
+        for text in failed:
+            print(f"warning: {text}", file=sys.stderr)
+        if not reports:
+            raise GambolError(f"none of the clips of '{character.name}' could be measured")
+        self._tell(reports, other, folder)
+
+    def _measure(
+        self, character: Character, anatomy: Anatomy, clip: str, prior: VideoPrior | None, title: str
+    ) -> ClipReport:
+        from gambol.progress import progress
+        from gambol.quality.report import report_on
+
+        with progress(f"measuring {title}") as advance:
+            return report_on(
+                character, character.clips[clip], anatomy, prompt=self.prompt, prior=prior, on_progress=advance
+            )
+
+    def _other(self, character: Character, anatomy: Anatomy, clip: str, prior: VideoPrior | None) -> ClipReport:
+        """The clip to compare with: of the same file, or of another."""
+        from gambol.character.anatomy import study
+
+        assert self.against is not None
+        if self.against in character.clips and not self.against_clip:
+            return self._measure(character, anatomy, self.against, prior, f"'{self.against}'")
+        path = Path(self.against)
+        if not path.exists():
+            raise GambolError(
+                f"--against {self.against} is neither a file nor a clip of '{character.name}'. "
+                f"Clips: {', '.join(character.clips)}"
+            )
+        other = visible(path)
+        names = list(other.clips)
+        wanted = self.against_clip or (clip if clip in names else names[0] if len(names) == 1 else "")
+        if wanted not in names:
+            raise GambolError(
+                f"choose a clip of {path.name} by --against-clip. Available: {', '.join(names) or 'none'}"
+            )
+        return self._measure(other, study(other, self.up, self.forward), wanted, prior, f"'{wanted}' of {path.name}")
+
+    def _write(self, found: ClipReport, other: ClipReport | None, folder: Path) -> None:
+        from gambol.distillation.run import read_losses
+        from gambol.files import write_file
+        from gambol.quality.publish import publish
+        from gambol.quality.report import json_of
+
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise GambolError(f"the folder {folder} cannot be made: {error.strerror or error}") from None
+        write_file(folder / "report.json", json_of(found, other).encode())
+        if self.page:
+            losses = read_losses(self.file.parent) if (self.file.parent / "losses.jsonl").is_file() else []
+            write_file(folder / "report.html", publish(found, other, losses, self.prompt).encode())
+
+    def _tell(self, reports: list[tuple[ClipReport, Path]], other: ClipReport | None, folder: Path) -> None:
+        """A table of one clip's numbers, or one line for each of several."""
+        if len(reports) == 1:
+            tell_one(reports[0][0], other)
+        else:
+            tell_all([found for found, _ in reports])
+        what = "report.html and report.json" if self.page else "report.json"
+        where = folder if len(reports) == 1 else f"{folder}/*"
+        print(f"wrote {what} in {where}")
+
+
+def tell_one(found: ClipReport, other: ClipReport | None) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from gambol.quality.report import rows_of
+
+    specimen = found.specimen
+    kind = "loops" if specimen.loops else "does not loop"
+    table = Table(
+        title=escape(f"{specimen.motion.name}: {specimen.seconds:.2f} s, {kind}; lengths at a height of 1 m"),
+        title_justify="left",
+    )
+    table.add_column("")
+    table.add_column("clip" if other is None else escape(specimen.motion.name), justify="right")
+    if other is not None:
+        table.add_column(escape(other.specimen.motion.name), justify="right")
+    table.add_column("among artists")
+    for each, own, others, worth in rows_of(found, other):
+        table.add_row(each.title, own, *([others] if other is not None else []), worth)
+    Console(soft_wrap=True).print(table)
+    if found.pattern:
+        print(f"gait: {found.pattern.name}")
+    if found.opinion:
+        print(f"seen by the prior: {found.opinion.text}")
+    for note in found.notes:
+        print(f"note: {note}")
+    print(f"{specimen.motion.name}: {found.summary}")
+
+
+OVERVIEW = {
+    "foot_slide_mean": "slide",
+    "penetration_mean": "sinks",
+    "floating": "floats",
+    "self_intersection_triangles": "crosses",
+    "high_frequency": "shakes",
+    "seam_pose": "seam",
+}
+"""Columns of the table of several clips: what, and in a word."""
+
+
+def tell_all(reports: list[ClipReport]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from gambol.quality.measures import BY_KEY
+
+    table = Table(title="lengths at a height of 1 m", title_justify="left")
+    table.add_column("clip")
+    for key, word in OVERVIEW.items():
+        table.add_column(f"{word}\n{BY_KEY[key].unit}", justify="right", no_wrap=True)
+    table.add_column("gait", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for found in reports:
+        numbers = [BY_KEY[key].number(found.values.get(key)) for key in OVERVIEW]
+        gait = found.pattern.name if found.pattern else "–"
+        table.add_row(escape(found.specimen.motion.name), *numbers, gait, found.verdict)
+    Console().print(table)
+
+
+def visible(path: Path) -> Character:
+    """A character that can be seen: a skeleton alone gets a stick figure."""
+    from gambol.character.stick_figure import stick_figure
+    from gambol.formats import load
+
+    character = load(path)
+    return character if any(len(mesh.faces) for mesh in character.meshes) else stick_figure(character)
+
+
+def chosen_clips(character: Character, wanted: tuple[str, ...]) -> list[str]:
+    """Those of the given names, or all."""
+    there = list(character.clips)
+    if not there:
+        raise GambolError(f"'{character.name}' has no clips: there is nothing to report on")
+    for name in wanted:
+        if name not in there:
+            raise GambolError(f"'{character.name}' has no clip '{name}'. Available: {', '.join(there)}")
+    return list(dict.fromkeys(wanted)) or there
+
+
+def safe_name(clip: str) -> str:
+    """A folder's name for a clip."""
+    return re.sub(r"[^\w.-]+", "-", clip).strip("-.")[:60] or "clip"

@@ -1,0 +1,86 @@
+"""Clips whose contacts are known: strides of clay creatures, longer, moved, and standing still."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from character.creatures import dog, human, spider
+
+from gambol import Anatomy, Character, Motion, Track, gait, study
+from gambol.creatures.gaits.footfalls import Footfalls, table_for
+from gambol.quality.specimen import Specimen, examine
+
+MAKERS = {"dog": dog, "human": human, "spider": spider}
+
+
+@cache
+def body(name: str) -> tuple[Character, Anatomy]:
+    character = MAKERS[name]()
+    return character, study(character)
+
+
+@dataclass(frozen=True)
+class Stride:
+    """One stride, and what is known of it."""
+
+    character: Character
+    anatomy: Anatomy
+    motion: Motion
+    footfalls: Footfalls
+
+    @property
+    def phases(self) -> np.ndarray:
+        """When each foot comes down [cycles]."""
+        pairs = len(self.anatomy.legs) // 2
+        return np.array([self.footfalls.phase(leg, pairs) for leg in self.anatomy.legs])
+
+    def examined(self, motion: Motion | None = None) -> Specimen:
+        return examine(self.character, motion or self.motion, self.anatomy)
+
+
+@cache
+def stride(name: str, action: str, in_place: bool = False) -> Stride:
+    character, anatomy = body(name)
+    motion = gait(character, anatomy, action, in_place=in_place)
+    return Stride(character, anatomy, motion, table_for(len(anatomy.legs))[action])
+
+
+def longer(motion: Motion, rounds: float, rate: float = 240.0) -> Motion:
+    """Round after round, one way farther each time."""
+    times = np.arange(round(rounds * motion.duration * rate) + 1) / rate
+    number = np.floor(times / motion.duration + 1e-9)
+    tracks = []
+    for track in motion.tracks:
+        values = track.sample(times - number * motion.duration)
+        if track.path == "translation":
+            first, last = track.sample(np.array([motion.start, motion.end]))
+            values = values + number[:, None] * (last - first)
+        tracks.append(Track(track.node, track.path, times, values))
+    return Motion(motion.name, tuple(tracks))
+
+
+def moved(character: Character, motion: Motion, way: Callable[[np.ndarray], np.ndarray], rate: float = 240.0) -> Motion:
+    """The whole body shifted, by so much at a time [file units]; clay creatures have one root, without a turn."""
+    root = int(np.flatnonzero(character.skeleton.parents < 0)[0])
+    times = motion.start + np.arange(round(motion.duration * rate) + 1) / rate
+    track = next((track for track in motion.tracks if track.node == root and track.path == "translation"), None)
+    rest = np.tile(character.skeleton.rest.translation[root], (len(times), 1))
+    values = (track.sample(times) if track else rest) + way(times)
+    others = tuple(each for each in motion.tracks if each is not track)
+    return replace(motion, tracks=(*others, Track(root, "translation", times, values)))
+
+
+def slower(made: Stride, factor: float) -> Motion:
+    """The same steps, the body going on only by a part of what it should, or more: feet slide by the rest."""
+    whole = made.examined()
+    way = whole.T_own_file[:3, :3].T @ whole.way * made.anatomy.height**2
+    return moved(made.character, made.motion, lambda t: (factor - 1) * np.outer(t / made.motion.duration, way))
+
+
+def standing(character: Character, seconds: float = 2.0) -> Motion:
+    """Nothing moves; in no time, it is a single pose."""
+    root = int(np.flatnonzero(character.skeleton.parents < 0)[0])
+    times = np.array([0.0, seconds] if seconds else [0.0])
+    values = np.tile(character.skeleton.rest.translation[root], (len(times), 1))
+    return Motion("standing", (Track(root, "translation", times, values),))

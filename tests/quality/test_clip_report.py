@@ -1,0 +1,125 @@
+"""The report on a clip: what stands out, what is told, the file and the page."""
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from tube import swing, tube
+
+from gambol import gait, load, study
+from gambol.motion.motion import Motion
+from gambol.quality.measures import BY_KEY, MEASURES
+from gambol.quality.publish import publish
+from gambol.quality.report import SCHEMA, Report, action_for, json_of, report_on, rows_of
+
+
+@cache
+def fox():
+    character = load("fox")
+    anatomy = study(character)
+    return character, anatomy, gait(character, anatomy, "walk")
+
+
+@cache
+def walk() -> Report:
+    character, anatomy, motion = fox()
+    return report_on(character, motion, anatomy)
+
+
+def skating() -> Motion:
+    """The walk at a third of its way: feet slide by the rest of it."""
+    _, anatomy, motion = fox()
+    tracks = []
+    for track in motion.tracks:
+        if track.path == "translation" and np.ptp(track.values[..., 2]) > 0.3 * anatomy.height:
+            values = track.values.copy()
+            values[..., 2] /= 3
+            track = replace(track, values=values)
+        tracks.append(track)
+    assert any(a is not b for a, b in zip(tracks, motion.tracks, strict=True))
+    return replace(motion, tracks=tuple(tracks))
+
+
+def test_our_own_walk_is_good():
+    found = walk()
+    assert found.action == "walk" and found.pattern.name == "walk" and found.specimen.loops
+    assert found.verdict == "good", found.summary
+    assert found.values["foot_slide_mean"] < 2 and found.values["penetration_worst"] < 5
+    assert found.standings["foot_slide_mean"].better > 0.9
+
+
+def test_what_skates_is_told():
+    character, anatomy, _ = fox()
+    found = report_on(character, skating(), anatomy)
+    assert found.values["foot_slide_mean"] > 20 * walk().values["foot_slide_mean"]
+    assert found.standings["foot_slide_mean"].better < walk().standings["foot_slide_mean"].better
+
+
+def test_standing_still_cannot_win():
+    character, anatomy, motion = fox()
+    first = [each.sample(each.times[:1]) for each in motion.tracks]
+    held = [
+        replace(each, values=np.repeat(value, len(each.times), 0), interpolation="LINEAR")
+        for each, value in zip(motion.tracks, first, strict=True)
+    ]
+    still = replace(motion, tracks=tuple(held))
+    found = report_on(character, still, anatomy)
+    assert found.values["motion_amount"] == pytest.approx(0, abs=1e-9)
+    assert found.verdict == "still" and found.summary.startswith("still")
+
+
+def test_what_is_worse_than_most_stands_out_unless_nobody_sees_it():
+    bad = {**walk().values, "foot_slide_mean": 1e4, "penetration_mean": BY_KEY["penetration_mean"].unseen}
+    found = replace(walk(), values=bad)
+    assert [each.key for each in found.weak] == ["foot_slide_mean"]
+    assert found.verdict == "doubtful" and "feet slide 10000.0 cm/s" in found.summary
+
+
+def test_a_seam_counts_only_for_what_loops():
+    bad = {**walk().values, "seam_pose": 1e3}
+    assert [each.key for each in replace(walk(), values=bad).weak] == ["seam_pose"]
+    contacts = replace(walk().specimen.contacts, loops=False)
+    once = replace(walk(), values=bad, specimen=replace(walk().specimen, contacts=contacts))
+    assert not once.weak
+
+
+def test_words_decide_what_it_is_compared_with():
+    assert action_for("Armature|Run", None) == "run"
+    assert action_for("clip 0", "a fox is walking") == "walk"
+    assert action_for("clip 0", None) is None
+
+
+def test_the_file_keeps_its_schema():
+    plain = json.loads(json_of(walk(), walk()))
+    assert plain["schema"] == SCHEMA == "gambol.report/1"
+    assert list(plain["metrics"]) == [each.key for each in MEASURES]
+    slide = plain["metrics"]["foot_slide_mean"]
+    assert set(slide) == {"value", "unit", "better", "artists"} and set(slide["artists"]) == {"share", "group", "clips"}
+    assert {contact["foot"] for contact in plain["contacts"]} == {
+        "left front leg", "right front leg", "left hind leg", "right hind leg",
+    }  # fmt: skip
+    assert all(contact["up"] > contact["down"] >= 0 for contact in plain["contacts"])
+    assert plain["against"]["metrics"] == plain["metrics"]
+
+
+def test_rows_leave_out_what_was_not_measured():
+    keys = [each.key for each, *_ in rows_of(walk())]
+    assert "agreement" not in keys and "foot_slide_mean" in keys
+    assert len(keys) == sum(value is not None for value in walk().values.values())
+
+
+def test_a_body_without_legs_has_no_feet():
+    found = report_on(tube(), swing())
+    assert found.values["foot_slide_mean"] is None and found.pattern is None
+    assert found.values["motion_amount"] > 0
+    assert json.loads(json_of(found))["gait"] is None
+
+
+def test_the_page_says_it_all():
+    text = publish(walk(), replace(walk(), values={**walk().values, "jerk": 123.0}), prompt="a <b>fox</b> walks")
+    assert "a &lt;b&gt;fox&lt;/b&gt; walks" in text and "<b>fox" not in text
+    for words in ("feet slide", "Gait", "Joints that turn most", "123 m/s³", 'class="scale"', "gambol-player"):
+        assert words in text
+    assert "http://" not in text.replace("http://www.w3.org", "") or "src=" not in text.split("http://")[0][-5:]
