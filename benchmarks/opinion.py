@@ -143,8 +143,8 @@ def main() -> None:
 
     real = [opinion(case, case[4]) for case in cases]
     for case, own in zip(cases, real, strict=True):
-        right = "" if own is None else "" if own.taken_for == case[1] else "  <- wrong"
-        print(f"{case[0]:24} {case[1]:10} {own.text if own else 'no opinion'}{right}", flush=True)
+        mark = "  <- wrong" if own and own.taken_for != case[1] else ""
+        print(f"{case[0]:24} {case[1]:10} {own.text if own else 'no opinion'}{mark}", flush=True)
     right = sum(own is not None and own.taken_for == case[1] for case, own in zip(cases, real, strict=True))
     print(f"\nnamed {right} of {len(cases)}; no opinion on {real.count(None)}")
     for how in options.broken:

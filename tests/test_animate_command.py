@@ -80,7 +80,8 @@ def test_from_a_sentence_to_the_files(dog_file, tmp_path, capsys):
     folder = tmp_path / "dog-walk"
     assert "animating 'dog': 'walk', a loop of 1.40 s, prior pocket, preset standard, 9 steps in dog-walk" in told.out
     assert re.search(r"sampling and fitting: 5 steps, loss [\d.]+, after", told.out)
-    assert "wrote dog-walk/: clip.glb, preview.mp4, sheet.png, report.html; clip 'stroll', 1.40 s, loops" in told.out
+    written = "clip.glb, preview.mp4, sheet.png, report.json, report.html"
+    assert f"wrote dog-walk/: {written}; clip 'stroll', 1.40 s, loops" in told.out
     assert re.match(r"(good|doubtful): ", told.out.splitlines()[-1])
     assert told.err == ""
     assert not list(folder.glob(".*")), "nothing half-written"
@@ -228,7 +229,7 @@ def test_characters_without_a_mesh_have_no_pictures(dog_file, tmp_path, capsys, 
     gambol.save(bare, "bare.glb")
     animate("bare.glb", "it walks", "--up", "+y", "--forward", "+z")
     told = capsys.readouterr()
-    assert "wrote bare-walk/: clip.glb, report.html;" in told.out
+    assert "wrote bare-walk/: clip.glb, report.json, report.html;" in told.out
     assert "warning: there are no pictures: " in told.err and "no mesh with faces" in told.err
 
 

@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from gambol.physics.simulation import SolverConfig as SolverConfig
     from gambol.physics.track import TrackConfig as TrackConfig
     from gambol.priors.catalogue import open_prior as open_prior
+    from gambol.quality.report import Report as Report
+    from gambol.quality.report import report_on as report_on
     from gambol.render.actor import Actor as Actor
     from gambol.render.actor import attach as attach
     from gambol.render.cameras import Cameras as Cameras
@@ -103,6 +105,7 @@ _HOMES = {
     "gambol.physics.perform": ("perform",),
     "gambol.physics.track": ("TrackConfig",),
     "gambol.physics.simulation": ("SolverConfig",),
+    "gambol.quality.report": ("Report", "report_on"),
     "gambol.errors": ("AssetError", "GambolError"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

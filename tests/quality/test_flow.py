@@ -190,3 +190,20 @@ def test_ways_and_turns_are_no_seam(body):
         assert seam.pose < 0.01 and seam.velocity < 0.1
     hops = Motion("hops", (*shifted(body[0], np.linspace(0, 1, 31)[:, None] * (0, 0.2, 0), 1.0).tracks, *legs))
     assert measured(loop_seam, body, hops).pose == pytest.approx(20 / body[1].height, rel=1e-3)
+
+
+@pytest.mark.parametrize("frequency", [0.5, 1, 2])
+@pytest.mark.parametrize("amplitude", [0.02, 0.2])
+def test_roughness_knows_neither_size_nor_pace(body, amplitude, frequency):
+    """1 for a sine wave; with a third of its size at three times its frequency, what the formula says."""
+    smooth = measured(jitter, body, heave(body[0], body[1].height, [(amplitude, frequency)], 4.0, 60))
+    assert smooth.roughness == pytest.approx(1, rel=0.05)
+    rough = measured(
+        jitter, body, heave(body[0], body[1].height, [(amplitude, frequency), (amplitude / 3, 3 * frequency)], 4.0, 60)
+    )
+    phase = np.linspace(0, 2 * np.pi, 10_000)
+    jerk, speed = (np.abs(np.cos(phase) + 3 ** (power - 1) * np.cos(3 * phase)).mean() for power in (3, 1))
+    width = np.sqrt(((np.sin(phase) + np.sin(3 * phase) / 3) ** 2).mean())
+    assert rough.roughness == pytest.approx(
+        np.sqrt(jerk / speed) * 4 * np.sqrt(2) * width / speed / (2 * np.pi), rel=0.08
+    )

@@ -33,8 +33,8 @@ LARGEST_SEED = 1_000_000
 class Animate:
     """Make a character do what a sentence says, and write the motion as a clip into its own file.
 
-    A run is a folder: clip.glb (your file plus the clip), preview.mp4, sheet.png, report.html (how good it is), and all
-    that is needed to go on if it is stopped, by Ctrl-C or worse.
+    A run is a folder: clip.glb (your file plus the clip), preview.mp4, sheet.png, report.html and report.json (how good
+    it is), and all that is needed to go on if it is stopped, by Ctrl-C or worse.
 
     examples:
       gambol animate fox "a fox is walking"                        one of gambol's own zoo

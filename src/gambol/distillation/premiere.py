@@ -19,7 +19,7 @@ from gambol.character.character import Character
 from gambol.distillation.distill import Scene
 from gambol.distillation.play import Play
 from gambol.distillation.recipe import Recipe
-from gambol.distillation.run import FILES, MOVIE, REPORT, SHEET, Run, read_losses
+from gambol.distillation.run import FILES, MOVIE, NUMBERS, REPORT, SHEET, Run, read_losses
 from gambol.errors import GambolError
 from gambol.files import write_file
 from gambol.finishing.finish import finish as finish_clip
@@ -186,6 +186,10 @@ def finish(
     except GambolError as error:
         warnings.append(f"there are no pictures: {error}")
     found = measure_clip(scene, draft, play.before if scene.config.footing else None)
+    numbers, player, figures = _measured(scene, replace(motion, name=name), warnings)
+    if numbers:
+        write_file(folder / NUMBERS, numbers.encode())
+        written.append(folder / NUMBERS)
     told = tuple(warning for warning in warnings if warning)
     page = Page(
         title=scene.prompt.text,
@@ -200,6 +204,8 @@ def finish(
         warnings=told,
         facts=_facts(run, scene),
         settings=_without_folders(run.recipe).json(),
+        player=player,
+        figures=figures,
     )
     write_file(folder / REPORT, html_of(page).encode())
     written.append(folder / REPORT)
@@ -213,6 +219,20 @@ def _finished(recipe: Recipe, scene: Scene, motion: Motion, warnings: list[str])
     except GambolError as error:
         warnings.append(f"the clip is as it was made: {error}")
         return motion
+
+
+def _measured(scene: Scene, motion: Motion, warnings: list[str]) -> tuple[str, str, list[tuple[str, str]]]:
+    """What is measured of any clip (`gambol report`): as JSON, in 3D, and as sections of a page; empty if it cannot be
+    measured."""
+    from gambol.quality.publish import figures, measured, player
+    from gambol.quality.report import json_of, report_on
+
+    try:
+        report = report_on(scene.character, motion, scene.anatomy, prompt=scene.prompt.text)
+        return json_of(report), player([report]), [*measured(report), *figures(report)]
+    except GambolError as error:
+        warnings.append(f"the clip could not be measured: {error}")
+        return "", "", []
 
 
 def _facts(run: Run, scene: Scene) -> list[tuple[str, str]]:

@@ -35,9 +35,9 @@ from gambol.errors import GambolError
 from gambol.files import write_file
 
 CONFIG, STATE, LOSSES, PREVIEW = "config.json", "state.safetensors", "losses.jsonl", "preview.png"
-MOVIE, SHEET, REPORT = "preview.mp4", "sheet.png", "report.html"
+MOVIE, SHEET, NUMBERS, REPORT = "preview.mp4", "sheet.png", "report.json", "report.html"
 CLIPS = ("clip.glb", "clip.vrm", "clip.bvh", "clip.npz")
-FILES = (CONFIG, STATE, LOSSES, PREVIEW, MOVIE, SHEET, REPORT, *CLIPS)
+FILES = (CONFIG, STATE, LOSSES, PREVIEW, MOVIE, SHEET, NUMBERS, REPORT, *CLIPS)
 
 SAVE_EVERY, PREVIEW_EVERY = 3.0, 20.0
 """At the earliest [s]; rarer where saving or drawing takes long, so that it takes at most a tenth of the time."""

@@ -25,9 +25,13 @@ LONGEST = 120.0
 """Of longer clips the beginning is asked for jerk [s]."""
 CUTOFF = 8.0
 """Muscles hardly move limbs faster: gait is below 6 Hz, tremor begins at 8 [Hz]. Wings of insects do."""
+QUICK = 5.0
+"""Shaking is so many times as quick as the movement itself: a fox that takes 1.8 strides a second moves at 2.3 Hz."""
 HIGHEST = 15.0
 """Higher frequencies are left to the way keys are interpolated: with 24 keys a second, images of the movement begin at
 24 Hz less its own frequency [Hz]."""
+MOST_KEYS = 600
+"""At which changes of velocity are compared with that of the seam."""
 STILL = 0.002
 """Slower than this, a body stands [m/s]."""
 MOVES = 2.0
@@ -49,8 +53,12 @@ class Jitter:
     tempo: float
     """Frequency of the sine wave that has as much jerk at the same mean speed [Hz]: jerk without amplitude, so that
     slow and fast motions compare. 0 for a body that stands."""
+    roughness: float
+    """That frequency over the one at which a sine wave as wide has the same mean speed: 1 for a pure sine wave, of any
+    size and pace, and more the more quick movements there are in a slow one. So mice and elephants compare."""
     high: float
-    """Share of the energy of the movement, the square of its velocities, in frequencies from 8 to 15 Hz."""
+    """Share of the energy of the movement, the square of its velocities, in frequencies up to 15 Hz that are above 8 Hz
+    and five times as quick as the movement itself: what is small moves quickly, and does not shake for that."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +109,13 @@ def jitter(specimen: Specimen) -> Jitter | None:
     steps = steps - np.einsum("fpi,p->i", steps, weights) / len(steps)  # the even way of the whole body has no jerk
     speed = float((np.linalg.norm(steps, axis=-1) @ weights).mean() / step)
     tempo = np.sqrt(jerk / speed) / (2 * np.pi) if speed > STILL else 0.0
-    return Jitter(jerk, float(tempo), _high(specimen, weights))
+    middle = points[1:-1] - np.linspace(-0.5, 0.5, len(points) - 2)[:, None, None] * (
+        np.einsum("fpi,p->i", points[2:] - points[:-2], weights) / 2
+    )
+    width = float(np.sqrt(((middle - middle.mean(0)) ** 2).sum(-1).mean(0)) @ weights)
+    main = speed / (4 * np.sqrt(2) * width) if width > STILL else 0.0
+    roughness = tempo / main if main > 0 else 0.0
+    return Jitter(jerk, float(tempo), float(roughness), _high(specimen, weights, max(CUTOFF, QUICK * main)))
 
 
 def _resampled(specimen: Specimen, rate: int) -> Float[Array, "frames points 3"]:
@@ -113,7 +127,7 @@ def _resampled(specimen: Specimen, rate: int) -> Float[Array, "frames points 3"]
     return _points(specimen, plain(footage), np.arange(int(seconds * rate + 1e-6) + 1) / rate)
 
 
-def _high(specimen: Specimen, weights: Float[Array, " points"]) -> float:
+def _high(specimen: Specimen, weights: Float[Array, " points"], cutoff: float) -> float:
     """See `Jitter.high`. A loop has a spectrum of its own; anything else is faded in and out, without its mean."""
     velocities = specimen.velocities(points_of(specimen.anatomy, specimen.joints))
     velocities = velocities - velocities.mean(0)
@@ -123,7 +137,7 @@ def _high(specimen: Specimen, weights: Float[Array, " points"]) -> float:
     lines = np.abs(np.fft.rfft(velocities, axis=0) / len(velocities)) ** 2
     energy = 2 * np.einsum("fpi,p->f", lines, weights) / np.sinc(frequencies / specimen.rate) ** 2  # of differences
     seen = frequencies <= HIGHEST
-    return float(energy[seen & (frequencies > CUTOFF)].sum() / (energy[seen].sum() + STILL**2))
+    return float(energy[seen & (frequencies > cutoff)].sum() / (energy[seen].sum() + STILL**2))
 
 
 def joint_range(specimen: Specimen) -> Range | None:
@@ -202,19 +216,25 @@ def loop_seam(specimen: Specimen) -> Seam | None:
     for clips of fewer than four frames.
 
     Velocities at both ends are one-sided differences of second order, whose leading errors are the same, so a smooth
-    movement through the seam leaves none.
+    movement through the seam leaves none. Brisk movement in few keys changes its velocity at each of them: only what
+    the seam does beyond the median of the others counts.
     """
     step, motion = _key_step(specimen.motion), specimen.motion
     if not motion.duration > 3 * step > 0:
         return None
     whole = replace(specimen.contacts.footage, motion=motion, duration=motion.duration, loops=False)
-    times = np.append(np.arange(3) * step, motion.duration - np.arange(3) * step)
-    p, weights = _points(specimen, whole, times), _weights(specimen)
-    gap = 100 * float(np.linalg.norm(p[3] - p[0], axis=-1) @ weights)
-    jump = ((-3 * p[0] + 4 * p[1] - p[2]) - (3 * p[3] - 4 * p[4] + p[5])) / (2 * step)
+    keys = np.arange(min(int(motion.duration / step + 1e-6), MOST_KEYS) + 1) * step
+    within = _points(specimen, whole, keys)
+    last, weights = _points(specimen, whole, motion.duration - np.arange(3) * step), _weights(specimen)
+    gap = 100 * float(np.linalg.norm(last[0] - within[0], axis=-1) @ weights)
+    arriving = (3 * within[2:] - 4 * within[1:-1] + within[:-2]) / (2 * step)
+    leaving = (-3 * within[:-2] + 4 * within[1:-1] - within[2:]) / (2 * step)
+    seam = leaving[0] - (3 * last[0] - 4 * last[1] + last[2]) / (2 * step)
+    usual = np.linalg.norm(leaving[2:] - arriving[:-2], axis=-1) @ weights
+    jump = float(np.linalg.norm(seam, axis=-1) @ weights) - (float(np.median(usual)) if len(usual) else 0.0)
     steps = np.diff(_points(specimen, whole, np.linspace(0.0, motion.duration, len(specimen.times))), axis=0)
     speed = float((np.linalg.norm(steps, axis=-1) @ weights).sum() / motion.duration)
-    return Seam(gap, float(np.linalg.norm(jump, axis=-1) @ weights) / speed if speed > STILL else 0.0)
+    return Seam(gap, max(jump, 0.0) / speed if speed > STILL else 0.0)
 
 
 def _key_step(motion: Motion) -> float:

@@ -99,8 +99,12 @@ MEASURES: tuple[Measure, ...] = (
         "Mean speed of the bones' ends beside the way of the whole body, at 1 m height: 0 stands still.",
     ),
     Measure(
-        "jerk", "jerk", "m/s³", "low", 0, "flow",
-        "Mean rate at which accelerations change, at 1 m height and 30 frames a second.", 5.0,
+        "jerk", "jerk", "m/s³", "neither", 0, "flow",
+        "Mean rate at which accelerations change, at 1 m height and 30 frames a second; brisk motion has more of it.",
+    ),
+    Measure(
+        "roughness", "roughness", "", "low", 2, "flow",
+        "Jerk regardless of size and pace: 1 for an even swing, more for quick twitches in slow movement.", 1.5,
     ),
     Measure(
         "high_frequency", "shaking", "%", "low", 2, "flow",
@@ -112,7 +116,7 @@ MEASURES: tuple[Measure, ...] = (
     ),
     Measure(
         "seam_velocity", "speed jumps at the seam", "", "low", 2, "flow",
-        "Change of velocity from the end to the start, in parts of the mean speed.", 0.5,
+        "Change of velocity from the end to the start beyond that at other keys, in parts of the mean speed.", 0.3,
     ),
     Measure(
         "agreement", "the prior agrees with the words", "%", "high", 0, "prior",
@@ -173,6 +177,7 @@ def _flow(specimen: Specimen) -> Values:
     return {
         "motion_amount": motion_amount(specimen),
         "jerk": shaking.jerk if shaking else None,
+        "roughness": shaking.roughness if shaking else None,
         "high_frequency": _percent(shaking.high) if shaking else None,
         "seam_pose": seam.pose if seam else None,
         "seam_velocity": seam.velocity if seam else None,

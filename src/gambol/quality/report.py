@@ -31,6 +31,9 @@ WEAK = 0.1
 TOLD = 3
 """So many things that stand out are told."""
 
+RIVALS = ("a character stands still", "a character walks", "a character runs", "a character jumps", "a character falls")
+"""What big priors choose from, besides the user's own words."""
+
 Verdict = Literal["good", "doubtful", "still"]
 
 
@@ -162,7 +165,7 @@ def report_on(
     specimen = examine(character, motion, anatomy)
     values = measure(specimen, on_progress)
     action = action_for(motion.name, prompt)
-    opinion, notes = _opinion(specimen, prior, action)
+    opinion, notes = _opinion(specimen, prior, prompt or action)
     values |= {
         "agreement": _percent(opinion.share_of(action)) if opinion else None,
         "plausibility": opinion.plausibility if opinion else None,
@@ -180,16 +183,19 @@ def action_for(clip: str, prompt: str | None) -> str | None:
     return intent.action if intent else action_of_clip(clip)
 
 
-def _opinion(specimen: Specimen, prior: VideoPrior | None, action: str | None) -> tuple[Opinion | None, list[str]]:
+def _opinion(specimen: Specimen, prior: VideoPrior | None, words: str | None) -> tuple[Opinion | None, list[str]]:
+    """words: what the clip should show. The pocket prior chooses among its own; others need to be told rivals."""
     from gambol.errors import GambolError
     from gambol.quality.opinion import ask
 
     if prior is None:
         return None, []
+    prompts = None if prior.look == "parts" else [*([words] if words else []), *RIVALS]
     try:
-        return ask(specimen, prior), []
+        opinion = ask(specimen, prior, prompts)
     except GambolError as error:
         return None, [f"the prior was not asked: {error}"]
+    return opinion, [] if opinion else ["the prior was not asked: the clip holds no cycle or deed of a kind it knows"]
 
 
 def json_of(report: Report, against: Report | None = None) -> str:

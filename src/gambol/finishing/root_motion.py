@@ -1,0 +1,150 @@
+"""Root motion: travel and turn taken out of a clip, or put on the node at the root, as game engines want it.
+
+A game moves a character itself, and plays a clip in place; or it lets the clip move the character, and reads that off
+the node at the root of the skeleton. Either way travel and turn must be apart from the rest.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float
+
+from gambol.character.anatomy import Anatomy
+from gambol.character.character import Character
+from gambol.character.skeleton import Skeleton
+from gambol.errors import GambolError
+from gambol.finishing.path import RootMotion, find_path
+from gambol.finishing.retrack import key_times, retracked, world_of
+from gambol.finishing.timing import from_zero
+from gambol.motion.motion import Motion
+
+Array = np.ndarray
+
+GROUND = 0.1
+"""A joint without skin that is no higher than this above the ground is a root, not hips [height]."""
+OFF = 1e-4
+"""How far a joint may be from where it belongs once travel is on another node [height]."""
+
+
+def in_place(character: Character, anatomy: Anatomy, motion: Motion) -> tuple[Motion, RootMotion]:
+    """The clip without its travel and turn, and these; see `find_path` for what they are.
+
+    They are taken from the nodes that carry them: the root, or else all that hangs on it. A gait that is in place
+    already stays as it is, and comes with the path that its feet tell of.
+    """
+    motion = from_zero(motion)
+    path, goes = find_path(character, anatomy, motion)
+    if not (goes and path.moves):
+        return motion, path
+    skeleton = character.skeleton
+    times = key_times(motion)
+    T_world, T_path = world_of(skeleton, motion, times), path.at(times, anatomy.up)
+    root = root_node(character, anatomy)
+    carrier = _carrier(skeleton, root, T_world, T_path)
+    if carrier is not None:
+        moved = [carrier]
+    elif root is not None:
+        moved = _hanging(character, motion, root)
+    else:
+        moved = sorted({_topmost(skeleton, int(node)) for node in anatomy.body.nodes})
+    T_back = np.linalg.inv(T_path)
+    return retracked(skeleton, motion, times, {node: T_back @ T_world[:, node] for node in moved}), path
+
+
+def with_root_motion(character: Character, anatomy: Anatomy, motion: Motion) -> tuple[Motion, RootMotion, str]:
+    """The clip with travel and turn on the node at the root and on no other; these, and that node's name.
+
+    All else is where it was in the world. A gait in place begins to travel, as fast as its feet say.
+    """
+    motion = from_zero(motion)
+    skeleton = character.skeleton
+    root = require_root(character, anatomy)
+    path, goes = find_path(character, anatomy, motion)
+    times = key_times(motion)
+    T_world, T_path = world_of(skeleton, motion, times), path.at(times, anatomy.up)
+    if goes:
+        carrier = _carrier(skeleton, root, T_world, T_path)
+        root = root if carrier is None else carrier
+    if not path.moves:
+        return motion, path, skeleton.names[root]
+    if not goes:  # then all of it begins to travel
+        T_world = T_path[:, None] @ T_world
+    wanted = {child: T_world[:, child] for child in _hanging(character, motion, root)}
+    found = retracked(skeleton, motion, times, {root: T_path @ T_world[:1, root], **wanted})
+    joints = anatomy.body.nodes
+    off = np.abs(world_of(skeleton, found, times)[:, joints] - T_world[:, joints])[..., :3, 3].max()
+    if off > OFF * anatomy.height:
+        raise GambolError(
+            f"travel cannot be put on '{skeleton.names[root]}' of '{character.name}': it is scaled unevenly, which "
+            "would bend all that hangs on it; apply its scale in your 3D program, or use --in-place"
+        )
+    return found, path, skeleton.names[root]
+
+
+def require_root(character: Character, anatomy: Anatomy) -> int:
+    """The node at the root; GambolError if there is none."""
+    root = root_node(character, anatomy)
+    if root is None:
+        hips = character.skeleton.names[anatomy.body.nodes[0]]
+        raise GambolError(
+            f"'{character.name}' has no node for root motion: nothing is above its joint '{hips}'; "
+            "put a node there in your 3D program, or use --in-place, which writes the way into the clip's extras"
+        )
+    return root
+
+
+def root_node(character: Character, anatomy: Anatomy) -> int | None:
+    """The lowest node on which all of the body hangs and that is no part of it: an armature, a root bone; None if there
+    is none."""
+    skeleton, body = character.skeleton, anatomy.body
+    common: list[int] | None = None
+    for node in body.nodes:
+        line = [int(node), *skeleton.ancestors(int(node))]
+        common = line if common is None else [each for each in common if each in set(line)]
+    if not common:
+        return None
+    lowest = common[0]
+    joint = int(np.flatnonzero(body.nodes == lowest)[0]) if lowest in body.nodes else None
+    if joint is None:
+        return lowest
+    low = body.heads[joint] @ anatomy.up - anatomy.ground < GROUND * anatomy.height
+    if body.mass[joint] == 0 and (len(body.children[joint]) == 1 or low) and body.children[joint]:
+        return lowest
+    return common[1] if len(common) > 1 else None
+
+
+def _carrier(
+    skeleton: Skeleton, root: int | None, T_world: Float[Array, "keys nodes 4 4"], T_path: Float[Array, "keys 4 4"]
+) -> int | None:
+    """The topmost node, from the root up, that goes the path itself; None if only what hangs on the root does."""
+    found = None
+    for node in [] if root is None else [root, *skeleton.ancestors(root)]:
+        along, stays = T_path @ T_world[:1, node] - T_world[:, node], T_world[:1, node] - T_world[:, node]
+        size = max(float(np.abs(T_path[:, :3, 3]).max()), 1e-9)
+        if _square(along, size) < 0.5 * _square(stays, size):
+            found = node
+    return found
+
+
+def _square(difference: Float[Array, "keys 4 4"], size: float) -> float:
+    return float((difference[:, :3, 3] ** 2).sum() / size**2 + (difference[:, :3, :3] ** 2).sum())
+
+
+def _topmost(skeleton: Skeleton, node: int) -> int:
+    return [node, *skeleton.ancestors(node)][-1]
+
+
+def _hanging(character: Character, motion: Motion, root: int) -> list[int]:
+    """What hangs on a node and can be seen or moves, or something below it. Where a skinned mesh hangs itself does not
+    matter."""
+    skeleton = character.skeleton
+    shown = {track.node for track in motion.tracks if track.path != "weights"}
+    shown |= {int(bind) for bind in character.bind_nodes} | {int(joint) for joint in np.flatnonzero(skeleton.is_joint)}
+    found = []
+    for child in skeleton.children[root]:
+        below = [child]
+        for node in below:
+            below.extend(skeleton.children[node])
+        if not shown.isdisjoint(below):
+            found.append(child)
+    return found

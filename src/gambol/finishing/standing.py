@@ -1,0 +1,51 @@
+"""Standing: motion capture on the ground it was captured on.
+
+A .bvh file gives a skeleton without saying where it stands: its root is at the origin at rest, most often, and at the
+height of the hips as soon as it moves. Feet that are compared with the rest pose would then never touch the ground.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gambol.character.anatomy import Anatomy, study
+from gambol.character.axes import AxisChoice
+from gambol.character.character import Character
+from gambol.character.stick_figure import stick_figure
+from gambol.motion.footage import points_of, world_poses
+from gambol.motion.motion import Motion
+
+LOW = 0.25
+"""Share of the frames in which the lowest point is no higher than the ground: more than leaps take, less than a walk
+does."""
+OFF = 0.02
+"""A rest pose that stands this near to the ground of its clip is left where it is [height]."""
+FRAMES = 64
+
+
+def stood_up(
+    character: Character, motion: Motion, up: AxisChoice | None = None, forward: AxisChoice | None = None
+) -> tuple[Character, Anatomy]:
+    """The character and its anatomy. One without a mesh becomes a figure of bars, so that it has soles and volume, and
+    its rest pose stands on the ground of its clip. Clips stay as they are."""
+    if any(len(mesh.faces) for mesh in character.meshes) or not (motion.tracks and character.skeleton.is_joint.any()):
+        return character, study(character, up, forward)
+    figure = stick_figure(_lifted(character, motion, study(character, up, forward)))
+    return figure, study(figure, up, forward)
+
+
+def _lifted(character: Character, motion: Motion, anatomy: Anatomy) -> Character:
+    """Only if the place of the root has keys: else the rest pose moves the clip."""
+    skeleton = character.skeleton
+    times = np.linspace(motion.start, motion.end, FRAMES)
+    heights = points_of(anatomy, world_poses(skeleton, anatomy, motion, times)) @ anatomy.up
+    lift = float(np.quantile(heights.min(1), LOW)) - anatomy.ground
+    moved = {track.node for track in motion.tracks if track.path == "translation"}
+    roots = [int(root) for root in np.flatnonzero(skeleton.parents < 0)]
+    if abs(lift) < OFF * anatomy.height or not moved.issuperset(roots):
+        return character
+    translation = skeleton.rest.translation.copy()
+    translation[roots] += lift * anatomy.up
+    return replace(character, skeleton=replace(skeleton, rest=replace(skeleton.rest, translation=translation)))

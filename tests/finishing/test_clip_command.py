@@ -1,0 +1,212 @@
+"""`gambol clip`, and the same options of `animate` and `track`."""
+
+import json
+import re
+import sys
+import types
+from collections import namedtuple
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import tyro
+from walkers import rounds_of, walk, walker
+
+import gambol
+from gambol.cli import main
+from gambol.commands.animate import Animate
+from gambol.commands.clip import Clip
+from gambol.distillation import premiere
+from gambol.distillation.config import DistillConfig
+from gambol.distillation.fit import FitConfig
+from gambol.distillation.footing import FootingConfig
+from gambol.distillation.recipe import Recipe
+from gambol.distillation.sampled import SampleConfig
+from gambol.errors import GambolError
+from gambol.finishing.finish import FinishConfig
+from gambol.formats import export
+from gambol.formats.npz import read_npz
+from gambol.motion.motion import Motion
+from gambol.physics import perform
+
+
+def clip(*arguments) -> None:
+    tyro.cli(
+        Clip,
+        args=[str(each) for each in arguments],
+        config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.FlagCreatePairsOff),
+    ).run()
+
+
+@pytest.fixture(scope="module")
+def human_file(tmp_path_factory):
+    """A human who walks two and a half strides, and dies."""
+    path = tmp_path_factory.mktemp("clips") / "human.glb"
+    character, _ = walker("human", armature=True)
+    gambol.save(character, path, rounds_of(walk("human", armature=True), 2.5, "stroll"))
+    lying = replace(rounds_of(walk("human", armature=True), 0.3), name="half")
+    gambol.save(gambol.load(path), path, lying, overwrite=True)
+    return path
+
+
+@pytest.fixture(scope="module")
+def capture_file(tmp_path_factory):
+    """The walk of a skeleton that is at the origin at rest, as in most files of motion capture."""
+    path = tmp_path_factory.mktemp("clips") / "take.bvh"
+    character, _ = walker("human")
+    export(character, rounds_of(walk("human"), 2.5, "take"), path, 60.0)
+    text = re.sub(r"(ROOT \S+\s*\{\s*OFFSET) [^\n]*", r"\1 0.0 0.0 0.0", path.read_text(), count=1)
+    path.write_text(text)
+    return path
+
+
+def test_one_more_clip_in_a_copy_of_the_file(human_file, tmp_path, capsys):
+    out = tmp_path / "out.glb"
+    clip(human_file, "--clip", "stroll", "--loop", "--root-motion", "--fps", "30", "--smooth", "-o", out)
+    told = capsys.readouterr()
+    assert told.out.startswith(f"wrote {out}: clip 'stroll loop smooth root motion 30 fps', ")
+    assert "looped" in told.out and "smoothed over 0.03 s, across the seam" in told.out
+    assert "root motion on 'armature'; goes" in told.out and "contacts of feet noted" in told.out
+    assert told.err == "" and told.out.count("\n") == 2
+    before, after = gambol.load(human_file), gambol.load(out)
+    assert list(after.clips) == [*before.clips, "stroll loop smooth root motion 30 fps"]
+    motion = after.clips["stroll loop smooth root motion 30 fps"]
+    assert motion.duration * 30 == pytest.approx(round(motion.duration * 30), abs=1e-3)
+    assert motion.extras["gambol"]["root_motion"]["node"] == "armature" and motion.extras["gambol"]["loops"]
+    root = after.skeleton.names.index("armature")
+    (travel,) = (track for track in motion.tracks if track.node == root and track.path == "translation")
+    strides = motion.duration / walk("human").duration
+    assert np.linalg.norm(travel.values[-1] - travel.values[0]) > 0.5 * strides
+
+
+def test_names_and_places_by_default(human_file, capsys):
+    clip(human_file, "--in-place", "--trim", "0.2:", "--speed", "2", "--name", "quick", "--no-events")
+    assert "clip 'quick'" in capsys.readouterr().out
+    out = human_file.parent / "human-clip.glb"
+    motion = gambol.load(out).clips["quick"]
+    assert motion.duration == pytest.approx((2.5 * walk("human").duration - 0.2) / 2, abs=1e-2)
+    assert motion.extras == {}
+    out.unlink()
+
+
+@pytest.mark.parametrize("suffix", [".bvh", ".npz"])
+def test_a_clip_alone_in_another_format(human_file, tmp_path, capsys, suffix):
+    out = tmp_path / f"stroll{suffix}"
+    clip(human_file, "--clip", "stroll", "-o", out)
+    assert f"wrote {out}: clip 'stroll', " in capsys.readouterr().out
+    character = gambol.load(human_file)
+    motion = character.clips["stroll"]
+    there = gambol.load(out).clips["stroll"] if suffix == ".bvh" else read_npz(character, out)
+    assert there.duration == pytest.approx(motion.duration, abs=1e-3)
+    if suffix == ".npz":
+        times = np.linspace(0, motion.duration, 20)
+        ours, theirs = (character.skeleton.world(each.sample(character.skeleton, times)) for each in (there, motion))
+        np.testing.assert_allclose(ours, theirs, atol=0.02)
+
+
+def test_motion_capture_stands_on_its_ground(capture_file, tmp_path, capsys):
+    assert gambol.study(gambol.load(capture_file)).ground < -0.5
+    out = tmp_path / "take.glb"
+    clip(capture_file, "--loop", "--in-place", "-o", out)
+    told = capsys.readouterr().out
+    assert "looped" in told and "in place; goes" in told and re.search(r"\d contacts of feet noted", told)
+    character = gambol.load(out)
+    assert character.meshes and list(character.clips) == ["take", "take loop in place"]
+    assert abs(gambol.study(character).ground) < 0.1
+    clip(capture_file, "-o", tmp_path / "plain.glb")
+    assert list(gambol.load(tmp_path / "plain.glb").clips) == ["take"]
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ([], "nothing to do: say what, as in --loop or --in-place"),
+        (["--clip", "dance", "--loop"], "has no clip 'dance'. Available: stroll, half"),
+        (["--in-place", "--root-motion"], "--in-place and --root-motion exclude each other"),
+        (["--trim", "3"], "--trim takes two times in seconds, as in 0.5:2"),
+        (["--trim", "2:1"], "--trim takes two times"),
+        (["--trim", "nan:1"], "--trim takes two times"),
+        (["--trim", "1:50"], "can be trimmed from 0 to"),
+        (["--speed", "0"], "--speed must be from 0.01 to 100, got 0"),
+        (["--fps", "1000"], "--fps must be from 1 to 240, got 1000"),
+        (["--smooth", "9"], "--smooth must be above 0 and up to 2 s, got 9"),
+        (["--force", "--in-place"], "--force is for --loop"),
+        (["--loop", "--name", " "], "--name must not be empty"),
+        (["--clip", "half", "--loop"], "nothing in the clip 'half' comes round"),
+        (["--loop", "-o", "there/is/no/folder.glb"], "folder"),
+        (["--loop", "-o", "out.fbx"], "out.fbx"),
+    ],
+)
+def test_mistakes_are_told_in_a_line(human_file, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(GambolError, match=re.escape(words)):
+        clip(human_file, *arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_input_is_not_replaced(human_file):
+    with pytest.raises(GambolError, match="is the input itself"):
+        clip(human_file, "--loop", "-o", human_file)
+
+
+def test_a_run_remembers_what_to_do_with_its_clip():
+    wanted = FinishConfig(trim=(0.5, None), smooth=0.03, in_place=True, events=False)
+    recipe = Recipe("fox", "a fox is walking", DistillConfig(), finish=wanted, export=("bvh", "npz"))
+    assert Recipe.from_json(recipe.json()) == recipe
+
+
+def test_animate_refuses_what_the_character_cannot_have(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        main(["animate", "fox", "a fox is walking", "--in-place", "--root-motion"])
+    assert "--in-place and --root-motion exclude each other" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["animate", "fox", "a fox is walking", "--root-motion"])
+    assert "has no node for root motion" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(GambolError, match="leave out --lock-feet"):
+        Animate(resume=tmp_path, finishing=replace(Animate.finishing, lock_feet=True)).run()
+
+
+@dataclass
+class Done:
+    motion: Motion
+
+
+def test_track_gives_root_motion(tmp_path, monkeypatch, capsys):
+    """With the body doing just what it is asked to, which else takes a minute."""
+    character, _ = walker("human", armature=True)
+    file, out = tmp_path / "human.glb", tmp_path / "out.glb"
+    gambol.save(character, file, walk("human", armature=True))
+    done = Done(replace(walk("human", armature=True), name="walk physics"))
+    monkeypatch.setattr(perform, "perform", lambda *arguments, **options: [done])
+    monkeypatch.setattr("gambol.commands.track.Track._tell", lambda *arguments: None)
+    main(["track", str(file), "-o", str(out), "--root-motion"])
+    assert "walk physics: root motion on 'armature'; goes" in capsys.readouterr().out
+    assert gambol.load(out).clips["walk physics"].extras["gambol"]["root_motion"]["node"] == "armature"
+
+
+def test_animate_writes_a_finished_clip_and_joints_alone(tmp_path, monkeypatch, capsys):
+    """In a few steps, without pictures and measures."""
+    report = namedtuple("Report", "summary rows")("good: not measured", [])
+    blind = types.SimpleNamespace(measure_clip=lambda scene, draft, before: report)
+    monkeypatch.setitem(sys.modules, "gambol.quality.clip", blind)
+    monkeypatch.setattr(premiere.Crew, "preview", lambda *_: None)
+    monkeypatch.setattr(premiere.Crew, "movie", lambda *_: None)
+    short = DistillConfig(
+        sample=SampleConfig(views=1, steps=2), fit=FitConfig(steps=3, views=1), footing=FootingConfig(steps=4)
+    )
+    monkeypatch.setattr("gambol.distillation.config.preset_for", lambda *_: short)
+    monkeypatch.chdir(tmp_path)
+    gambol.save(walker("dog", armature=True)[0], "dog.glb")
+    main(["animate", "dog.glb", "a dog is walking", "-o", "run", "--in-place", "--export", "bvh", "npz"])
+    assert "wrote run/: clip.glb, clip.bvh, clip.npz" in capsys.readouterr().out
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert config["finish"]["in_place"] is True and config["export"] == ["bvh", "npz"]
+    character = gambol.load(tmp_path / "run" / "clip.glb")
+    motion = character.clips["walk"]
+    assert motion.extras["gambol"]["root_motion"]["node"] is None and motion.extras["gambol"]["loops"]
+    hips = character.skeleton.world(motion.sample(character.skeleton, np.array([0.0, motion.end])))[:, 0, :3, 3]
+    assert np.linalg.norm(hips[1] - hips[0]) < 1e-3
+    alone = gambol.load(tmp_path / "run" / "clip.bvh").clips["clip"]
+    assert alone.duration == pytest.approx(motion.duration, abs=1e-3)

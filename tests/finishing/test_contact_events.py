@@ -1,0 +1,85 @@
+"""When feet come down, in the extras of a clip."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from walkers import fall, held, rounds_of, walk, walker
+
+import gambol
+from gambol.finishing.events import contact_events, with_events
+from gambol.finishing.finish import FinishConfig, finish
+from gambol.finishing.timing import speed
+
+
+@pytest.mark.parametrize("name, feet", [("dog", 4), ("human", 2)])
+@pytest.mark.parametrize("in_place", [False, True])
+def test_every_foot_of_a_walk_comes_down_once(name, feet, in_place):
+    character, anatomy = walker(name)
+    motion = walk(name, in_place=in_place)
+    events = contact_events(character, anatomy, motion)
+    assert len({event["foot"] for event in events}) == len(events) == feet
+    assert [event["down"] for event in events] == sorted(event["down"] for event in events)
+    joints = {character.skeleton.names[node] for node in anatomy.body.nodes}
+    for event in events:
+        assert event["node"] in joints and event["node"].endswith(".L" if "left" in event["foot"] else ".R")
+        assert 0 <= event["down"] < motion.duration
+        assert 0.5 < (event["up"] - event["down"]) / motion.duration < 0.8, "a walk"
+    first = "left leg" if feet == 2 else "left hind leg"
+    (down,) = (event["down"] for event in events if event["foot"] == first)
+    late = (down / motion.duration + 0.5) % 1 - 0.5
+    assert abs(late) < 0.05, "a stride begins when that foot comes down"
+
+
+def test_left_and_right_are_half_a_stride_apart():
+    character, anatomy = walker("human")
+    motion = walk("human")
+    left, right = sorted(contact_events(character, anatomy, motion), key=lambda event: event["foot"])
+    assert abs((right["down"] - left["down"]) / motion.duration % 1 - 0.5) < 0.03
+
+
+def test_times_are_those_of_the_clip():
+    character, anatomy = walker("dog")
+    motion = walk("dog")
+    slow, quick = (contact_events(character, anatomy, each) for each in (motion, speed(motion, 2.0)))
+    for one, two in zip(slow, quick, strict=True):
+        assert one["foot"] == two["foot"]
+        np.testing.assert_allclose([two["down"], two["up"]], [one["down"] / 2, one["up"] / 2], atol=0.02)
+
+
+def test_of_what_does_not_loop_contacts_end_with_it():
+    character, anatomy = walker("human")
+    motion = rounds_of(walk("human"), 1.6)
+    events = contact_events(character, anatomy, motion)
+    assert len(events) >= 3
+    assert all(0 <= event["down"] < event["up"] <= motion.duration + 1e-4 for event in events)
+    for event in contact_events(character, anatomy, held(walk("human", "idle"), 1.0)):
+        assert (event["down"], event["up"]) == (0.0, 1.0)
+
+
+def test_what_has_no_legs_has_no_contacts():
+    character, anatomy = walker("fish")
+    assert contact_events(character, anatomy, fall(character)) == []
+
+
+def test_files_keep_them(tmp_path):
+    character, anatomy = walker("dog")
+    motion = replace(walk("dog"), extras={"author": "me", "gambol": "old"})
+    done = finish(character, anatomy, motion, FinishConfig(in_place=True, fps=24.0))
+    said = done.motion.extras["gambol"]
+    assert said["version"] == 1 and said["loops"] is True and len(said["contacts"]) == 4
+    assert said["root_motion"]["node"] is None
+    assert said["root_motion"]["times"][-1] == pytest.approx(done.motion.duration, rel=1e-5)
+    assert all(event["down"] < done.motion.duration for event in said["contacts"])
+    assert done.notes[-1] == "4 contacts of feet noted"
+    gambol.save(character, tmp_path / "dog.glb", done.motion)
+    again = gambol.load(tmp_path / "dog.glb").clips["walk"]
+    assert again.extras == done.motion.extras and again.extras["author"] == "me"
+
+
+def test_they_can_be_left_out():
+    character, anatomy = walker("dog")
+    motion = with_events(character, anatomy, walk("dog"))
+    assert "root_motion" not in motion.extras["gambol"]
+    done = finish(character, anatomy, motion, FinishConfig(events=False))
+    assert done.motion.extras == {} and done.notes == ()

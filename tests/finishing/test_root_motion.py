@@ -1,0 +1,210 @@
+"""Travel and turn apart from the rest."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from walkers import fall, held, places, rounds_of, walk, walker
+
+from gambol.character.transforms import about, quaternion_from_matrix, quaternion_multiply
+from gambol.errors import GambolError
+from gambol.finishing.path import find_path
+from gambol.finishing.retrack import key_times, retracked, world_of
+from gambol.finishing.root_motion import in_place, root_node, with_root_motion
+from gambol.motion.motion import Motion, Track
+
+
+def level(anatomy, points: np.ndarray) -> np.ndarray:
+    return points - (points @ anatomy.up)[..., None] * anatomy.up
+
+
+def way_of(character, motion) -> np.ndarray:
+    first, last = places(character, motion, np.array([motion.start, motion.end])).mean(1)
+    return last - first
+
+
+def gliding(character, anatomy, speed=1.5, sway=0.04, sways=1.5, seconds=4.0, turn=0.0) -> Motion:
+    """It goes ahead, from rest to rest, and sways from side to side; lengths in heights. turn: to the left [rad]."""
+    times = np.linspace(0, seconds, round(60 * seconds) + 1)
+    along = np.clip((times - 0.5) / (seconds - 1), 0, 1)
+    along = along * along * (3 - 2 * along)
+    hips = int(np.flatnonzero(character.skeleton.parents < 0)[0])
+    rest = character.skeleton.rest
+    way = anatomy.height * np.outer(along * speed * (seconds - 1), anatomy.forward)
+    aside = (
+        anatomy.height * sway * np.outer(np.sin(2 * np.pi * sways * times) * (along > 0) * (along < 1), anatomy.left)
+    )
+    turns = quaternion_from_matrix(about(anatomy.up, turn * along))
+    rotation = quaternion_multiply(turns, np.broadcast_to(rest.rotation[hips], turns.shape))
+    arm = int(np.flatnonzero(character.skeleton.is_joint)[-1])
+    waves = np.stack([np.cos(0.2 * np.sin(times)), np.sin(0.2 * np.sin(times)), 0 * times, 0 * times], 1)
+    return Motion(
+        "glide",
+        (
+            Track(hips, "translation", times, rest.translation[hips] + way + aside),
+            Track(hips, "rotation", times, rotation),
+            Track(arm, "rotation", times, quaternion_multiply(waves, np.broadcast_to(rest.rotation[arm], waves.shape))),
+        ),
+    )
+
+
+# In place
+
+
+@pytest.mark.parametrize("armature", [False, True])
+@pytest.mark.parametrize("name", ["dog", "human"])
+def test_a_walk_without_its_way_is_a_walk_in_place(name, armature):
+    character, anatomy = walker(name, armature)
+    motion = walk(name, armature=armature)
+    found, path = in_place(character, anatomy, motion)
+    np.testing.assert_allclose(path.positions[-1], level(anatomy, way_of(character, motion)), atol=1e-6)
+    assert not path.yaw.any() and len(path.times) == 2
+    assert np.linalg.norm(way_of(character, found)) < 1e-9
+    assert {track.node for track in found.tracks} == {track.node for track in motion.tracks}, (
+        "no node goes back instead"
+    )
+    times = np.linspace(0, motion.duration, 40)
+    expected = places(character, walk(name, in_place=True, armature=armature), times)
+    np.testing.assert_allclose(places(character, found, times), expected, atol=2e-3 * anatomy.height)
+
+
+@pytest.mark.parametrize("make", [walk, lambda name: gliding(*walker(name), turn=2.0)])
+def test_a_clip_in_place_and_its_path_are_the_clip(make):
+    character, anatomy = walker("human")
+    motion = make("human")
+    found, path = in_place(character, anatomy, motion)
+    times = key_times(found)
+    again = path.at(times, anatomy.up)[:, None] @ world_of(character.skeleton, found, times)
+    off = again - world_of(character.skeleton, motion, times)
+    assert np.abs(off[:, character.skeleton.is_joint]).max() < 1e-9
+
+
+def test_a_gait_in_place_stays_and_its_feet_tell_how_far_it_would_go():
+    for name in ("dog", "human"):
+        character, anatomy = walker(name)
+        motion = walk(name, in_place=True)
+        found, path = in_place(character, anatomy, motion)
+        assert found is motion
+        way = level(anatomy, way_of(character, walk(name)))
+        np.testing.assert_allclose(path.positions[-1], way, atol=0.05 * np.linalg.norm(way))
+
+
+def test_what_stands_goes_nowhere():
+    character, anatomy = walker("human")
+    for motion in (walk("human", "idle"), held(walk("human"), 1.0), held(walk("human"), 0.0)):
+        found, path = in_place(character, anatomy, motion)
+        assert not path.moves and found.tracks == motion.tracks
+
+
+def test_swaying_belongs_to_the_body_and_not_to_its_path():
+    character, anatomy = walker("human")
+    motion = gliding(character, anatomy)
+    found, path = in_place(character, anatomy, motion)
+    middle = places(character, found, np.linspace(1, 3, 121)).mean(1) - places(character, found, np.zeros(1)).mean(1)
+    ahead, aside = (middle @ axis / anatomy.height for axis in (anatomy.forward, anatomy.left))
+    assert np.ptp(aside) > 0.85 * 2 * 0.04, "the sway is still there"
+    assert np.abs(ahead).max() < 0.1 * 1.5 * 3, "and it does not swim away"
+    ends = path.positions[-1] @ np.stack([anatomy.forward, anatomy.left], 1) / anatomy.height
+    np.testing.assert_allclose(ends, [4.5, 0.0], atol=1e-3)
+    steps = np.diff(path.positions @ anatomy.left) / anatomy.height
+    assert np.abs(steps).max() < 0.005, "the path is calm"
+
+
+@pytest.mark.parametrize("turn", [-2.5, 1.0, 5.0])
+def test_turns_are_taken_out_however_far(turn):
+    character, anatomy = walker("human")
+    motion = gliding(character, anatomy, turn=turn)
+    found, path = in_place(character, anatomy, motion)
+    assert path.yaw[-1] == pytest.approx(turn, abs=1e-3)
+    first, last = places(character, found, np.array([0.0, found.duration]))
+    np.testing.assert_allclose(first, last, atol=0.02 * anatomy.height)
+
+
+def test_a_round_that_turns_goes_around_a_circle():
+    character, anatomy = walker("dog")
+    motion = walk("dog", "turn left")
+    found, path = in_place(character, anatomy, motion)
+    assert path.yaw[-1] > 0.2
+    np.testing.assert_allclose(np.diff(path.yaw, 2), 0, atol=1e-9)
+    lengths = np.linalg.norm(np.diff(path.positions, axis=0), axis=1)
+    np.testing.assert_allclose(lengths, lengths.mean(), rtol=1e-6)
+    first, last = places(character, found, np.array([0.0, found.duration]))
+    np.testing.assert_allclose(first, last, atol=1e-6)
+
+
+def test_a_body_that_rolls_over_does_not_spin():
+    character, anatomy = walker("human")
+    tips = fall(character)
+    hips = tips.tracks[0]
+    angle = np.linspace(0, np.pi, len(hips.times))  # over its head
+    turn = np.stack([np.cos(angle / 2), np.sin(angle / 2), 0 * angle, 0 * angle], axis=1)
+    rolls = replace(hips, values=quaternion_multiply(turn, np.broadcast_to(hips.values[0], turn.shape)))
+    path, _ = find_path(character, anatomy, replace(tips, tracks=(rolls, tips.tracks[1])))
+    assert np.abs(path.yaw).max() < 0.2
+
+
+# On the root
+
+
+@pytest.mark.parametrize("name", ["dog", "human"])
+def test_travel_goes_to_the_root_and_nothing_else_moves(name):
+    character, anatomy = walker(name, armature=True)
+    motion = rounds_of(walk(name, armature=True), 1.0)
+    found, path, node = with_root_motion(character, anatomy, motion)
+    assert node == "armature" and path.moves
+    times = key_times(found)
+    T_before, T_after = (world_of(character.skeleton, each, times) for each in (motion, found))
+    joints = character.skeleton.is_joint
+    assert np.abs(T_after - T_before)[:, joints].max() < 1e-5 * anatomy.height
+    root = character.skeleton.names.index("armature")
+    np.testing.assert_allclose(T_after[-1, root, :3, 3] - T_after[0, root, :3, 3], path.positions[-1], atol=1e-9)
+    assert np.abs(np.diff(T_after[:, root, :3, 3] @ anatomy.up)).max() < 1e-9
+    hips = int(anatomy.body.nodes[0])
+    seen = np.linalg.solve(T_after[:, root], T_after[:, hips])[:, :3, 3]
+    assert np.linalg.norm(seen[-1] - seen[0]) < 1e-6, "hips no longer travel"
+    again, path_again, _ = with_root_motion(character, anatomy, found)
+    np.testing.assert_allclose(path_again.positions, path.positions, atol=1e-6)
+    assert np.abs(world_of(character.skeleton, again, times) - T_after).max() < 1e-6
+
+
+def test_turns_go_to_the_root():
+    character, anatomy = walker("human", armature=True)
+    plain, _ = walker("human")
+    glide = gliding(plain, walker("human")[1], turn=1.5)
+    hips = glide.tracks[0].node
+    times = glide.tracks[0].times
+    T_world = world_of(plain.skeleton, glide, times)
+    motion = retracked(character.skeleton, Motion("glide", glide.tracks[2:]), times, {hips: T_world[:, hips]})
+    found, path, _ = with_root_motion(character, anatomy, motion)
+    assert path.yaw[-1] == pytest.approx(1.5, abs=1e-3)
+    keys = key_times(found)
+    off = world_of(character.skeleton, found, keys) - world_of(character.skeleton, motion, keys)
+    assert np.abs(off[:, character.skeleton.is_joint]).max() < 1e-5
+
+
+@pytest.mark.parametrize("name", ["dog", "human"])
+def test_a_gait_in_place_begins_to_travel_as_its_feet_say(name):
+    character, anatomy = walker(name, armature=True)
+    motion = walk(name, in_place=True, armature=True)
+    found, path, _ = with_root_motion(character, anatomy, motion)
+    way = level(anatomy, way_of(character, walk(name, armature=True)))
+    np.testing.assert_allclose(level(anatomy, way_of(character, found)), path.positions[-1], atol=1e-6)
+    np.testing.assert_allclose(path.positions[-1], way, atol=0.05 * np.linalg.norm(way))
+    changed = {track.node for track in found.tracks} - {track.node for track in motion.tracks}
+    assert changed == {character.skeleton.names.index("armature")}
+
+
+def test_without_a_node_above_the_hips_it_is_refused():
+    character, anatomy = walker("human")
+    assert root_node(character, anatomy) is None
+    with pytest.raises(GambolError, match=r"no node for root motion: nothing is above its joint 'hips'.*--in-place"):
+        with_root_motion(character, anatomy, walk("human"))
+
+
+def test_a_path_is_written_as_plain_numbers():
+    character, anatomy = walker("dog")
+    path, _ = find_path(character, anatomy, walk("dog"))
+    said = json.loads(json.dumps(path.lasting(2.0).json(), allow_nan=False))
+    assert said["times"] == [0.0, 2.0] and said["yaw"] == [0.0, 0.0]
+    np.testing.assert_allclose(said["positions"], path.positions, rtol=1e-5, atol=1e-6)
