@@ -99,7 +99,7 @@ def test_from_a_sentence_to_the_files(dog_file, tmp_path, capsys):
         assert sheet.width >= 4 * 32
     assert len((folder / "losses.jsonl").read_text().splitlines()) == 9
     page = (folder / "report.html").read_text()
-    assert "a dog is walking" in page and "preview.mp4" in page and "data:image/png;base64," in page
+    assert "a dog is walking" in page and "gambol-player" in page and "data:image/png;base64," in page
     assert str(dog_file.parent) not in page, "where files are on this machine is nobody's business"
 
     animate("--resume", folder)

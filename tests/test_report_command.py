@@ -39,7 +39,14 @@ def test_one_clip(fox_file, tmp_path, capsys):
     """With the prior that ships."""
     report(fox_file, "--clip", "walk", "-o", tmp_path / "out")
     told = capsys.readouterr().out
-    for words in ("feet slide", "among artists", "gait: walk", "walk: good", "seen by the prior", "report.html"):
+    for words in (
+        "feet slide",
+        "among artist 'walk' clips",
+        "gait: walk",
+        "walk: good",
+        "seen by the prior",
+        "report.html",
+    ):
         assert words in told, told
     plain = json.loads((tmp_path / "out/report.json").read_text())
     assert plain["clip"] == "walk" and plain["loops"] and plain["gait"]["name"] == "walk"

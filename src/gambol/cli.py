@@ -13,6 +13,7 @@ from typing import Annotated
 import tyro
 
 from gambol.commands.animate import Animate
+from gambol.commands.clip import Clip
 from gambol.commands.create import Create
 from gambol.commands.eval_prior import EvalPrior
 from gambol.commands.flex import Flex
@@ -30,6 +31,7 @@ EPILOGUE = """examples:
   gambol animate fox "a fox is walking"       the main job: clip, movie and report in the folder fox-walk
   gambol animate hero.glb "a knight is running" -o hero-run   the same with a file of your own
   gambol track hero.glb --clip run -o hero-physics.glb        make a clip physically plausible: no skating, no floating
+  gambol clip hero.glb --clip run --loop --in-place           finish a clip: loops, root motion, rates, foot locking
   gambol report hero.glb --clip run                           how good a clip is: table, report.json and a page in 3D
   gambol info fox.glb                         what is in it, which way it faces, where its feet are
   gambol info fox.glb --picture fox.png       the same as a picture: parts, bones, ground contacts
@@ -46,6 +48,7 @@ EPILOGUE = """examples:
 Command = (
     Annotated[Animate, tyro.conf.subcommand("animate")]
     | Annotated[Track, tyro.conf.subcommand("track")]
+    | Annotated[Clip, tyro.conf.subcommand("clip")]
     | Annotated[Report, tyro.conf.subcommand("report")]
     | Annotated[Info, tyro.conf.subcommand("info")]
     | Annotated[Flex, tyro.conf.subcommand("flex")]

@@ -47,14 +47,14 @@ def test_our_own_walk_is_good():
     assert found.action == "walk" and found.pattern.name == "walk" and found.specimen.loops
     assert found.verdict == "good", found.summary
     assert found.values["foot_slide_mean"] < 2 and found.values["penetration_worst"] < 5
-    assert found.standings["foot_slide_mean"].better > 0.9
+    assert found.standings["foot_slide_mean"].share > 0.9
 
 
 def test_what_skates_is_told():
     character, anatomy, _ = fox()
     found = report_on(character, skating(), anatomy)
     assert found.values["foot_slide_mean"] > 20 * walk().values["foot_slide_mean"]
-    assert found.standings["foot_slide_mean"].better < walk().standings["foot_slide_mean"].better
+    assert found.standings["foot_slide_mean"].share < walk().standings["foot_slide_mean"].share
 
 
 def test_standing_still_cannot_win():

@@ -62,9 +62,11 @@ class Report:
         if self.prior == "none" and self.prompt is not None and not self.prompt.strip():
             raise GambolError("--prompt must not be empty")
         from gambol.character.anatomy import study
+        from gambol.character.stick_figure import visible
+        from gambol.formats import load
         from gambol.priors.catalogue import open_prior
 
-        character = visible(self.file)
+        character = visible(load(self.file))
         for warning in character.warnings:
             print(f"warning: {warning}", file=sys.stderr)
         clips = chosen_clips(character, self.clip)
@@ -108,6 +110,8 @@ class Report:
     def _other(self, character: Character, anatomy: Anatomy, clip: str, prior: VideoPrior | None) -> ClipReport:
         """The clip to compare with: of the same file, or of another."""
         from gambol.character.anatomy import study
+        from gambol.character.stick_figure import visible
+        from gambol.formats import load
 
         assert self.against is not None
         if self.against in character.clips and not self.against_clip:
@@ -118,7 +122,7 @@ class Report:
                 f"--against {self.against} is neither a file nor a clip of '{character.name}'. "
                 f"Clips: {', '.join(character.clips)}"
             )
-        other = visible(path)
+        other = visible(load(path))
         names = list(other.clips)
         wanted = self.against_clip or (clip if clip in names else names[0] if len(names) == 1 else "")
         if wanted not in names:
@@ -170,8 +174,10 @@ def tell_one(found: ClipReport, other: ClipReport | None) -> None:
     table.add_column("clip" if other is None else escape(specimen.motion.name), justify="right")
     if other is not None:
         table.add_column(escape(other.specimen.motion.name), justify="right")
-    table.add_column("among artists")
-    for each, own, others, worth in rows_of(found, other):
+    kinds = [standing.kind for standing in found.standings.values() if standing]
+    among = max(set(kinds), key=kinds.count) if kinds else "artist clips"
+    table.add_column(f"among {among}")
+    for each, own, others, worth in rows_of(found, other, among):
         table.add_row(each.title, own, *([others] if other is not None else []), worth)
     Console(soft_wrap=True).print(table)
     if found.pattern:
@@ -212,15 +218,6 @@ def tell_all(reports: list[ClipReport]) -> None:
         gait = found.pattern.name if found.pattern else "–"
         table.add_row(escape(found.specimen.motion.name), *numbers, gait, found.verdict)
     Console().print(table)
-
-
-def visible(path: Path) -> Character:
-    """A character that can be seen: a skeleton alone gets a stick figure."""
-    from gambol.character.stick_figure import stick_figure
-    from gambol.formats import load
-
-    character = load(path)
-    return character if any(len(mesh.faces) for mesh in character.meshes) else stick_figure(character)
 
 
 def chosen_clips(character: Character, wanted: tuple[str, ...]) -> list[str]:

@@ -18,9 +18,9 @@ from gambol.character.skeleton import Skeleton
 from gambol.character.transforms import about, decompose, normalize, quaternion_multiply
 from gambol.finishing.cycles import Cycle, find_cycle
 from gambol.finishing.retrack import GRID, merged, rigid, world_of
-from gambol.finishing.timing import CONJUGATE, from_zero, trim
+from gambol.finishing.timing import CONJUGATE, SAME, from_zero, trim
 from gambol.formats.joints import natural_fps
-from gambol.motion.footage import TRAVELS, TURNS, footage_of, points_of
+from gambol.motion.footage import SEAM, TRAVELS, TURNS, footage_of, points_of
 from gambol.motion.motion import Motion, Track, continuous
 
 Array = np.ndarray
@@ -44,12 +44,16 @@ def make_loop(
     if cycle.end > motion.duration:  # a key is missing
         motion = footage_of(character, anatomy, motion, may_travel=True, may_turn=True).motion
     cut = from_zero(motion) if cycle.whole else trim(motion, cycle.start, cycle.end)
-    return closed(character, anatomy, cut, speeds=not cycle.closed)
+    return closed(character, anatomy, cut, speeds=not cycle.closed, goes=cycle.share <= SEAM)
 
 
-def closed(character: Character, anatomy: Anatomy, motion: Motion, speeds: bool = True) -> Motion:
-    """The whole of a clip that begins at 0, with its end made to lead into its start; speeds: these too."""
-    T_on = seam_step(character, anatomy, motion)
+def closed(character: Character, anatomy: Anatomy, motion: Motion, speeds: bool = True, goes: bool = True) -> Motion:
+    """The whole of a clip that begins at 0, with its end made to lead into its start.
+
+    speeds: these too. goes: what goes somewhere goes on; else it comes back, as what is forced to loop does, of which
+    nobody can say how far it goes.
+    """
+    T_on = seam_step(character, anatomy, motion) if goes else np.eye(4)
     moved = _going_on(character.skeleton, motion, T_on)
     tracks = tuple(_closed(track, motion, moved.get(track.node), speeds) for track in motion.tracks)
     return replace(motion, tracks=tracks)
@@ -108,7 +112,7 @@ def _apart(a: Float[Array, "4 4"], b: Float[Array, "4 4"], size: float) -> float
 def _closed(track: Track, motion: Motion, T_on: Float[Array, "4 4"] | None, speeds: bool) -> Track:
     """T_on: what the node goes on by in a round, seen from its parent; None if by nothing."""
     if track.interpolation == "STEP":
-        return track
+        return track if T_on is not None else _stepping_back(track, motion)
     width = min(BLEND, SHARE * motion.duration)
     seam = (_TurnSeam if track.path == "rotation" else _PlaceSeam)(track, motion, T_on)
     kink = width * seam.kink if speeds else np.zeros_like(seam.kink)
@@ -119,6 +123,16 @@ def _closed(track: Track, motion: Motion, T_on: Float[Array, "4 4"] | None, spee
     late = _curve((times - motion.end) / width + 1, seam.gap / 2, kink / 2)
     early = _curve(1 - (times - motion.start) / width, -seam.gap / 2, kink / 2)
     return Track(track.node, track.path, times, seam.bridged(track.sample(times), late, early))
+
+
+def _stepping_back(track: Track, motion: Motion) -> Track:
+    """At the end it is what it was at the start."""
+    first, last = track.sample(np.array([motion.start, motion.end]))
+    if np.array_equal(first, last):
+        return track
+    before = track.times < motion.end - SAME
+    times, values = np.append(track.times[before], motion.end), np.append(track.values[before], first[None], axis=0)
+    return replace(track, times=times, values=values)
 
 
 class _PlaceSeam:

@@ -70,7 +70,7 @@ def measured(report: Report, against: Report | None = None) -> list[tuple[str, s
             if each.family != family or (own is None and other is None):
                 continue
             standing = report.standings[each.key]
-            place = standing.better if standing and each.better != "neither" else None
+            place = standing.share if standing and each.better != "neither" else None
             others = each.text(other) if against else ""
             rows.append(MetricRow(each.title, each.text(own), others, place, report.worth(each), each.meaning))
         heads = (report.specimen.motion.name, against.specimen.motion.name) if against else None

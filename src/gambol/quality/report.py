@@ -65,8 +65,8 @@ class Report:
                 continue
             seen = each.better == "high" or value > each.unseen
             loop_only = key.startswith("seam") and not self.specimen.loops
-            if seen and not loop_only and standing.better < WEAK:
-                found.append((standing.better, each))
+            if seen and not loop_only and standing.share < WEAK:
+                found.append((standing.share, each))
         return [each for _, each in sorted(found, key=lambda pair: pair[0])]
 
     @property
@@ -87,26 +87,27 @@ class Report:
             ]
             return f"doubtful: {'; '.join(told)}"
         shares = sorted(
-            standing.better
+            standing.share
             for key, standing in self.standings.items()
             if standing and BY_KEY[key].better != "neither" and not (key.startswith("seam") and not self.specimen.loops)
         )
         if not shares:
             return "good: nothing stands out, though little could be measured"
         middle = shares[len(shares) // 2]
-        worth = f"the median of {len(shares)} measures is better than {middle:.0%} of artist clips"
+        worth = f"the median of {len(shares)} measures is as good as {middle:.0%} of artist clips, or better"
         return f"good: nothing stands out; {worth}"
 
-    def worth(self, each: Measure) -> str:
-        """Where a number stands among artists' clips, in words."""
+    def worth(self, each: Measure, among: str | None = None) -> str:
+        """Where a number stands among artists' clips, in words. among: the kind of clips that need not be named."""
         standing = self.standings[each.key]
         if standing is None:
             return ""
+        of = f" of {standing.among}" if standing.kind != among else ""
         if each.better == "neither":
-            return f"more than {standing.better:.0%} of {standing.among}"
-        if each.better == "low" and (self.values.get(each.key) or 0.0) <= each.unseen and standing.better < 0.5:
-            return f"too little to be seen; better than {standing.better:.0%} of {standing.among}"
-        return f"better than {standing.better:.0%} of {standing.among}"
+            return f"more than {standing.share:.0%}{of}"
+        if standing.share - standing.worse > 0.02:
+            return f"as good as {standing.share:.0%}{of}"
+        return f"better than {standing.worse:.0%}{of}"
 
     def plain(self) -> dict[str, Any]:
         """For report.json."""
@@ -145,7 +146,7 @@ class Report:
             "value": self.values.get(each.key),
             "unit": each.unit,
             "better": each.better,
-            "artists": standing and {"share": standing.better, "group": standing.group, "clips": standing.clips},
+            "artists": standing and {"share": standing.share, "group": standing.group, "clips": standing.clips},
         }
 
 
@@ -209,11 +210,13 @@ def json_of(report: Report, against: Report | None = None) -> str:
     return json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
 
 
-def rows_of(report: Report, against: Report | None = None) -> Sequence[tuple[Measure, str, str, str]]:
+def rows_of(
+    report: Report, against: Report | None = None, among: str | None = None
+) -> Sequence[tuple[Measure, str, str, str]]:
     """(measure, value, value of the other, where it stands), without what could not be measured in either."""
     rows = []
     for each in MEASURES:
         own, other = report.values.get(each.key), against.values.get(each.key) if against else None
         if own is not None or other is not None:
-            rows.append((each, each.text(own), each.text(other) if against else "", report.worth(each)))
+            rows.append((each, each.text(own), each.text(other) if against else "", report.worth(each, among)))
     return rows

@@ -23,8 +23,10 @@ EVERY = "all"
 class Standing:
     """Where one number stands."""
 
-    better: float
-    """Share of the artists' clips that are worse; for what is neither good nor bad: that are lower."""
+    share: float
+    """Of the artists' clips that are not better; for what is neither good nor bad: that are lower."""
+    worse: float
+    """Of the artists' clips that are worse: less than `share` if many are as good, for instance perfect."""
     group: str
     """An action such as 'walk', or 'all'."""
     clips: int
@@ -32,7 +34,11 @@ class Standing:
     @property
     def among(self) -> str:
         """What it is compared with, in words."""
-        return f"{self.clips} artist clips" if self.group == EVERY else f"{self.clips} artist '{self.group}' clips"
+        return f"{self.clips} {self.kind}"
+
+    @property
+    def kind(self) -> str:
+        return "artist clips" if self.group == EVERY else f"artist '{self.group}' clips"
 
 
 @dataclass(frozen=True)
@@ -81,8 +87,10 @@ class Scale:
         found = own if group != EVERY else self.groups.get(EVERY, {}).get(key)
         if value is None or found is None:
             return None
-        share = found.above(value) if BY_KEY[key].better == "low" else found.below(value)
-        return Standing(share, group or EVERY, found.clips)
+        below, above = found.below(value), found.above(value)
+        better, worse = (below, above) if BY_KEY[key].better == "low" else (above, below)
+        share = below if BY_KEY[key].better == "neither" else 1.0 - better
+        return Standing(share, worse, group or EVERY, found.clips)
 
     def json(self) -> str:
         plain = {
