@@ -50,6 +50,12 @@ def test_a_fox_trots_with_weight(tmp_path):
     assert list(gambol.load(tmp_path / "fox-physics.glb").clips) == ["trot", "trot physics"]
 
 
+def test_a_report_on_a_trot(tmp_path):
+    said = run(ROOT / "examples/07_report.py", "trot.html", cwd=tmp_path)
+    assert said.startswith("good: ") and "foot_slide_mean: 0." in said
+    assert "gambol-player" in (tmp_path / "trot.html").read_text(encoding="utf-8")
+
+
 def test_readme_links_resolve():
     for link in re.findall(r"\]\(([^)#:]+)\)", (ROOT / "README.md").read_text()):
         assert (ROOT / link).exists(), link

@@ -81,10 +81,8 @@ def measured(report: Report, against: Report | None = None) -> list[tuple[str, s
 
 def figures(report: Report) -> list[tuple[str, str]]:
     """(title, markup) of drawings: which feet are down when, and how joints turn."""
-    said = f"It is a {report.pattern.name}." if report.pattern else ""
-    gait = gait_diagram(report.specimen) if report.specimen.grounded else ""
     return [
-        ("Gait", (paragraph(said) if said else "") + gait),
+        ("Gait", gait_diagram(report.specimen)),
         ("Joints that turn most", joint_curves(report.specimen)),
     ]
 

@@ -56,18 +56,21 @@ class Report:
         return {each.key: artists().place(each.key, self.values.get(each.key), self.action) for each in MEASURES}
 
     @cached_property
+    def judged(self) -> list[tuple[float, Measure]]:
+        """What decides: shares of artists' clips that are not better, the worst first. What is neither good nor bad does
+        not, nor the seam of what does not loop, nor the prior, whose opinion is often wrong."""
+        found = []
+        for each in MEASURES:
+            standing = self.standings[each.key]
+            seam = each.key.startswith("seam") and not self.specimen.loops
+            if standing and each.better != "neither" and each.family != "prior" and not seam:
+                found.append((standing.share, each))
+        return sorted(found, key=lambda pair: pair[0])
+
+    @cached_property
     def weak(self) -> list[Measure]:
         """What stands out as bad, the worst first."""
-        found = []
-        for key, standing in self.standings.items():
-            value, each = self.values.get(key), BY_KEY[key]
-            if standing is None or value is None or each.better == "neither":
-                continue
-            seen = each.better == "high" or value > each.unseen
-            loop_only = key.startswith("seam") and not self.specimen.loops
-            if seen and not loop_only and standing.share < WEAK:
-                found.append((standing.share, each))
-        return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+        return [each for share, each in self.judged if share < WEAK and (self.values[each.key] or 0.0) > each.unseen]
 
     @property
     def verdict(self) -> Verdict:
@@ -86,15 +89,10 @@ class Report:
                 f"{each.title} {each.text(self.values[each.key])} ({self.worth(each)})" for each in self.weak[:TOLD]
             ]
             return f"doubtful: {'; '.join(told)}"
-        shares = sorted(
-            standing.share
-            for key, standing in self.standings.items()
-            if standing and BY_KEY[key].better != "neither" and not (key.startswith("seam") and not self.specimen.loops)
-        )
-        if not shares:
+        if not self.judged:
             return "good: nothing stands out, though little could be measured"
-        middle = shares[len(shares) // 2]
-        worth = f"the median of {len(shares)} measures is as good as {middle:.0%} of artist clips, or better"
+        middle = self.judged[len(self.judged) // 2][0]
+        worth = f"the median of {len(self.judged)} measures is as good as {middle:.0%} of artist clips, or better"
         return f"good: nothing stands out; {worth}"
 
     def worth(self, each: Measure, among: str | None = None) -> str:
