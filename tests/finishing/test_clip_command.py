@@ -160,9 +160,6 @@ def test_animate_refuses_what_the_character_cannot_have(tmp_path, monkeypatch, c
     with pytest.raises(SystemExit):
         main(["animate", "fox", "a fox is walking", "--in-place", "--root-motion"])
     assert "--in-place and --root-motion exclude each other" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["animate", "fox", "a fox is walking", "--root-motion"])
-    assert "has no node for root motion" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
     with pytest.raises(GambolError, match="leave out --lock-feet"):
         Animate(resume=tmp_path, finishing=replace(Animate.finishing, lock_feet=True)).run()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from walkers import fall, held, places, rounds_of, walk, walker
 
+from gambol.character.anatomy import study
 from gambol.character.transforms import about, quaternion_from_matrix, quaternion_multiply
 from gambol.errors import GambolError
 from gambol.finishing.path import find_path
@@ -195,11 +196,28 @@ def test_a_gait_in_place_begins_to_travel_as_its_feet_say(name):
     assert changed == {character.skeleton.names.index("armature")}
 
 
-def test_without_a_node_above_the_hips_it_is_refused():
+def test_without_a_node_above_the_hips_these_are_the_root():
+    """What travels stays as it is; what goes in place begins to travel, as its feet say."""
     character, anatomy = walker("human")
+    motion = walk("human")
     assert root_node(character, anatomy) is None
-    with pytest.raises(GambolError, match=r"no node for root motion: nothing is above its joint 'hips'.*--in-place"):
-        with_root_motion(character, anatomy, walk("human"))
+    found, path, node = with_root_motion(character, anatomy, motion)
+    assert node == "hips" and path.moves
+    np.testing.assert_allclose(way_of(character, found), way_of(character, motion), atol=1e-9)
+    still, _ = in_place(character, anatomy, motion)
+    assert np.abs(level(anatomy, way_of(character, still))).max() < 1e-6
+    again, _, _ = with_root_motion(character, anatomy, still)
+    way = level(anatomy, way_of(character, motion))
+    np.testing.assert_allclose(level(anatomy, way_of(character, again)), way, atol=0.05 * np.linalg.norm(way))
+
+
+def test_of_several_roots_none_can_carry_the_way():
+    character, anatomy = walker("human")
+    parents = character.skeleton.parents.copy()
+    parents[np.flatnonzero(parents == np.flatnonzero(parents < 0)[0])[0]] = -1
+    apart = replace(character, skeleton=replace(character.skeleton, parents=parents), clips={})
+    with pytest.raises(GambolError, match=r"no node for root motion: its joints hang on 2 nodes.*--in-place"):
+        with_root_motion(apart, study(apart), walk("human"))
 
 
 def test_a_path_is_written_as_plain_numbers():

@@ -15,7 +15,7 @@ from gambol.finishing.events import with_events
 from gambol.finishing.locking import lock_feet, require_feet
 from gambol.finishing.loops import make_loop
 from gambol.finishing.path import RootMotion
-from gambol.finishing.root_motion import in_place, require_root, with_root_motion
+from gambol.finishing.root_motion import in_place, require_root, root_node, with_root_motion
 from gambol.finishing.timing import from_zero, own_extras, resample, smooth, speed, trim
 from gambol.motion.footage import footage_of
 from gambol.motion.motion import Motion
@@ -172,7 +172,8 @@ def _with_path(
         return motion, path, None
     if config.root_motion:
         motion, path, node = with_root_motion(character, anatomy, motion)
-        notes.append(f"root motion on '{node}'; {_way(anatomy, path, motion)}")
+        sways = " with its own sway, as nothing is above it" if root_node(character, anatomy) is None else ""
+        notes.append(f"root motion on '{node}'{sways}; {_way(anatomy, path, motion)}")
         return motion, path, node
     return motion, None, None
 

@@ -54,14 +54,20 @@ def in_place(character: Character, anatomy: Anatomy, motion: Motion) -> tuple[Mo
 def with_root_motion(character: Character, anatomy: Anatomy, motion: Motion) -> tuple[Motion, RootMotion, str]:
     """The clip with travel and turn on the node at the root and on no other; these, and that node's name.
 
-    All else is where it was in the world. A gait in place begins to travel, as fast as its feet say.
+    All else is where it was in the world. A gait in place begins to travel, as fast as its feet say. Where nothing is
+    above the hips, these are the root, and keep their sway.
     """
     motion = from_zero(motion)
     skeleton = character.skeleton
-    root = require_root(character, anatomy)
+    top = require_root(character, anatomy)
+    root = root_node(character, anatomy)
     path, goes = find_path(character, anatomy, motion)
     times = key_times(motion)
     T_world, T_path = world_of(skeleton, motion, times), path.at(times, anatomy.up)
+    if root is None:
+        if path.moves and not goes:
+            motion = retracked(skeleton, motion, times, {top: T_path @ T_world[:, top]})
+        return motion, path, skeleton.names[top]
     if goes:
         carrier = _carrier(skeleton, root, T_world, T_path)
         root = root if carrier is None else carrier
@@ -82,15 +88,17 @@ def with_root_motion(character: Character, anatomy: Anatomy, motion: Motion) -> 
 
 
 def require_root(character: Character, anatomy: Anatomy) -> int:
-    """The node at the root; GambolError if there is none."""
+    """The node at the root, or the one joint that all others hang on; GambolError if there are several."""
     root = root_node(character, anatomy)
-    if root is None:
-        hips = character.skeleton.names[anatomy.body.nodes[0]]
+    if root is not None:
+        return root
+    tops = {_topmost(character.skeleton, int(node)) for node in anatomy.body.nodes}
+    if len(tops) > 1:
         raise GambolError(
-            f"'{character.name}' has no node for root motion: nothing is above its joint '{hips}'; "
-            "put a node there in your 3D program, or use --in-place, which writes the way into the clip's extras"
+            f"'{character.name}' has no node for root motion: its joints hang on {len(tops)} nodes, and nothing is above "
+            "these; put a node there in your 3D program, or use --in-place, which writes the way into the clip's extras"
         )
-    return root
+    return tops.pop()
 
 
 def root_node(character: Character, anatomy: Anatomy) -> int | None:

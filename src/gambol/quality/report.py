@@ -14,7 +14,7 @@ from gambol.jsonable import jsonable
 from gambol.motion.motion import Motion
 from gambol.priors.pocket.language.words import action_of_clip, understand
 from gambol.quality.footfalls import Pattern, gait_pattern
-from gambol.quality.measures import BY_KEY, MEASURES, Measure, Values, measure
+from gambol.quality.measures import MEASURES, Measure, Values, measure
 from gambol.quality.scale import Standing, artists
 from gambol.quality.specimen import Specimen, examine
 
@@ -57,8 +57,8 @@ class Report:
 
     @cached_property
     def judged(self) -> list[tuple[float, Measure]]:
-        """What decides: shares of artists' clips that are not better, the worst first. What is neither good nor bad does
-        not, nor the seam of what does not loop, nor the prior, whose opinion is often wrong."""
+        """What decides: shares of artists' clips that are not better, the worst first. What is neither good nor bad
+        does not, nor the seam of what does not loop, nor the prior, whose opinion is often wrong."""
         found = []
         for each in MEASURES:
             standing = self.standings[each.key]
