@@ -212,7 +212,7 @@ def test_without_a_node_above_the_hips_these_are_the_root():
 
 
 def test_of_several_roots_none_can_carry_the_way():
-    character, anatomy = walker("human")
+    character, _ = walker("human")
     parents = character.skeleton.parents.copy()
     parents[np.flatnonzero(parents == np.flatnonzero(parents < 0)[0])[0]] = -1
     apart = replace(character, skeleton=replace(character.skeleton, parents=parents), clips={})

@@ -27,6 +27,11 @@ def visible(character: Character) -> Character:
     return stick_figure(character) if bare and len(character.skeleton) else character
 
 
+def is_stick_figure(character: Character) -> bool:
+    """Whether its only mesh is our own bars, which say nothing of its skin."""
+    return bool(character.meshes) and all(mesh.material is BONE for mesh in character.meshes)
+
+
 def stick_figure(character: Character) -> Character:
     """The character with bars from joint to joint in place of its meshes; they follow their joints rigidly.
 

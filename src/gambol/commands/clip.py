@@ -114,7 +114,7 @@ class Clip:
 
     def _finished(self, character: Character, motion: Motion, config: FinishConfig) -> Finished:
         from gambol.finishing.finish import finish
-        from gambol.finishing.standing import stood_up
+        from gambol.motion.standing import stood_up
         from gambol.progress import progress
 
         character, anatomy = stood_up(character, motion, self.up, self.forward)
@@ -135,8 +135,8 @@ class Clip:
 
     def _save(self, character: Character, motion: Motion, done: Finished, output: Path) -> str:
         """Motion capture gets a figure of bars, so that there is something to see."""
-        from gambol.finishing.standing import stood_up
         from gambol.formats import save
+        from gambol.motion.standing import stood_up
 
         named = self._named(motion, done)
         if self.file.suffix.lower() == ".bvh":

@@ -61,12 +61,11 @@ class Report:
             raise GambolError("--against-clip needs --against, the file that has the clip")
         if self.prior == "none" and self.prompt is not None and not self.prompt.strip():
             raise GambolError("--prompt must not be empty")
-        from gambol.character.anatomy import study
-        from gambol.character.stick_figure import visible
         from gambol.formats import load
+        from gambol.motion.standing import stood_up
         from gambol.priors.catalogue import open_prior
 
-        character = visible(load(self.file))
+        character = load(self.file)
         for warning in character.warnings:
             print(f"warning: {warning}", file=sys.stderr)
         clips = chosen_clips(character, self.clip)
@@ -75,7 +74,7 @@ class Report:
             raise GambolError(f"{folder} is a file; give the name of a folder")
         if self.against and len(clips) > 1:
             raise GambolError(f"--against compares one clip: choose it by --clip. Available: {', '.join(clips)}")
-        anatomy = study(character, self.up, self.forward)
+        character, anatomy = stood_up(character, character.clips[clips[0]], self.up, self.forward)
         prior = None if self.prior == "none" else open_prior(self.prior)
         other = self._other(character, anatomy, clips[0], prior) if self.against else None
         reports, failed = [], []
@@ -109,9 +108,8 @@ class Report:
 
     def _other(self, character: Character, anatomy: Anatomy, clip: str, prior: VideoPrior | None) -> ClipReport:
         """The clip to compare with: of the same file, or of another."""
-        from gambol.character.anatomy import study
-        from gambol.character.stick_figure import visible
         from gambol.formats import load
+        from gambol.motion.standing import stood_up
 
         assert self.against is not None
         if self.against in character.clips and not self.against_clip:
@@ -122,14 +120,15 @@ class Report:
                 f"--against {self.against} is neither a file nor a clip of '{character.name}'. "
                 f"Clips: {', '.join(character.clips)}"
             )
-        other = visible(load(path))
+        other = load(path)
         names = list(other.clips)
         wanted = self.against_clip or (clip if clip in names else names[0] if len(names) == 1 else "")
         if wanted not in names:
             raise GambolError(
                 f"choose a clip of {path.name} by --against-clip. Available: {', '.join(names) or 'none'}"
             )
-        return self._measure(other, study(other, self.up, self.forward), wanted, prior, f"'{wanted}' of {path.name}")
+        other, its_anatomy = stood_up(other, other.clips[wanted], self.up, self.forward)
+        return self._measure(other, its_anatomy, wanted, prior, f"'{wanted}' of {path.name}")
 
     def _write(self, found: ClipReport, other: ClipReport | None, folder: Path) -> None:
         from gambol.distillation.run import read_losses

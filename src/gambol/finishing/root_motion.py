@@ -95,8 +95,9 @@ def require_root(character: Character, anatomy: Anatomy) -> int:
     tops = {_topmost(character.skeleton, int(node)) for node in anatomy.body.nodes}
     if len(tops) > 1:
         raise GambolError(
-            f"'{character.name}' has no node for root motion: its joints hang on {len(tops)} nodes, and nothing is above "
-            "these; put a node there in your 3D program, or use --in-place, which writes the way into the clip's extras"
+            f"'{character.name}' has no node for root motion: its joints hang on {len(tops)} nodes, and nothing is "
+            "above these; put a node there in your 3D program, or use --in-place, which writes the way into the clip's "
+            "extras"
         )
     return tops.pop()
 

@@ -36,6 +36,8 @@ STILL = 0.002
 """Slower than this, a body stands [m/s]."""
 MOVES = 2.0
 """A joint that turns less does not move [degrees]."""
+LONG = 0.15
+"""A bone of a leg that bends at both of its ends, in parts of the leg."""
 STRAIGHT = 10.0
 """A knee may be bent the wrong way by this much [degrees]: those of artists' walks and runs are by up to 8."""
 FOLDED = 210.0
@@ -197,16 +199,22 @@ def _beyond(specimen: Specimen) -> float | None:
 
 
 def _hinges(anatomy: Anatomy, above: Int[Array, " limits"], below: Int[Array, " limits"]) -> Int[Array, " hinges"]:
-    """Which limits are knees and elbows. A leg bends at all that have one; an arm, where its two longest bones meet:
-    the limits of shoulders and wrists are guesses, which artists' clips pass by 75 degrees."""
+    """Which limits are knees and elbows. A leg bends wherever two long bones meet: hips of motion capture, a short bone
+    above the thigh, turn both ways. An arm bends where its two longest do: the limits of shoulders and wrists are
+    guesses, which artists' clips pass by 75 degrees."""
     body = anatomy.body
-    found = [i for i, joint in enumerate(below) if any(joint in leg.joints for leg in anatomy.legs)]
+    found = []
     for limb in anatomy.limbs:
-        if limb.kind == "arm" and len(limb.chain) > 1:
-            chain = list(limb.chain)
-            lengths = np.linalg.norm(np.diff([*body.heads[chain], body.tips[chain[-1]]], axis=0), axis=1)
-            elbow = 1 + int(np.argmax(lengths[1:] + lengths[:-1]))
-            found += [i for i in range(len(below)) if (above[i], below[i]) == (chain[elbow - 1], chain[elbow])]
+        chain = list(limb.chain)
+        if limb.kind not in ("leg", "arm") or len(chain) < 2:
+            continue
+        lengths = np.linalg.norm(np.diff([*body.heads[chain], body.tips[chain[-1]]], axis=0), axis=1)
+        if limb.kind == "arm":
+            bends = [1 + int(np.argmax(lengths[1:] + lengths[:-1]))]
+        else:
+            bends = (1 + np.flatnonzero(np.minimum(lengths[1:], lengths[:-1]) > LONG * lengths.sum())).tolist()
+        pairs = {(chain[bend - 1], chain[bend]) for bend in bends}
+        found += [i for i in range(len(below)) if (int(above[i]), int(below[i])) in pairs]
     return np.array(found, int)
 
 

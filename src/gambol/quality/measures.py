@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from gambol.character.stick_figure import is_stick_figure
 from gambol.quality.flow import jitter, joint_range, loop_seam, motion_amount
 from gambol.quality.footfalls import alternation
 from gambol.quality.ground import floating, foot_slide, penetration
@@ -143,7 +144,9 @@ def measure(specimen: Specimen, on_progress: Callable[[int, int], None] = lambda
 
 
 def _feet(specimen: Specimen) -> Values:
-    slide, depth, floats = foot_slide(specimen), penetration(specimen), floating(specimen)
+    slide, depth, floats = foot_slide(specimen), None, None
+    if not is_stick_figure(specimen.character):  # without skin nobody knows the ground to a centimetre
+        depth, floats = penetration(specimen), floating(specimen)
     return {
         "foot_slide_mean": slide.mean if slide else None,
         "foot_slide_worst": slide.worst if slide else None,
@@ -155,6 +158,8 @@ def _feet(specimen: Specimen) -> Values:
 
 
 def _skin(specimen: Specimen) -> Values:
+    if is_stick_figure(specimen.character):
+        return {"self_intersection_frames": None, "self_intersection_triangles": None, "volume_drift": None}
     crossing = self_intersection(specimen)
     return {
         "self_intersection_frames": _percent(crossing.frames) if crossing else None,
