@@ -2,8 +2,9 @@
 
     python benchmarks/artists.py FOLDER [-o src/gambol/quality/artists.json]
 
-Characters of one pack share clips: of clips with the same name and length in the same folder one is taken. Only numbers
-are kept, none of the assets.
+Characters of one pack share clips: of clips with the same name and length in the same first folder one is taken. Files
+that test readers rather than show a character (--without), and clips in which nothing moves, do not count, nor do seams
+of what does not loop. Only numbers are kept, none of the assets.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from pathlib import Path
 
 from gambol import load, open_prior, study
 from gambol.errors import GambolError
-from gambol.quality.report import report_on
+from gambol.quality.report import SEAMS, report_on
 from gambol.quality.scale import Scale
 
 HOME = Path(__file__).parents[1] / "src/gambol/quality/artists.json"
+TESTS = ("InterpolationTest", "MorphStressTest", "RiggedSimple", "SimpleSkin", "RecursiveSkeletons")
 LONGEST = 30.0
 """Clips that last longer are takes of many things [s]."""
 
@@ -27,6 +29,7 @@ LONGEST = 30.0
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--without", nargs="*", default=TESTS, help="files whose names begin so are left out")
     parser.add_argument("-o", "--output", type=Path, default=HOME)
     parser.add_argument("--raw", type=Path, help="also write every clip's numbers, one JSON line each; goes on from it")
     options = parser.parse_args()
@@ -35,7 +38,10 @@ def main() -> None:
         done = {tuple(row["key"]): row for row in map(json.loads, options.raw.read_text().splitlines())}
     prior = open_prior("pocket")
     rows, seen = [], set()
-    for path in sorted(path for path in options.folder.rglob("*") if path.suffix.lower() in (".glb", ".gltf", ".vrm")):
+    paths = sorted(path for path in options.folder.rglob("*") if path.suffix.lower() in (".glb", ".gltf", ".vrm"))
+    for path in paths:
+        if path.name.startswith(tuple(options.without)):
+            continue
         try:
             character = load(path)
             anatomy = study(character)
@@ -43,7 +49,7 @@ def main() -> None:
             print(f"{path.name}: {error}", file=sys.stderr)
             continue
         for name, motion in character.clips.items():
-            key = (str(path.parent.relative_to(options.folder)), name, f"{motion.duration:.3f}")
+            key = (path.relative_to(options.folder).parts[0], name, f"{motion.duration:.3f}")
             if key in seen or not 0 < motion.duration < LONGEST:
                 continue
             seen.add(key)
@@ -56,12 +62,15 @@ def main() -> None:
                     continue
                 took = time.perf_counter() - begin
                 row = {"key": key, "file": path.name, "action": found.action, "seconds": round(took, 2)}
-                done[key] = row | {"values": found.values, "gait": found.pattern and found.pattern.name}
+                values = found.values if found.specimen.loops else found.values | dict.fromkeys(SEAMS)
+                gait = found.pattern and found.pattern.name
+                done[key] = row | {"values": values, "gait": gait, "still": found.verdict == "still"}
                 if options.raw:
                     with options.raw.open("a") as log:
                         log.write(json.dumps(done[key]) + "\n")
                 print(f"{path.name} '{name}': {took:.1f} s, {found.summary if options.output.exists() else ''}")
-            rows.append((done[key]["action"], done[key]["values"]))
+            if not done[key]["still"]:
+                rows.append((done[key]["action"], done[key]["values"]))
     options.output.write_text(Scale.of(rows).json())
     slowest = max(done.values(), key=lambda row: row["seconds"])
     print(f"{len(rows)} clips, the slowest took {slowest['seconds']} s ({slowest['file']}); wrote {options.output}")

@@ -14,5 +14,7 @@ trot = gambol.gait(fox, gambol.study(fox), "trot")
 report = gambol.report_on(fox, trot)
 print(report.summary)
 for key in ("foot_slide_mean", "penetration_worst", "roughness"):
-    print(f"{key}: {report.values[key]:.2f}, as good as {report.standings[key].share:.0%} of artists' clips or better")
+    standing = report.standings[key]
+    if standing:
+        print(f"{key}: {report.values[key]:.2f}, as good as {standing.share:.0%} of {standing.among}, or better")
 Path(sys.argv[1]).write_text(publish(report), encoding="utf-8")

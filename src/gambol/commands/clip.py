@@ -39,7 +39,7 @@ class Clip:
     clip: str | None = None
     """The clip's name; the first of the file if not given."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """Where to write it: .glb or .vrm, or .bvh or .npz; if not given, the file's name and -clip.glb."""
+    """Where to write it: .glb or .vrm, or .bvh or .npz; if not given, beside the file, with its name and -clip."""
     loop: bool = False
     """Cut it to the best cycle and close the seam."""
     force: bool = False
@@ -77,6 +77,8 @@ class Clip:
         for warning in character.warnings:
             _warn(warning)
         motion = self._chosen(character)
+        if alone:  # where there is no room for events
+            config = replace(config, events=False)
         done = self._finished(character, motion, config)
         write = self._export if alone else self._save
         name = write(character, motion, done, output)

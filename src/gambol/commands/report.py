@@ -44,7 +44,7 @@ class Report:
     against_clip: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
     """Which clip of that file; the one of the same name, or its only one, if not given."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
-    """Where to write it; if not given, a folder here with the file's name and -report."""
+    """Where to write it; if not given, a folder where you are, with the file's name and -report."""
     prompt: Annotated[str | None, tyro.conf.arg(metavar="SENTENCE")] = None
     """What the clip should show, such as "a fox is walking"; its name says if not given."""
     prior: Annotated[str, tyro.conf.arg(metavar="PRIOR")] = "pocket"
@@ -59,7 +59,7 @@ class Report:
     def run(self) -> None:
         if self.against_clip and not self.against:
             raise GambolError("--against-clip needs --against, the file that has the clip")
-        if self.prior == "none" and self.prompt is not None and not self.prompt.strip():
+        if self.prompt is not None and not self.prompt.strip():
             raise GambolError("--prompt must not be empty")
         from gambol.formats import load
         from gambol.motion.standing import stood_up
@@ -77,7 +77,8 @@ class Report:
         character, anatomy = stood_up(character, character.clips[clips[0]], self.up, self.forward)
         prior = None if self.prior == "none" else open_prior(self.prior)
         other = self._other(character, anatomy, clips[0], prior) if self.against else None
-        reports, failed = [], []
+        reports: list[tuple[ClipReport, Path]] = []
+        failed = []
         for number, clip in enumerate(clips):
             try:
                 found = self._measure(character, anatomy, clip, prior, f"{clip} ({number + 1} of {len(clips)})")
@@ -86,7 +87,7 @@ class Report:
                     raise
                 failed.append(f"left out '{clip}': {error}")
                 continue
-            place = folder if len(clips) == 1 else folder / safe_name(clip)
+            place = folder if len(clips) == 1 else folder / free_name(clip, [place.name for _, place in reports])
             self._write(found, other, place)
             reports.append((found, place))
         for text in failed:
@@ -161,6 +162,7 @@ def tell_one(found: ClipReport, other: ClipReport | None) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    from gambol.quality.publish import names_of
     from gambol.quality.report import rows_of
 
     specimen = found.specimen
@@ -170,14 +172,15 @@ def tell_one(found: ClipReport, other: ClipReport | None) -> None:
         title_justify="left",
     )
     table.add_column("")
-    table.add_column("clip" if other is None else escape(specimen.motion.name), justify="right")
+    names = names_of(found, other)
     if other is not None:
-        table.add_column(escape(other.specimen.motion.name), justify="right")
+        table.add_column(escape(names[0]), justify="right")
+    table.add_column(escape(names[1]) or "clip", justify="right")
     kinds = [standing.kind for standing in found.standings.values() if standing]
     among = max(set(kinds), key=kinds.count) if kinds else "artist clips"
     table.add_column(f"among {among}")
     for each, own, others, worth in rows_of(found, other, among):
-        table.add_row(each.title, own, *([others] if other is not None else []), worth)
+        table.add_row(each.title, *([others] if other is not None else []), own, worth)
     Console(soft_wrap=True).print(table)
     if found.pattern:
         print(f"gait: {found.pattern.name}")
@@ -207,7 +210,7 @@ def tell_all(reports: list[ClipReport]) -> None:
     from gambol.quality.measures import BY_KEY
 
     table = Table(title="lengths at a height of 1 m", title_justify="left")
-    table.add_column("clip")
+    table.add_column("clip", overflow="fold", min_width=12)
     for key, word in OVERVIEW.items():
         table.add_column(f"{word}\n{BY_KEY[key].unit}", justify="right", no_wrap=True)
     table.add_column("gait", no_wrap=True)
@@ -216,7 +219,8 @@ def tell_all(reports: list[ClipReport]) -> None:
         numbers = [BY_KEY[key].number(found.values.get(key)) for key in OVERVIEW]
         gait = found.pattern.name if found.pattern else "–"
         table.add_row(escape(found.specimen.motion.name), *numbers, gait, found.verdict)
-    Console().print(table)
+    console = Console()
+    console.print(table, soft_wrap=not console.is_terminal)
 
 
 def chosen_clips(character: Character, wanted: tuple[str, ...]) -> list[str]:
@@ -230,6 +234,10 @@ def chosen_clips(character: Character, wanted: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys(wanted)) or there
 
 
-def safe_name(clip: str) -> str:
-    """A folder's name for a clip."""
-    return re.sub(r"[^\w.-]+", "-", clip).strip("-.")[:60] or "clip"
+def free_name(clip: str, taken: list[str]) -> str:
+    """A folder's name for a clip, unlike others also where capitals do not count."""
+    stem = re.sub(r"[^\w.-]+", "-", clip).strip("-.")[:60] or "clip"
+    name, number = stem, 2
+    while name.lower() in [other.lower() for other in taken]:
+        name, number = f"{stem}-{number}", number + 1
+    return name

@@ -36,7 +36,7 @@ class Track:
     file: File
     """A rigged character with clips (.glb, .vrm or .gltf)."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """Where to write it (.glb); if not given, the file's name and -physics.glb."""
+    """Where to write it (.glb); if not given, beside the file, with its name and -physics.glb."""
     clip: tuple[str, ...] = ()
     """Names of clips; the first of the file if not given."""
     all: bool = False

@@ -229,7 +229,7 @@ def _measured(scene: Scene, motion: Motion, warnings: list[str]) -> tuple[str, s
 
     try:
         report = report_on(scene.character, motion, scene.anatomy, prompt=scene.prompt.text)
-        return json_of(report), player([report]), [*measured(report), *figures(report)]
+        return json_of(report), player(report), [*measured(report), *figures(report)]
     except GambolError as error:
         warnings.append(f"the clip could not be measured: {error}")
         return "", "", []

@@ -191,5 +191,6 @@ def _at(motion: Motion, fps: float, path: RootMotion | None, notes: list[str]) -
     found = resample(motion, fps)
     stretched = found.duration / motion.duration - 1 if motion.duration > 0 else 0.0
     longer = f", {abs(stretched):.1%} {'longer' if stretched > 0 else 'shorter'}" if abs(stretched) > 5e-4 else ""
-    notes.append(f"{round(found.duration * fps)} frames at {fps:g} a second{longer}")
+    count = round(found.duration * fps)
+    notes.append(f"{count} frame{'s' if count > 1 else ''} at {fps:g} a second{longer}")
     return found, path and path.lasting(found.duration)

@@ -32,6 +32,8 @@ SLOW = 0.3
 """A foot that bears moves slower than this share of its own fastest; only for clips whose ground stands."""
 SLIDES = 0.5
 """A foot that is never faster than this only slides, if it moves at all [heights a second]."""
+ODD = 0.02
+"""Share of the frames that may be odd."""
 LANDED, SETTLED = 0.01, 0.001
 """A foot that is no more above the level at which it bears is down: share of its lift, or this much [height]. So our
 own strides, whose feet come down without speed, are found 0.04 cycles too long on average; with 0.06, 0.08."""
@@ -99,7 +101,8 @@ def _contacts(footage: Footage, times: Float[Array, " frames"], straight: bool) 
     low = _reaching(above)
     if footage.duration <= 0:
         return Contacts(footage, times, low, still, straight)
-    planted, ground = _planted_on_the_way(footage, poses) if straight else (None, still)
+    in_place = footage.pivot is None and not footage.drift.any()
+    planted, ground = _planted_on_the_way(footage, poses) if straight or in_place else (None, still)
     if planted is None:
         planted = _planted(above, _speeds(anatomy, poses, footage.duration))
     return Contacts(footage, times, _steady(low & planted, soles, times, straight), ground, straight)
@@ -128,9 +131,15 @@ def _heights(anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"]) -> list
 
 def _reaching(above: Float[Array, "legs frames"]) -> Bool[Array, "legs frames"]:
     """Which feet are low: near where they stand, or near the lowest place they come to, if that is near too."""
-    lowest = above.min(1, keepdims=True)
-    margin = np.maximum(LOW * np.ptp(above, axis=1, keepdims=True), TOUCHES)
+    lowest, lift = _lowest_and_lift(above)
+    margin = np.maximum(LOW * lift, TOUCHES)
     return (above < TOUCHES) | ((above < lowest + margin) & (lowest < REACHES))
+
+
+def _lowest_and_lift(above: Float[Array, "legs frames"]) -> tuple[Float[Array, "legs 1"], Float[Array, "legs 1"]]:
+    """Of each foot. Single frames do not count: motion capture often begins with one in another pose."""
+    lowest, highest = np.quantile(above, [ODD, 1 - ODD], axis=1)[..., None]
+    return lowest, highest - lowest
 
 
 def _speeds(anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"], duration: float) -> Float[Array, "legs frames"]:
@@ -145,8 +154,8 @@ def _speeds(anatomy: Anatomy, poses: Float[Array, "frames joints 4 4"], duration
 def _planted(above: Float[Array, "legs frames"], speeds: Float[Array, "legs frames"]) -> Bool[Array, "legs frames"]:
     """Which feet do not swing, where the ground stands still: being low and being slow, each for that foot, vote as
     `find_plants` has it. So a foot that slides all the time is still seen to be down."""
-    lowest = above.min(1, keepdims=True)
-    heights = 1 - (above - lowest) / np.maximum(LOW * np.ptp(above, axis=1, keepdims=True), TOUCHES)
+    lowest, lift = _lowest_and_lift(above)
+    heights = 1 - (above - lowest) / np.maximum(LOW * lift, TOUCHES)
     slowest, fastest = np.quantile(speeds, [0.05, 0.95], axis=1)[..., None]
     slowness = 1 - (speeds - slowest) / np.maximum(SLOW * (fastest - slowest), SLIDES)
     return np.clip(heights, -1, 1) + np.clip(slowness, -1, 1) > 0

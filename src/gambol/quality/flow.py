@@ -58,9 +58,10 @@ class Jitter:
     roughness: float
     """That frequency over the one at which a sine wave as wide has the same mean speed: 1 for a pure sine wave, of any
     size and pace, and more the more quick movements there are in a slow one. So mice and elephants compare."""
-    high: float
+    high: float | None
     """Share of the energy of the movement, the square of its velocities, in frequencies up to 15 Hz that are above 8 Hz
-    and five times as quick as the movement itself: what is small moves quickly, and does not shake for that."""
+    and five times as quick as the movement itself: what is small moves quickly, and does not shake for that. None for
+    clips so long that they are looked at too rarely."""
 
 
 @dataclass(frozen=True)
@@ -89,13 +90,31 @@ class Seam:
 
 def motion_amount(specimen: Specimen) -> float | None:
     """Mean speed of the bones beside the way of the whole body, that is the level movement of its middle [m/s]: a
-    statue measures 0, also one that is pushed along. None for a single pose."""
+    statue measures 0, also one that is pushed along. Of clips that move morph targets, the skin counts if that moves
+    more. None for a single pose."""
     if not _lasts(specimen):
         return None
+    if any(track.path == "weights" for track in specimen.motion.tracks):
+        return max(_bones_move(specimen), _skin_moves(specimen))
+    return _bones_move(specimen)
+
+
+def _bones_move(specimen: Specimen) -> float:
     velocities = specimen.velocities(points_of(specimen.anatomy, specimen.joints))
     weights = _weights(specimen)
     middle = np.einsum("fpi,p->fi", velocities, weights) * (1.0, 0.0, 1.0)
     return float((np.linalg.norm(velocities - middle[:, None], axis=-1) @ weights).mean())
+
+
+def _skin_moves(specimen: Specimen) -> float:
+    """Mean speed of the vertices beside the level movement of their middle [m/s]."""
+    skin = specimen.skin
+    if len(skin.frames) < 2 or not skin.vertices.shape[1]:
+        return 0.0
+    steps = np.diff(skin.vertices, axis=0)
+    steps = steps - steps.mean(1, keepdims=True) * (1.0, 0.0, 1.0)
+    times = np.diff(specimen.times[skin.frames])
+    return float((np.linalg.norm(steps, axis=-1).mean(1) / times).mean())
 
 
 def jitter(specimen: Specimen) -> Jitter | None:
@@ -129,8 +148,10 @@ def _resampled(specimen: Specimen, rate: int) -> Float[Array, "frames points 3"]
     return _points(specimen, plain(footage), np.arange(int(seconds * rate + 1e-6) + 1) / rate)
 
 
-def _high(specimen: Specimen, weights: Float[Array, " points"], cutoff: float) -> float:
+def _high(specimen: Specimen, weights: Float[Array, " points"], cutoff: float) -> float | None:
     """See `Jitter.high`. A loop has a spectrum of its own; anything else is faded in and out, without its mean."""
+    if specimen.rate < 2 * HIGHEST:
+        return None
     velocities = specimen.velocities(points_of(specimen.anatomy, specimen.joints))
     velocities = velocities - velocities.mean(0)
     if not specimen.loops:

@@ -25,7 +25,7 @@ video { flex: 0 1 20rem; min-width: 12rem; } .shown img { flex: 1 1 24rem; min-w
 table { border-collapse: collapse; width: 100%; background: var(--card); }
 th, td { padding: .35rem .75rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top;
   overflow-wrap: anywhere; }
-th { font-weight: 500; color: var(--soft); } td.value { font-variant-numeric: tabular-nums; }
+th { font-weight: 500; color: var(--soft); } td.value { font-variant-numeric: tabular-nums; white-space: nowrap; }
 td.remark { color: var(--soft); }
 .warnings { margin: 0; padding: .7rem 1rem .7rem 2.2rem; border-left: .3rem solid var(--bad); background: var(--card); }
 .charts { display: flex; flex-wrap: wrap; gap: 1rem; } .charts figure { flex: 1 1 22rem; margin: 0; padding: .75rem;
@@ -113,13 +113,14 @@ class MetricRow(NamedTuple):
 
 
 def metric_table(rows: Sequence[MetricRow], heads: tuple[str, str] | None = None) -> str:
-    """Numbers with their scale. heads: names of the clip and of the one it is compared with, if there is one."""
+    """Numbers with their scale. heads: names of the other clip and of this one, if it is compared."""
     top = ""
     if heads and rows:
         top = f"<tr><th></th><th>{escape(heads[0])}</th><th>{escape(heads[1])}</th><th></th></tr>"
     lines = (
-        f'<tr><th title="{escape(row.meaning)}">{escape(row.title)}</th><td class="value">{escape(row.value)}</td>'
+        f'<tr><th title="{escape(row.meaning)}">{escape(row.title)}</th>'
         + (f'<td class="value">{escape(row.other)}</td>' if heads else "")
+        + f'<td class="value">{escape(row.value)}</td>'
         + f"<td>{_placed(row.remark) if row.place is None else scale_bar(row.place, row.remark)}</td></tr>"
         for row in rows
     )

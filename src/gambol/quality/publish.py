@@ -34,14 +34,14 @@ def publish(
     """The page. against: another clip, shown beside it; losses: of the run that made it; prompt: what was asked for."""
     specimen = report.specimen
     name = specimen.motion.name
-    shown = [against, report] if against else [report]
     title = prompt or name
     kind = "loops" if specimen.loops else "does not loop"
     who = f"{specimen.character.name}, clip ‘{name}’, {specimen.seconds:.2f} s, {kind}"
     parts = [
         paragraph(who, "who"),
         paragraph(report.summary, "verdict" if report.verdict == "good" else "verdict doubtful"),
-        player(shown),
+        paragraph(f"{names_of(report, against)[0]}: {against.summary}") if against else "",
+        player(report, against),
         _sheet(report),
         section("Notes", "".join(paragraph(note) for note in report.notes)),
         *(section(*each) for each in (*measured(report, against), *figures(report))),
@@ -51,12 +51,20 @@ def publish(
     return document(title, parts)
 
 
-def player(reports: Sequence[Report]) -> str:
-    """All of them in 3D, side by side."""
-    names = [each.specimen.motion.name if len(reports) > 1 else "" for each in reports]
-    if len(set(names)) < len(names):
-        names = ["before", "after"]
-    return player_html([player_scene(each.specimen, label) for each, label in zip(reports, names, strict=True)])
+def names_of(report: Report, against: Report | None) -> tuple[str, str]:
+    """Of the other clip and of this one, in the order in which they stand."""
+    name = report.specimen.motion.name
+    if against is None:
+        return "", ""
+    other = against.specimen.motion.name
+    return (other, name) if other != name else ("before", "after")
+
+
+def player(report: Report, against: Report | None = None) -> str:
+    """In 3D; the other clip beside it, to the left."""
+    names = names_of(report, against)
+    scenes = [player_scene(against.specimen, names[0])] if against else []
+    return player_html([*scenes, player_scene(report.specimen, names[1])])
 
 
 def measured(report: Report, against: Report | None = None) -> list[tuple[str, str]]:
@@ -73,7 +81,7 @@ def measured(report: Report, against: Report | None = None) -> list[tuple[str, s
             place = standing.share if standing and each.better != "neither" else None
             others = each.text(other) if against else ""
             rows.append(MetricRow(each.title, each.text(own), others, place, report.worth(each), each.meaning))
-        heads = (report.specimen.motion.name, against.specimen.motion.name) if against else None
+        heads = names_of(report, against) if against else None
         said = f"{report.opinion.text}." if family == "prior" and report.opinion else ""
         found.append((title, metric_table(rows, heads) + (paragraph(said) if said else "")))
     return found

@@ -26,6 +26,9 @@ SCHEMA = "gambol.report/1"
 """Of report.json. Keys are added, never changed."""
 STILL = 0.01
 """What moves less stands still, and is praised for nothing [m/s at 1 m height]."""
+FROZEN = 1e-4
+"""The same of what should stand, which breathes [m/s at 1 m height]."""
+SEAMS = ("seam_pose", "seam_velocity")
 WEAK = 0.1
 """What is better than only this share of artists' clips stands out as bad."""
 TOLD = 3
@@ -53,17 +56,19 @@ class Report:
     @cached_property
     def standings(self) -> dict[str, Standing | None]:
         """By key of a measure."""
-        return {each.key: artists().place(each.key, self.values.get(each.key), self.action) for each in MEASURES}
+        found = {each.key: artists().place(each.key, self.values.get(each.key), self.action) for each in MEASURES}
+        if not self.specimen.loops:  # then there is no seam, only an end and a start
+            found |= dict.fromkeys(SEAMS)
+        return found
 
     @cached_property
     def judged(self) -> list[tuple[float, Measure]]:
         """What decides: shares of artists' clips that are not better, the worst first. What is neither good nor bad
-        does not, nor the seam of what does not loop, nor the prior, whose opinion is often wrong."""
+        does not, nor the prior, whose opinion is often wrong."""
         found = []
         for each in MEASURES:
             standing = self.standings[each.key]
-            seam = each.key.startswith("seam") and not self.specimen.loops
-            if standing and each.better != "neither" and each.family != "prior" and not seam:
+            if standing and each.better != "neither" and each.family != "prior":
                 found.append((standing.share, each))
         return sorted(found, key=lambda pair: pair[0])
 
@@ -74,8 +79,8 @@ class Report:
 
     @property
     def verdict(self) -> Verdict:
-        moves = self.values.get("motion_amount")
-        if moves is not None and moves < STILL and self.action != "stand":
+        moves = self.values.get("motion_amount") or 0.0
+        if moves < (FROZEN if self.action == "stand" else STILL):
             return "still"
         return "doubtful" if self.weak else "good"
 
@@ -165,6 +170,8 @@ def report_on(
     values = measure(specimen, on_progress)
     action = action_for(motion.name, prompt)
     opinion, notes = _opinion(specimen, prior, prompt or action)
+    if prompt and not understand(prompt):
+        notes = [f"no action is recognised in '{prompt}': the clip's name says what it is compared with", *notes]
     values |= {
         "agreement": _percent(opinion.share_of(action)) if opinion else None,
         "plausibility": opinion.plausibility if opinion else None,
