@@ -207,3 +207,17 @@ def test_roughness_knows_neither_size_nor_pace(body, amplitude, frequency):
     assert rough.roughness == pytest.approx(
         np.sqrt(jerk / speed) * 4 * np.sqrt(2) * width / speed / (2 * np.pi), rel=0.08
     )
+
+
+def test_shaking_begins_at_eight_hertz(body):
+    slow = [(0.05, 0.5)]
+    calm, shaken = (
+        measured(jitter, body, heave(body[0], body[1].height, [*slow, (0.005, f)], 2.0)) for f in (6.5, 9.5)
+    )
+    assert calm.high < 0.01 < 0.3 < shaken.high
+
+
+def test_brisk_loops_in_few_keys_have_no_seam(body):
+    """Every key changes the velocity of what is keyed coarsely; the seam is as good as any."""
+    seam = measured(loop_seam, body, heave(body[0], body[1].height, [(0.05, 1), (0.03, 3)], rate=15))
+    assert seam.pose < 1e-6 and seam.velocity < 0.15

@@ -76,12 +76,17 @@ WAVE = tuple((0.2 * rank + side) % 1.0 for rank in range(4) for side in (0.0, 0.
     [
         ("human", (0.0, 0.5), 0.6, "walk"),
         ("human", (0.0, 0.42), 0.35, "run"),
+        ("human", (0.0, 0.5), 0.51, "walk"),
+        ("human", (0.0, 0.5), 0.45, "run"),
         ("human", (0.0, 0.03), 0.4, "hop"),
         ("human", (0.0, 0.2), 0.4, "irregular"),  # a skip
         ("dog", (0.25, 0.75, 0.0, 0.5), 0.7, "walk"),
         ("dog", (0.75, 0.25, 0.0, 0.5), 0.7, "walk"),  # a diagonal sequence, as monkeys do
         ("dog", (0.5, 0.0, 0.0, 0.5), 0.7, "walk"),  # a walking trot, as lizards do
         ("dog", (0.5, 0.0, 0.0, 0.5), 0.4, "trot"),
+        ("dog", (0.4, 0.9, 0.0, 0.5), 0.4, "trot"),
+        ("dog", (0.35, 0.85, 0.0, 0.5), 0.4, "amble"),
+        ("dog", (0.5, 0.0, 0.0, 0.5), 0.53, "walk"),
         ("dog", (0.0, 0.5, 0.0, 0.5), 0.4, "pace"),
         ("dog", (0.25, 0.75, 0.0, 0.5), 0.4, "amble"),
         ("dog", (0.35, 0.45, 0.0, 0.1), 0.3, "gallop"),

@@ -47,7 +47,7 @@ summary { cursor: pointer; color: var(--soft); } footer { margin-top: 3rem; colo
 """
 
 
-LOW = 0.1
+LOW = 0.03
 """Of a scale: what is worse than so many others is marked."""
 
 

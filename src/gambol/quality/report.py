@@ -29,7 +29,7 @@ STILL = 0.01
 FROZEN = 1e-4
 """The same of what should stand, which breathes [m/s at 1 m height]."""
 SEAMS = ("seam_pose", "seam_velocity")
-WEAK = 0.1
+WEAK = 0.03
 """What is better than only this share of artists' clips stands out as bad."""
 TOLD = 3
 """So many things that stand out are told."""
