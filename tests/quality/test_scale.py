@@ -80,3 +80,8 @@ def test_what_is_perfect_is_as_good_as_others_that_are():
     standing = scale.place("floating", 0.0, "walk")
     assert standing.share == 1.0 and standing.worse == pytest.approx(0.25, abs=0.06)
     assert scale.place("floating", 60.0, "walk").share == 0.0
+
+
+def test_rounding_is_not_seen():
+    scale = Scale.of([("walk", {"seam_pose": 0.0})] * 15 + [("walk", {"seam_pose": 1.0})] * 5)
+    assert scale.place("seam_pose", 3e-7, "walk") == scale.place("seam_pose", 0.0, "walk")

@@ -224,12 +224,14 @@ def _finished(recipe: Recipe, scene: Scene, motion: Motion, warnings: list[str])
 def _measured(scene: Scene, motion: Motion, warnings: list[str]) -> tuple[str, str, list[tuple[str, str]]]:
     """What is measured of any clip (`gambol report`): as JSON, in 3D, and as sections of a page; empty if it cannot be
     measured."""
+    from gambol.quality.page import paragraph
     from gambol.quality.publish import figures, measured, player
     from gambol.quality.report import json_of, report_on
 
     try:
         report = report_on(scene.character, motion, scene.anatomy, prompt=scene.prompt.text)
-        return json_of(report), player(report), [*measured(report), *figures(report)]
+        beside = ("Beside artists' clips", paragraph(report.summary))
+        return json_of(report), player(report), [beside, *measured(report), *figures(report)]
     except GambolError as error:
         warnings.append(f"the clip could not be measured: {error}")
         return "", "", []

@@ -39,6 +39,9 @@ svg text { fill: var(--soft); font: 11px system-ui, sans-serif; } svg .rule { st
 .scale i { position: absolute; top: 50%; width: .8rem; height: .8rem; margin: -.4rem 0 0 -.4rem; box-sizing: border-box;
   border: 2px solid var(--card); border-radius: 50%; background: var(--good); } .scale i.low { background: var(--bad); }
 .metrics { table-layout: fixed; } .metrics th:first-child { width: 34%; }
+@media (max-width: 40rem) { .metrics tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--line); }
+  .metrics th, .metrics td { border: 0; flex: 1 1 30%; } .metrics th:first-child, .metrics td:last-child {
+  flex: 1 1 100%; width: auto; } }
 .placed { display: block; color: var(--soft); font-size: .85rem; line-height: 1.35; }
 pre { overflow-x: auto; padding: .75rem 1rem; background: var(--card); border: 1px solid var(--line);
   border-radius: .5rem; font: 13px/1.45 ui-monospace, monospace; }

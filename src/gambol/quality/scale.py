@@ -74,6 +74,11 @@ def _share(knots: Sequence[float], value: float) -> float:
     return (first - 1 + (value - low) / (high - low)) / (len(knots) - 1)
 
 
+def seen(key: str, value: float) -> float:
+    """To one digit more than is shown: what is 0 but for rounding is as good as 0."""
+    return round(value, BY_KEY[key].digits + 1)
+
+
 class Scale:
     """Distributions by group and key of a measure."""
 
@@ -87,6 +92,7 @@ class Scale:
         found = own if group != EVERY else self.groups.get(EVERY, {}).get(key)
         if value is None or found is None:
             return None
+        value = seen(key, value)
         below, above = found.below(value), found.above(value)
         better, worse = (below, above) if BY_KEY[key].better == "low" else (above, below)
         share = below if BY_KEY[key].better == "neither" else 1.0 - better
@@ -122,7 +128,7 @@ class Scale:
         for group in (EVERY, *actions):
             chosen = [values for action, values in clips if group in (EVERY, action)]
             for key in BY_KEY:
-                there = [value for values in chosen if (value := values.get(key)) is not None]
+                there = [seen(key, value) for values in chosen if (value := values.get(key)) is not None]
                 if len(there) >= FEWEST:
                     groups.setdefault(group, {})[key] = Distribution.of(there)
         return Scale(groups)
