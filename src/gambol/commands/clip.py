@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from gambol.character.axes import AxisChoice
-from gambol.commands.options import AS_MADE, File, Finishing
+from gambol.commands.options import AS_MADE, File, Finishing, clips_named
 from gambol.errors import GambolError
 
 if TYPE_CHECKING:
@@ -105,14 +105,8 @@ class Clip:
         return self.file.parent / f"{self.file.stem}-clip{kept if kept in ('.bvh', '.vrm') else '.glb'}"
 
     def _chosen(self, character: Character) -> Motion:
-        there = list(character.clips)
-        if not there:
-            raise GambolError(
-                f"'{character.name}' has no clips; make one first, as in gambol animate {self.file.name} 'it walks'"
-            )
-        if self.clip is not None and self.clip not in there:
-            raise GambolError(f"'{character.name}' has no clip '{self.clip}'. Available: {', '.join(there)}")
-        return character.clips[self.clip or there[0]]
+        wanted = () if self.clip is None else (self.clip,)
+        return character.clips[clips_named(character, self.file, wanted)[0]]
 
     def _finished(self, character: Character, motion: Motion, config: FinishConfig) -> Finished:
         from gambol.finishing.finish import finish

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,9 +12,24 @@ import tyro
 from gambol.errors import GambolError
 
 if TYPE_CHECKING:
+    from gambol.character.character import Character
     from gambol.finishing.finish import FinishConfig
 
 File = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
+
+
+def clips_named(character: Character, file: Path, wanted: Sequence[str]) -> list[str]:
+    """Names of clips, each once; all that there are if none is wanted. GambolError if one is not there, or none is."""
+    there = list(character.clips)
+    if not there:
+        raise GambolError(
+            f"'{character.name}' has no clips; make one first, as in gambol animate {file.name} 'it walks'"
+        )
+    for name in wanted:
+        if name not in there:
+            raise GambolError(f"'{character.name}' has no clip '{name}'. Available: {', '.join(there)}")
+    return list(dict.fromkeys(wanted)) or there
+
 
 SMOOTH = 0.03
 """What is smoothed over if no time is given [s]."""

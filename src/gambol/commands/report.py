@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from gambol.character.axes import AxisChoice
-from gambol.commands.options import File
+from gambol.commands.options import File, clips_named
 from gambol.errors import GambolError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Report:
         character = load(self.file)
         for warning in character.warnings:
             print(f"warning: {warning}", file=sys.stderr)
-        clips = chosen_clips(character, self.clip)
+        clips = clips_named(character, self.file, self.clip)
         folder = self.output or Path(f"{self.file.stem}-report")
         if folder.exists() and not folder.is_dir():
             raise GambolError(f"{folder} is a file; give the name of a folder")
@@ -221,17 +221,6 @@ def tell_all(reports: list[ClipReport]) -> None:
         table.add_row(escape(found.specimen.motion.name), *numbers, gait, found.verdict)
     console = Console()
     console.print(table, soft_wrap=not console.is_terminal)
-
-
-def chosen_clips(character: Character, wanted: tuple[str, ...]) -> list[str]:
-    """Those of the given names, or all."""
-    there = list(character.clips)
-    if not there:
-        raise GambolError(f"'{character.name}' has no clips: there is nothing to report on")
-    for name in wanted:
-        if name not in there:
-            raise GambolError(f"'{character.name}' has no clip '{name}'. Available: {', '.join(there)}")
-    return list(dict.fromkeys(wanted)) or there
 
 
 def free_name(clip: str, taken: list[str]) -> str:

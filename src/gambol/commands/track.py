@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from gambol.character.axes import AxisChoice
-from gambol.commands.options import AS_MADE, File, Finishing
+from gambol.commands.options import AS_MADE, File, Finishing, clips_named
 from gambol.errors import GambolError
 
 if TYPE_CHECKING:
@@ -146,17 +146,8 @@ class Track:
         return save(load(output) if more else character, output, motion, overwrite=more) or motion.name
 
     def _clips(self, character: Character) -> list[str]:
-        there = list(character.clips)
-        if not there:
-            raise GambolError(
-                f"'{character.name}' has no clips; make one first, as in gambol animate {self.file.name} 'it walks'"
-            )
-        if self.all:
-            return there
-        for name in self.clip:
-            if name not in there:
-                raise GambolError(f"'{character.name}' has no clip '{name}'. Available: {', '.join(there)}")
-        return list(dict.fromkeys(self.clip)) or there[:1]
+        named = clips_named(character, self.file, self.clip)
+        return named if self.all or self.clip else named[:1]
 
     def _tell(self, done: Performance, name: str) -> None:
         """A table: what was, what is."""

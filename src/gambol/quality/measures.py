@@ -152,7 +152,7 @@ def _feet(specimen: Specimen) -> Values:
         "foot_slide_worst": slide.worst if slide else None,
         "penetration_mean": depth.mean if depth else None,
         "penetration_worst": depth.worst if depth else None,
-        "floating": _percent(floats),
+        "floating": percent(floats),
         "alternation": alternation(specimen),
     }
 
@@ -162,8 +162,8 @@ def _skin(specimen: Specimen) -> Values:
         return {"self_intersection_frames": None, "self_intersection_triangles": None, "volume_drift": None}
     crossing = self_intersection(specimen)
     return {
-        "self_intersection_frames": _percent(crossing.frames) if crossing else None,
-        "self_intersection_triangles": _percent(crossing.triangles) if crossing else None,
+        "self_intersection_frames": percent(crossing.frames) if crossing else None,
+        "self_intersection_triangles": percent(crossing.triangles) if crossing else None,
         "volume_drift": volume_drift(specimen),
     }
 
@@ -173,7 +173,7 @@ def _bones(specimen: Specimen) -> Values:
     return {
         "bone_length_drift": bone_length_drift(specimen),
         "joint_range": turned.largest if turned else None,
-        "beyond_limits": _percent(turned.beyond) if turned else None,
+        "beyond_limits": percent(turned.beyond) if turned else None,
     }
 
 
@@ -183,13 +183,13 @@ def _flow(specimen: Specimen) -> Values:
         "motion_amount": motion_amount(specimen),
         "jerk": shaking.jerk if shaking else None,
         "roughness": shaking.roughness if shaking else None,
-        "high_frequency": _percent(shaking.high) if shaking else None,
+        "high_frequency": percent(shaking.high) if shaking else None,
         "seam_pose": seam.pose if seam else None,
         "seam_velocity": seam.velocity if seam else None,
     }
 
 
-def _percent(share: float | None) -> float | None:
+def percent(share: float | None) -> float | None:
     return None if share is None else 100 * share
 
 

@@ -14,7 +14,7 @@ from gambol.jsonable import jsonable
 from gambol.motion.motion import Motion
 from gambol.priors.pocket.language.words import action_of_clip, understand
 from gambol.quality.footfalls import Pattern, gait_pattern
-from gambol.quality.measures import MEASURES, Measure, Values, measure
+from gambol.quality.measures import MEASURES, Measure, Values, measure, percent
 from gambol.quality.scale import Standing, artists
 from gambol.quality.specimen import Specimen, examine
 
@@ -173,14 +173,10 @@ def report_on(
     if prompt and not understand(prompt):
         notes = [f"no action is recognised in '{prompt}': the clip's name says what it is compared with", *notes]
     values |= {
-        "agreement": _percent(opinion.share_of(action)) if opinion else None,
+        "agreement": percent(opinion.share_of(action)) if opinion else None,
         "plausibility": opinion.plausibility if opinion else None,
     }
     return Report(specimen, values, action, gait_pattern(specimen), opinion, tuple(notes))
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
 
 
 def action_for(clip: str, prompt: str | None) -> str | None:
