@@ -12,6 +12,7 @@ from bvh import ARM, CHANGES, mutate_bvh, own_bvh_samples
 from samples import Sample
 
 from fuzz import exercise_bvh, write
+from gambol import load
 from gambol.errors import GambolError
 
 SAMPLES = [sample for sample in own_bvh_samples() if sample.name != "fox.bvh"]  # that one takes its time
@@ -19,7 +20,9 @@ SAMPLES = [sample for sample in own_bvh_samples() if sample.name != "fox.bvh"]  
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 def test_samples_are_whole(sample, tmp_path):
-    exercise_bvh(write(sample, tmp_path), tmp_path)
+    path = write(sample, tmp_path)
+    assert len(load(path).skeleton) > 1
+    exercise_bvh(path, tmp_path)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -163,7 +163,6 @@ def test_the_words_with_the_least_error_come_first():
     assert set(opinion.words) == set(KINDS["steps"].words)
     assert opinion.words[:2] == ("trot", "walk") and opinion.taken_for == "trot"
     assert sum(opinion.shares) == pytest.approx(1.0) and list(opinion.shares) == sorted(opinion.shares, reverse=True)
-    assert opinion.margin == pytest.approx(opinion.shares[0] - opinion.shares[1])
     assert opinion.text.startswith("'trot' (100%); plausibility ")
     worse = ask(walk_of("dog", "walk"), Stub({word: 2 * value for word, value in off.items()}))
     assert worse.plausibility == pytest.approx(opinion.plausibility / 4, rel=1e-4)

@@ -134,6 +134,7 @@ class Report:
     def _write(self, found: ClipReport, other: ClipReport | None, folder: Path) -> None:
         from gambol.distillation.run import read_losses
         from gambol.files import write_file
+        from gambol.progress import progress
         from gambol.quality.publish import publish
         from gambol.quality.report import json_of
 
@@ -144,7 +145,8 @@ class Report:
         write_file(folder / "report.json", json_of(found, other).encode())
         if self.page:
             losses = read_losses(self.file.parent) if (self.file.parent / "losses.jsonl").is_file() else []
-            write_file(folder / "report.html", publish(found, other, losses, self.prompt).encode())
+            with progress("writing the page"):
+                write_file(folder / "report.html", publish(found, other, losses, self.prompt).encode())
 
     def _tell(self, reports: list[tuple[ClipReport, Path]], other: ClipReport | None, folder: Path) -> None:
         """A table of one clip's numbers, or one line for each of several."""

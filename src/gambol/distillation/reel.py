@@ -18,6 +18,7 @@ from scipy import sparse
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character, Material, Mesh
 from gambol.character.rig import Rig
+from gambol.errors import AssetError
 from gambol.motion.draft import Draft
 from gambol.motion.skinning import Binding
 from gambol.render.textures import DECODED, decode
@@ -120,7 +121,7 @@ def _looked_up(material: Material, uvs: Float[Array, "faces 2"]) -> Float[Array,
     assert material.texture is not None
     try:
         image = decode(material.texture)
-    except Exception:  # an image can be broken in as many ways as its decoder has lines; the report says so
+    except AssetError:  # the report says so
         return np.ones((len(uvs), 4))
     height, width = image.shape[:2]
     share = np.nan_to_num(uvs) % 1.0

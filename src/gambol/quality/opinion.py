@@ -60,11 +60,6 @@ class Opinion:
         """The likeliest words."""
         return self.words[0]
 
-    @property
-    def margin(self) -> float:
-        """How much likelier the first words are than the second."""
-        return self.shares[0] - (self.shares[1] if len(self.shares) > 1 else 0.0)
-
     def share_of(self, action: str | None) -> float | None:
         """Of the words that mean an action, from 0 to 1; None if it was not asked about."""
         own = [i for i, word in enumerate(self.words) if action is not None and action in (word, _action_in(word))]

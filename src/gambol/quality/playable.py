@@ -12,6 +12,7 @@ import numpy as np
 from gambol.character.character import Character, Material, Mesh, Texture
 from gambol.character.stick_figure import BONE, stick_figure
 from gambol.character.welding import vertex_normals
+from gambol.errors import AssetError
 from gambol.formats.gltf.create import document_from_character
 from gambol.motion.motion import Motion
 
@@ -137,7 +138,7 @@ class _Painter:
 
         try:
             image = Image.fromarray(decode(texture))
-        except Exception as error:  # an image can be broken in as many ways as its decoder has lines
+        except AssetError as error:
             self.notes.append(f"texture '{texture.name}' ({texture.mime}) cannot be shown on a page: {error}")
             return None
         large = max(image.size) > LONGEST_SIDE

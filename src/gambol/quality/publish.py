@@ -63,8 +63,11 @@ def names_of(report: Report, against: Report | None) -> tuple[str, str]:
 def player(report: Report, against: Report | None = None) -> str:
     """In 3D; the other clip beside it, to the left."""
     names = names_of(report, against)
-    scenes = [player_scene(against.specimen, names[0])] if against else []
-    return player_html([*scenes, player_scene(report.specimen, names[1])])
+    try:
+        scenes = [player_scene(against.specimen, names[0])] if against else []
+        return player_html([*scenes, player_scene(report.specimen, names[1])])
+    except GambolError as error:
+        return paragraph(f"It cannot be shown in 3D: {error}")
 
 
 def measured(report: Report, against: Report | None = None) -> list[tuple[str, str]]:

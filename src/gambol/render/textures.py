@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Int, UInt8
 
 from gambol.character.character import Material, Texture
+from gambol.errors import AssetError
 from gambol.formats.plain import linear_from_srgb
 
 Array = np.ndarray
@@ -52,7 +53,7 @@ def pack_paints(materials: Sequence[Material]) -> Paints:
             continue
         try:
             levels = mip_levels(decode(texture))
-        except Exception as error:  # an image can be broken in as many ways as its decoder has lines
+        except AssetError as error:
             warnings.append(f"texture '{texture.name}' ({texture.mime}) cannot be decoded and is not shown: {error}")
             continue
         places[texture] = (len(images), len(levels))
@@ -75,7 +76,14 @@ def pack_paints(materials: Sequence[Material]) -> Paints:
 
 
 def decode(texture: Texture) -> UInt8[Array, "height width 4"]:
-    """sRGB and alpha of an image file."""
+    """sRGB and alpha of an image file; AssetError if it cannot be decoded."""
+    try:
+        return _decoded(texture)
+    except Exception as error:  # an image can be broken in as many ways as its decoder has lines
+        raise AssetError(str(error)) from None
+
+
+def _decoded(texture: Texture) -> UInt8[Array, "height width 4"]:
     from PIL import Image
 
     with warnings.catch_warnings():
