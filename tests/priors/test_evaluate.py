@@ -23,7 +23,14 @@ from gambol.priors.pocket.evaluation.evaluate import (
     sample_films,
     write_samples,
 )
-from gambol.priors.pocket.evaluation.subjects import TOLD, Subject, film_subjects, held_out_creatures, real_rigs
+from gambol.priors.pocket.evaluation.subjects import (
+    TOLD,
+    Subject,
+    film_subjects,
+    held_out_creatures,
+    real_bodies,
+    real_rigs,
+)
 from gambol.priors.pocket.look import draw_figure
 from gambol.priors.pocket.network import NetworkConfig, PocketNetwork
 from gambol.priors.pocket.prior import PocketPrior, save_network
@@ -131,11 +138,21 @@ def test_rigs_bring_their_own_truth(tmp_path):
     np.testing.assert_allclose(truth.flexion, known.flexion, rtol=0.1)
 
 
+def test_the_same_rigs_move_in_our_gaits_too(tmp_path):
+    gambol.save(dog(), tmp_path / "rex.glb")
+    [subject] = real_bodies(tmp_path)
+    assert subject.name == "rex" and set(subject.cycles) == set(TOLD)
+    known = gait_cycle(subject.anatomy, "walk")
+    np.testing.assert_array_equal(subject.cycles["walk"].T_world_joint, known.T_world_joint)
+
+
 def test_no_subjects_is_an_error(tmp_path):
     with pytest.raises(GambolError, match="at least 1 creature"):
         held_out_creatures(0)
     with pytest.raises(GambolError, match=r"no character in .* has a clip"):
         real_rigs(tmp_path)
+    with pytest.raises(GambolError, match="stands on legs"):
+        real_bodies(tmp_path)
 
 
 def test_a_report_is_the_same_again_and_an_untrained_prior_fails(subjects, weights):

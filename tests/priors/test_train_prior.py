@@ -2,21 +2,26 @@
 
 import json
 import signal
+from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from character.creatures import snake
 
+import gambol
 from gambol.character.anatomy import study
 from gambol.cli import main
 from gambol.creatures.zoo import create
 from gambol.errors import GambolError
 from gambol.priors.pocket.look import draw_figure
-from gambol.priors.pocket.network import NetworkConfig
+from gambol.priors.pocket.network import NetworkConfig, PocketNetwork
 from gambol.priors.pocket.prior import PocketPrior
 from gambol.priors.pocket.takes.herd import gait_cycle
 from gambol.priors.pocket.takes.take import take_of
-from gambol.priors.pocket.training.lessons import Teacher
+from gambol.priors.pocket.training.lessons import CLIPS, GUESTS, Teacher
+from gambol.priors.pocket.training.school import VISITS, film_guests
 from gambol.priors.pocket.training.train import TrainConfig, Training, measure_gate, train
 
 SMALL = NetworkConfig(size=20, patch=5, fine=24, local=1, width=64, depth=2, heads=2)
@@ -107,6 +112,51 @@ def test_the_teacher_shows_everything_it_has(takes):
     assert weights.min() == 1 and 5 < weights.max() <= 9
 
 
+def test_artists_clips_and_characters_have_their_share(takes):
+    herd, clips, guests = (
+        [replace(take, pace=pace) for take in takes if take.action in shown]
+        for pace, shown in ((0.0, ("walk", "run", "stand")), (0.5, ("walk", "jump")), (1.0, ("walk", "run")))
+    )
+    teacher = Teacher(herd, clips, 20, guests)
+    generator = np.random.default_rng(0)
+    chosen = [teacher._choose(generator) for _ in range(2000)]
+    shares = {
+        action: [np.mean([take.pace == pace for take in chosen if take.action == action]) for pace in (0.0, 0.5, 1.0)]
+        for action in ("walk", "run", "stand", "jump")
+    }
+    rest = 1 - CLIPS - GUESTS
+    assert shares["walk"] == pytest.approx([rest, CLIPS, GUESTS], abs=0.06)
+    assert shares["run"] == pytest.approx([rest / (rest + GUESTS), 0, GUESTS / (rest + GUESTS)], abs=0.06)
+    assert (shares["stand"], shares["jump"]) == ([1, 0, 0], [0, 1, 0])
+
+
+def test_characters_of_clips_learn_our_gaits_too(tmp_path):
+    gambol.save(create("human"), tmp_path / "anna.glb")
+    gambol.save(create("human"), tmp_path / "left_out.glb")
+    gambol.save(snake(), tmp_path / "snake.glb")
+    (tmp_path / "broken.glb").write_bytes(b"no")
+    told = []
+    takes = film_guests(tmp_path, ["left_out"], 0, lambda done, total: told.append((done, total)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    counts = Counter(take.action for take in takes)
+    assert counts["walk"] == counts["run"] == counts["stand"] == VISITS
+    assert len({take.pace for take in takes if take.action == "walk"}) == VISITS
+    again = film_guests(tmp_path, ["left_out"], 0)
+    assert all(np.array_equal(one.points, other.points) for one, other in zip(takes, again, strict=True))
+
+
+def test_a_training_may_begin_with_trained_weights(takes):
+    first, second = training(takes), training(takes, seed=1)
+    first.advance()
+    second.begin_with(first.averaged())
+    assert measure_gate(second.averaged(), first.held_out) == measure_gate(first.averaged(), first.held_out)
+    assert all(torch.equal(value, first.average[name]) for name, value in second.network.named_parameters())
+    second.advance()
+    assert not torch.equal(second.average["leave.weight"], first.average["leave.weight"])
+    with pytest.raises(GambolError, match="another shape"):
+        second.begin_with(PocketNetwork(replace(SMALL, depth=1)))
+
+
 def test_ctrl_c_within_a_step_waits_until_the_step_is_whole(takes, monkeypatch):
     whole, interrupted = training(takes), training(takes)
     whole.advance()
@@ -151,6 +201,9 @@ def test_the_command_trains_resumes_and_writes_weights(tmp_path, capsys, monkeyp
     few[3] = "12"
     main(few)
     assert "going on after 8 videos" in capsys.readouterr().out
+    main(["train-prior", "more", "--start", "small/weights.safetensors", "--cooling", "1", *few[2:]])
+    tuned = PocketPrior.load(tmp_path / "more" / "weights.safetensors").network.leave.weight
+    torch.testing.assert_close(tuned, prior.network.leave.weight, rtol=0, atol=0.03)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +217,9 @@ def test_the_command_trains_resumes_and_writes_weights(tmp_path, capsys, monkeyp
         (["--clips", "empty"], "no clip in"),
         (["--clips", "empty", "--without", "Fox"], "no file of that name"),
         (["--sheet-every", "-1"], "at least 0"),
+        (["--cooling", "0"], "more than 0"),
+        (["--start", "empty"], "is no pocket prior"),
+        (["--start", "nowhere.safetensors"], "there is no file"),
     ],
 )
 def test_the_command_refuses_nonsense(options, says, tmp_path, capsys, monkeypatch):

@@ -36,8 +36,8 @@ class EvalPrior:
     creatures: int = 14
     """Random creatures to test on, the seven body plans in turn."""
     rigs: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """Also test on the characters (.glb, .gltf, .vrm) in a folder, whose clips are taken as the truth. They must not be
-    among those it was trained on."""
+    """Also test on the characters (.glb, .gltf, .vrm) in a folder: with their clips as the truth, then with our gaits.
+    They must not be among those it was trained on."""
     fitted: int = 7
     """Characters of each group whose motions are fitted, which takes most of the time."""
     quick: bool = False
@@ -71,7 +71,7 @@ class EvalPrior:
 
     def _groups(self) -> Iterator[tuple[Group, list[Subject]]]:
         """Whom to test on, made or read when it is their turn."""
-        from gambol.priors.pocket.evaluation.subjects import held_out_creatures, real_rigs
+        from gambol.priors.pocket.evaluation.subjects import held_out_creatures, real_bodies, real_rigs
         from gambol.progress import progress
 
         with progress("making creatures") as advance:
@@ -86,6 +86,9 @@ class EvalPrior:
                     f"{len(rigs)} characters in {self.rigs} have clips to compare with; left out: {len(skipped)} clips"
                 )
             yield "rigs", rigs
+            with progress("characters in our gaits") as advance:
+                bodies = real_bodies(self.rigs, advance)
+            yield "bodies", bodies
 
 
 def _prepare(folder: Path) -> None:
@@ -116,7 +119,9 @@ def show(report: Report) -> None:
     from rich.table import Table
 
     console = Console()
-    who = "creatures of new seeds" if report.group == "creatures" else "characters from files"
+    who = {"creatures": "creatures of new seeds", "rigs": "characters from files, as in their clips"}.get(
+        report.group, "characters from files, in our gaits"
+    )
     table = Table(title=f"{len(report.subjects)} {who}, {report.films} videos", title_justify="left")
     table.add_column("asked of the prior")
     table.add_column("found", justify="right")

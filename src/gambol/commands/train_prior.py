@@ -30,6 +30,10 @@ class TrainPrior:
     """Files in there to leave out, by name without ending, to test on later."""
     videos: int = 250_000
     """How many to learn from; none comes twice. More than before goes on with a finished training."""
+    start: Annotated[Path | None, tyro.conf.arg(metavar="WEIGHTS")] = None
+    """Begin with the weights of an earlier training, to teach it something new."""
+    cooling: float = 0.3
+    """Last part of the training, in which it learns ever more slowly; 1, all of it, suits --start."""
     creatures: int = 900
     """Random creatures in the herd; some seconds each, once."""
     batch: int = 24
@@ -41,8 +45,16 @@ class TrainPrior:
 
     def run(self) -> None:
         from gambol.errors import GambolError
+        from gambol.priors.pocket.prior import PocketPrior
         from gambol.priors.pocket.training.lessons import Teacher
-        from gambol.priors.pocket.training.school import film_clips, finish, gather_takes, held_out_takes, show_samples
+        from gambol.priors.pocket.training.school import (
+            film_clips,
+            film_guests,
+            finish,
+            gather_takes,
+            held_out_takes,
+            show_samples,
+        )
         from gambol.priors.pocket.training.train import TrainConfig, Training, train
         from gambol.progress import progress
 
@@ -53,27 +65,36 @@ class TrainPrior:
         ):
             if value < least:
                 raise GambolError(f"--{name} must be at least {least}, got {value}")
+        if not 0 < self.cooling <= 1:
+            raise GambolError(f"--cooling must be more than 0 and at most 1, got {self.cooling:g}")
         if self.without and not self.clips:
             raise GambolError("--without names files of --clips, which is not given")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise GambolError(f"'{self.folder}' cannot be a folder to train in: {error.strerror}") from None
+        start = PocketPrior.load(self.start) if self.start else None
         clips: list[Take] = []
+        guests: list[Take] = []
         if self.clips:
             with progress("reading clips") as advance:
                 clips, skipped = film_clips(self.clips, self.without, advance)
+            with progress("characters in our gaits") as advance:
+                guests = film_guests(self.clips, self.without, self.seed, advance)
             (self.folder / "skipped.txt").write_text("\n".join(skipped) + "\n", encoding="utf-8")
         with progress("gathering the herd") as advance:
             herd = gather_takes(self.folder, self.creatures, self.seed, advance)
         with progress("creatures to test on") as advance:
             held_out = held_out_takes(self.folder, self.creatures, advance)
-        print(f"{len(herd):,} movements of {self.creatures:,} creatures, {len(clips):,} from clips", flush=True)
-        config = TrainConfig(videos=self.videos, batch=self.batch, seed=self.seed)
-        training = Training(config, Teacher(herd, clips, config.network.size), held_out)
+        print(f"{len(herd):,} movements of {self.creatures:,} creatures, {len(clips):,} from clips, ", end="")
+        print(f"{len(guests):,} of the characters that show them", flush=True)
+        config = TrainConfig(videos=self.videos, batch=self.batch, seed=self.seed, cooling=self.cooling)
+        training = Training(config, Teacher(herd, clips, config.network.size, guests), held_out)
         if (self.folder / "state.safetensors").exists():
             training.load(self.folder / "state.safetensors")
             print(f"going on after {training.step * self.batch:,} videos", flush=True)
+        elif start:
+            training.begin_with(start.network)
         with progress("training") as advance:
 
             def on_step(step: int, steps: int) -> None:

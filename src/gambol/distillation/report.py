@@ -23,7 +23,8 @@ from gambol.priors.pocket.evaluation.subjects import Subject, film_subjects
 from gambol.priors.pocket.prior import PocketPrior
 from gambol.priors.pocket.training.train import Gate, measure_gate
 
-Group = Literal["creatures", "rigs"]
+Group = Literal["creatures", "rigs", "bodies"]
+"""Random creatures; characters from files as their artists move them; the same in our gaits."""
 Advance = Callable[[int, int], None]
 Progress = Callable[[str], AbstractContextManager[Advance]]
 """Given what begins, yields what to call with (done, total); `gambol.progress.progress` is one."""
@@ -34,7 +35,7 @@ TOLERANCE = 0.25
 """Of knee flexion and foot lift."""
 PHASE = 0.03
 """[cycles]"""
-RECOGNISED: dict[Group, float] = {"creatures": 0.95, "rigs": 0.85}
+RECOGNISED: dict[Group, float] = {"creatures": 0.95, "rigs": 0.85, "bodies": 0.85}
 """Accuracy of the classifier that is enough."""
 DECISIVE = 0.5
 """By how much more often a sample must be taken for an action if told so than if told nothing."""
@@ -136,7 +137,7 @@ def report_on(
     config: ReportConfig = USUAL_REPORT,
     progress: Progress = lambda what: nullcontext(lambda done, total: None),
 ) -> Report:
-    """Measure everything. group: 'creatures' or 'rigs'; sheet: a PNG of samples to look at."""
+    """Measure everything. sheet: a PNG of samples to look at."""
     films = film_subjects(subjects, prior.format.sizes[0][0], config.seed)
     gate = measure_gate(prior.network, films.lesson, config.seed)
     with progress("telling actions apart") as advance:

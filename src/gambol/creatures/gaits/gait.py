@@ -18,7 +18,7 @@ from gambol.character.rig import build_rig
 from gambol.character.skeleton import Pose
 from gambol.creatures.gaits.fit import fitted
 from gambol.creatures.gaits.footfalls import GRAVITY, Action, Footfalls, speed_of, stride_length, table_for
-from gambol.creatures.gaits.legs import FootPath, Path, Roll, find_legs, hip_height_of
+from gambol.creatures.gaits.legs import FootPath, Path, Roll, find_legs, hip_height_of, stature_of
 from gambol.creatures.gaits.plan import GaitPlan, with_breaks
 from gambol.creatures.gaits.skin import above_ground
 from gambol.creatures.gaits.trunk import Carriage
@@ -103,13 +103,14 @@ def plan_gait(
     footfalls = table_for(len(anatomy.legs))[known]
     hip_height = hip_height_of(anatomy)
     metres = metres_per_unit or likely_metres(anatomy)
-    length, period = _stride_and_period(footfalls, hip_height * metres, speed, stride, bounce)
+    legs = find_legs(anatomy, footfalls, hip_height)
+    stature = hip_height if footfalls.leap else stature_of(legs, hip_height)
+    length, period = _stride_and_period(footfalls, stature * metres, speed, stride, bounce)
     rig = build_rig(anatomy)
     carriage = Carriage(anatomy, footfalls, known, rig.pivot, hip_height, bounce)
-    legs = find_legs(anatomy, footfalls, hip_height)
     centre = np.mean([leg.end for leg in legs], axis=0)
     path = Path(anatomy.forward, anatomy.up, centre, length / metres, np.radians(footfalls.turning) * stride)
-    lift = (footfalls.lift + (footfalls.bounce * bounce if footfalls.leap else 0.0)) * hip_height
+    lift = (footfalls.lift + (footfalls.bounce * bounce if footfalls.leap else 0.0)) * stature
     hind = max(leg.limb.rank for leg in legs)
     feet = tuple(
         FootPath(leg, path, footfalls.duty, lift, _roll(carriage, leg.limb.rank == hind), anatomy.ground)
@@ -135,18 +136,18 @@ def likely_metres(anatomy: Anatomy) -> float:
 
 
 def _stride_and_period(
-    footfalls: Footfalls, hip_height: float, speed: float, stride: float, bounce: float
+    footfalls: Footfalls, stature: float, speed: float, stride: float, bounce: float
 ) -> tuple[float, float]:
     """[m], [s]"""
     if footfalls.duty >= 1:
-        return 0.0, float(np.clip(4.0 * (hip_height / 0.9) ** 0.5, 1.5, 6.0)) / speed  # two breaths
+        return 0.0, float(np.clip(4.0 * (stature / 0.9) ** 0.5, 1.5, 6.0)) / speed  # two breaths
     froude = footfalls.froude * speed**2
-    pace = speed_of(hip_height, froude)
+    pace = speed_of(stature, froude)
     if footfalls.leap:
-        flight = (8 * footfalls.bounce * bounce * hip_height / GRAVITY) ** 0.5
+        flight = (8 * footfalls.bounce * bounce * stature / GRAVITY) ** 0.5
         period = flight / (1 - footfalls.duty)
         return pace * period * stride, period
-    length = stride_length(hip_height, froude) * stride
+    length = stride_length(stature, froude) * stride
     return (0.0 if footfalls.turning else length), length / pace
 
 

@@ -118,6 +118,15 @@ def hip_height_of(anatomy: Anatomy) -> float:
     return float(np.mean(hips)) - anatomy.ground
 
 
+def stature_of(legs: list[Leg], hip_height: float) -> float:
+    """What strides are measured by: the height of the hips, but at least half of a leg's length if there are more than
+    four. Spiders carry the body low between legs that reach far, and step as far as those let them."""
+    if len(legs) <= 4:
+        return hip_height
+    lengths = [np.linalg.norm(np.diff(leg.chain.points, axis=0), axis=1).sum() for leg in legs]
+    return max(hip_height, 0.5 * float(np.mean(lengths)))
+
+
 def legs_of(anatomy: Anatomy) -> list[Leg]:
     """The legs, whatever the gait: where the foot begins, and how the joints above it fold; as `Anatomy.legs`."""
     return find_legs(anatomy, IDLE, hip_height_of(anatomy)) if anatomy.legs else []

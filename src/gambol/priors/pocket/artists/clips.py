@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -265,6 +266,22 @@ def gather(
         if on_progress:
             on_progress(number + 1, len(paths))
     return found, skipped
+
+
+def bodies_in(
+    folder: Path, without: Sequence[str] = (), on_progress: Callable[[int, int], None] | None = None
+) -> Iterator[tuple[Path, Anatomy]]:
+    """The characters of a folder and below that stand on legs, but for files left out; what cannot be read is left out
+    too, as `gather` says it."""
+    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.stem not in without)
+    for number, path in enumerate(paths):
+        anatomy = None
+        with suppress(Exception):  # of whatever kind, as in gather
+            anatomy = study(load(path))
+        if anatomy and anatomy.legs and anatomy.stands:
+            yield path, anatomy
+        if on_progress:
+            on_progress(number + 1, len(paths))
 
 
 def _perform(

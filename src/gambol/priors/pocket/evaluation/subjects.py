@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from gambol.character.anatomy import Anatomy, study
 from gambol.creatures.gaits import actions_for
 from gambol.creatures.zoo import random_creature
 from gambol.errors import GambolError
-from gambol.priors.pocket.artists.clips import gather
+from gambol.priors.pocket.artists.clips import bodies_in, gather
 from gambol.priors.pocket.look import Figure, draw_figure
 from gambol.priors.pocket.takes.cycle import Cycle
 from gambol.priors.pocket.takes.herd import ACTION_OF, SHARES, gait_cycle
@@ -47,17 +48,29 @@ def held_out_creatures(
     for number in range(count):
         plan = plans[number % len(plans)]
         anatomy = study(random_creature(seed + number, plan).character())
-        cycles = {}
-        for gait in actions_for(anatomy):
-            if ACTION_OF.get(gait, gait) not in TOLD:
-                continue
-            try:
-                cycle = gait_cycle(anatomy, gait)
-            except GambolError:  # too short in the leg for this one
-                continue
-            cycles[cycle.action] = cycle
-        subjects.append(Subject(f"{plan} {number + 1}", anatomy, draw_figure(anatomy), cycles))
+        subjects.append(_in_our_gaits(f"{plan} {number + 1}", anatomy))
         on_progress(number + 1, count)
+    return subjects
+
+
+def _in_our_gaits(name: str, anatomy: Anatomy) -> Subject:
+    cycles = {}
+    for gait in actions_for(anatomy):
+        if ACTION_OF.get(gait, gait) not in TOLD:
+            continue
+        with suppress(GambolError):  # too short in the leg for this one
+            cycle = gait_cycle(anatomy, gait)
+            cycles[cycle.action] = cycle
+    return Subject(name, anatomy, draw_figure(anatomy), cycles)
+
+
+def real_bodies(folder: Path, on_progress: Progress = lambda done, total: None) -> list[Subject]:
+    """The characters of a folder in our gaits instead of their artists': how well the prior moves skeletons that it
+    does not know, apart from how anybody likes them to move."""
+    found = (_in_our_gaits(path.stem, anatomy) for path, anatomy in bodies_in(folder, on_progress=on_progress))
+    subjects = [subject for subject in found if subject.cycles]
+    if not subjects:
+        raise GambolError(f"no character in {folder} stands on legs")
     return subjects
 
 

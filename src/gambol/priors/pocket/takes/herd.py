@@ -32,7 +32,7 @@ FASTER = 1.3
 """The speed of pace 1, in usual speeds."""
 TOGETHER = 20
 """Creatures in a file."""
-VERSION = 1
+VERSION = 2
 """Of what creatures do; files of another are not used."""
 
 
@@ -41,8 +41,14 @@ def takes_of_creature(seed: int) -> list[Take]:
     generator = np.random.default_rng([seed, 5])
     plan = str(generator.choice(list(SHARES), p=list(SHARES.values())))
     anatomy = study(random_creature(seed, plan).character())
-    figure = draw_figure(anatomy)
-    takes = []
+    takes = takes_of_body(anatomy, generator)
+    takes.extend(flight(takes[0], generator) if takes and "winged" in anatomy.plan else [])
+    return takes
+
+
+def takes_of_body(anatomy: Anatomy, generator: np.random.Generator) -> list[Take]:
+    """Every gait that a body can do, each once, at a random pace."""
+    figure, takes = draw_figure(anatomy), []
     for name in actions_for(anatomy):
         if name == "pace":
             continue
@@ -51,7 +57,6 @@ def takes_of_creature(seed: int) -> list[Take]:
         except GambolError:  # too short in the leg for this one
             continue
         takes.append(take_of(figure, anatomy, cycle))
-    takes.extend(flight(takes[0], generator) if takes and "winged" in anatomy.plan else [])
     return takes
 
 

@@ -31,6 +31,8 @@ FREQUENCY = {
 """How often an action is taught, relative to the others."""
 RARELY = 0.5
 """How often those are that only artists show."""
+CLIPS, GUESTS = 0.35, 0.25
+"""Shares of artists' clips, and of their characters in our gaits, among what creatures can do too."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,15 @@ class Lesson:
 class Teacher:
     """Chooses what is shown."""
 
-    def __init__(self, herd: Sequence[Take], clips: Sequence[Take], size: int, artists: float = 0.4):
-        """artists: share of artists' clips among what the herd can do too."""
-        self.size, self.artists = size, artists
-        self.herd, self.clips = (_by_action(takes) for takes in (herd, clips))
-        self.actions = sorted(self.herd.keys() | self.clips.keys(), key=list(ACTIONS).index)
-        arrays = [array for take in [*herd, *clips] for array in (take.points, take.rest)]
-        self.fingerprint = fingerprint([*arrays, *(take.action for take in [*herd, *clips])])
+    def __init__(self, herd: Sequence[Take], clips: Sequence[Take], size: int, guests: Sequence[Take] = ()):
+        """herd: what creatures do; clips: what artists had their characters do; guests: what creatures do, done by
+        artists' characters."""
+        self.size = size
+        self.herd, self.clips, self.guests = (_by_action(takes) for takes in (herd, clips, guests))
+        self.actions = sorted(self.herd.keys() | self.clips.keys() | self.guests.keys(), key=list(ACTIONS).index)
+        every = [*herd, *clips, *guests]
+        arrays = [array for take in every for array in (take.points, take.rest)]
+        self.fingerprint = fingerprint([*arrays, *(take.action for take in every)])
         """Of all that may be shown."""
         shares = np.array([FREQUENCY.get(action, RARELY) for action in self.actions])
         self.shares = shares / shares.sum()
@@ -70,8 +74,10 @@ class Teacher:
 
     def _choose(self, generator: np.random.Generator) -> Take:
         action = self.actions[int(generator.choice(len(self.actions), p=self.shares))]
-        artist = self.clips.get(action) and (not self.herd.get(action) or generator.random() < self.artists)
-        takes = (self.clips if artist else self.herd)[action]
+        sources = ((self.clips, CLIPS), (self.guests, GUESTS), (self.herd, 1 - CLIPS - GUESTS))
+        able = [(source[action], share) for source, share in sources if action in source]
+        bounds = np.cumsum([share for _, share in able])
+        takes = able[int(np.searchsorted(bounds, generator.random() * bounds[-1], side="right"))][0]
         take = varied(takes[int(generator.integers(len(takes)))], generator)
         return with_arms_elsewhere(take, generator) if generator.random() < 0.5 else take
 

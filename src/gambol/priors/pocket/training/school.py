@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from gambol.errors import GambolError
-from gambol.priors.pocket.artists.clips import SUFFIXES, gather, mirrored
+from gambol.priors.pocket.artists.clips import SUFFIXES, bodies_in, gather, mirrored
 from gambol.priors.pocket.look import draw_figure, unscaled
 from gambol.priors.pocket.prior import PocketPrior, save_network
 from gambol.priors.pocket.sheets import write_sheet
-from gambol.priors.pocket.takes.herd import gather_herd
+from gambol.priors.pocket.takes.herd import gather_herd, takes_of_body
 from gambol.priors.pocket.takes.take import Take, load_takes, take_of
 from gambol.priors.pocket.training.train import Training, measure_gate
 from gambol.priors.prior import Prompt
@@ -25,6 +26,8 @@ HELD_OUT = 1_000_000_000
 """Seeds of creatures from here on are for tests."""
 TESTED = 20
 """Creatures the gate is measured on, or as many as are trained on."""
+VISITS = 3
+"""How often each of the artists' characters goes through all gaits, at other paces."""
 SHOWN = 10
 """Rows of samples in a sheet."""
 
@@ -69,6 +72,17 @@ def film_clips(folder: Path, without: Sequence[str] = (), on_progress: Progress 
     if not takes:
         raise GambolError(f"no clip in '{folder}' shows an action by its name; say --clips only if there are some")
     return takes, skipped
+
+
+def film_guests(folder: Path, without: Sequence[str], seed: int, on_progress: Progress = None) -> list[Take]:
+    """Takes of artists' characters in our gaits, a few times each, but for files left out: creatures are built alike,
+    and artists' skeletons are not."""
+    takes: list[Take] = []
+    for number, (_, anatomy) in enumerate(bodies_in(folder, without, on_progress)):
+        generator = np.random.default_rng([seed, 6, number])
+        for _ in range(VISITS):
+            takes.extend(takes_of_body(anatomy, generator))
+    return takes
 
 
 def show_samples(training: Training, path: Path) -> None:

@@ -84,6 +84,13 @@ class Training:
         takes = [held_out[i] for i in chosen]
         self.held_out = lesson_of(takes, *film_takes(takes, generator, config.network.size, jitter=0.0))
 
+    def begin_with(self, network: PocketNetwork) -> None:
+        """Start from trained weights instead of random ones."""
+        if network.config != self.config.network:
+            raise GambolError("these weights are of a network of another shape, and cannot be trained further")
+        self.network.load_state_dict(network.state_dict())
+        self.average = {name: value.detach().clone() for name, value in self.network.named_parameters()}
+
     def advance(self) -> float:
         """One step; the loss."""
         config = self.config
