@@ -16,8 +16,9 @@ from gambol.distillation import actors
 from gambol.priors.pocket.artists.clips import cycles_of
 from gambol.priors.pocket.prior import PocketPrior
 from gambol.priors.prior import Format, Prompt, VideoPrior
+from gambol.priors.recognise import log_errors
 from gambol.priors.schedule import Flow
-from gambol.quality.opinion import Opinion, ask, denoising_errors
+from gambol.quality.opinion import Opinion, ask
 from gambol.quality.screening import KINDS, kinds_of, screen
 from gambol.quality.specimen import examine
 
@@ -152,9 +153,9 @@ def test_errors_are_those_of_the_estimates():
     prior.shown = [(videos + 1) / 2]
     prompts = [prior.embed(text) for text in ("a", "b", "")]
     weights = torch.full((2, 3, 4, 5, 1), 3.0)
-    errors = denoising_errors(prior, videos, prompts, weights=weights, levels=(0.3, 0.7, 0.9))
+    errors = log_errors(prior, videos, prompts, (0.3, 0.7, 0.9), torch.Generator(), weights=weights)
     assert errors.shape == (3, 3, 2)
-    torch.testing.assert_close(errors[:, 0, 0], 3 * torch.tensor([0.25, 0.0, 4.0]), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(errors[:, 0, 0].exp(), 3 * torch.tensor([0.25, 0.0, 4.0]), atol=1e-5, rtol=1e-5)
 
 
 def test_the_words_with_the_least_error_come_first():

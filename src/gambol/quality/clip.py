@@ -15,9 +15,10 @@ from gambol.distillation.footing import find_loads
 from gambol.motion.draft import Draft
 from gambol.motion.low_skin import LowSkin
 from gambol.priors.pocket.actions import ACTIONS
+from gambol.priors.recognise import log_errors
 from gambol.quality.feet import Feet, measure_feet
 from gambol.quality.gait import Gait, Pairings, measure_gait, pairings
-from gambol.quality.opinion import denoising_errors
+from gambol.quality.opinion import LEVELS
 
 RIVALS = ("stand", "walk", "trot", "run", "jump")
 """What a clip is compared with, besides what it should be."""
@@ -203,7 +204,8 @@ def _taken_for(scene: Scene, draft: Draft) -> str | None:
     views = torch.arange(min(film_set.views, 2))
     frames = draft.resampled(prior.format.frames[0]).world(scene.rig)
     clean, rests = prior.encode(film_set.film(frames, views)), film_set.at_rest()[views]
-    errors = denoising_errors(prior, clean, [prior.embed(name) for name in names], rests)
+    prompts, noise = [prior.embed(name) for name in names], torch.Generator().manual_seed(0)
+    errors = log_errors(prior, clean, prompts, LEVELS, noise, rests)
     return names[int(errors.mean((1, 2)).argmin())]
 
 

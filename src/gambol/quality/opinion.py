@@ -18,14 +18,11 @@ from dataclasses import dataclass
 from math import exp
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from gambol.errors import GambolError
 from gambol.priors.pocket.language.words import understand
-from gambol.priors.prior import Prompt, VideoPrior
-from gambol.priors.sample import draw_noise
-from gambol.priors.schedule import Latents
+from gambol.priors.prior import VideoPrior
+from gambol.priors.recognise import log_errors, weighted_mean
 from gambol.quality.screening import Screening, screen
 from gambol.quality.specimen import Specimen
 
@@ -97,8 +94,9 @@ def ask(specimen: Specimen, prior: VideoPrior | None = None, prompts: Sequence[s
     if screening is None:
         return None
     told = told or [prior.embed(word) for word in screening.words]
-    errors = denoising_errors(prior, screening.videos, told, screening.reference, screening.weights)
-    likely = errors.mean(2).log().mean(1).tolist()
+    noise = torch.Generator().manual_seed(0)
+    errors = log_errors(prior, screening.videos, told, LEVELS, noise, screening.reference, screening.weights)
+    likely = errors.mean((1, 2)).tolist()
     order = sorted(range(len(told)), key=lambda number: likely[number])
     odds = [exp(SHARPNESS * (likely[order[0]] - likely[number])) for number in order]
     return Opinion(
@@ -113,29 +111,5 @@ def _expected(screening: Screening, prior: VideoPrior) -> float:
     """Logarithm of the error that a video lets expect."""
     videos, weights = screening.videos.float(), screening.weights
     still = videos.mean(prior.time_axis, keepdim=True)
-    strength, motion = (_mean(squares, weights).mean() for squares in (videos.square(), (videos - still).square()))
+    strength, motion = (weighted_mean(seen.square(), weights).mean() for seen in (videos, videos - still))
     return float(STRENGTH * strength.clamp_min(1e-12).log() + MOTION * motion.clamp_min(1e-12).log())
-
-
-@torch.no_grad()
-def denoising_errors(
-    prior: VideoPrior,
-    videos: Latents,
-    prompts: Sequence[Prompt],
-    reference: Float[Tensor, "videos height width 3"] | None = None,
-    weights: Float[Tensor, "videos frames height width 1"] | None = None,
-    levels: Sequence[float] = LEVELS,
-) -> Float[Tensor, "prompts levels videos"]:
-    """Mean square between clean videos and what the prior makes of them with noise under each prompt, the same noise
-    for all (Li et al. 2023, Your diffusion model is secretly a zero-shot classifier). weights: of pixels."""
-    generator = torch.Generator().manual_seed(0)
-    errors = torch.zeros(len(prompts), len(levels), len(videos))
-    for number, level in enumerate(levels):
-        noisy = prior.schedule.add_noise(videos, draw_noise(videos, generator), level)
-        for prompt, estimate in enumerate(prior.estimates(noisy, level, prompts, reference)):
-            errors[prompt, number] = _mean((estimate.to(videos) - videos).float().square(), weights)
-    return errors
-
-
-def _mean(squares: Tensor, weights: Tensor | None) -> Float[Tensor, " videos"]:
-    return (squares if weights is None else squares * weights).flatten(1).mean(1)

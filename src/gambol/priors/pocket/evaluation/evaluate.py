@@ -19,10 +19,11 @@ from gambol.priors.pocket.look import BACKGROUND
 from gambol.priors.pocket.sheets import write_sheet
 from gambol.priors.pocket.training.lessons import CONTRAST, Lesson
 from gambol.priors.prior import VideoPrior
+from gambol.priors.recognise import log_errors
 from gambol.priors.sample import draw_noise, sample
 from gambol.priors.schedule import Latents
 
-LEVELS = (0.6, 0.8, 0.95)
+LEVELS = (0.6, 0.8, 0.9, 0.95)
 """Noise at which the classifier asks."""
 TOGETHER = 12
 """Videos the prior is asked about at a time, for the sake of memory."""
@@ -55,7 +56,6 @@ def confusion_of(shown: Sequence[str], taken_for: Sequence[str]) -> Confusion:
     return Confusion({action: dict(row) for action, row in counts.items()})
 
 
-@torch.no_grad()
 def classify(
     prior: VideoPrior,
     latents: Latents,
@@ -66,21 +66,15 @@ def classify(
     seed: int = 0,
     on_progress: Progress = lambda done, total: None,
 ) -> list[str]:
-    """The word, of `TOLD`, under which the prior denoises each video best: noise is added, the same for all words, at
-    a few levels, and the nearest clean estimate wins (Li et al. 2023, Your diffusion model is secretly a zero-shot
-    classifier). Pixels are weighted; rests are the pictures at rest in sRGB."""
+    """The word, of `TOLD`, under which the prior denoises each video best (`recognise`). Pixels are weighted; rests are
+    the pictures at rest in sRGB."""
     prompts = [prior.embed(word) for word in TOLD.values()]
     generator = torch.Generator().manual_seed(seed)
     found: list[str] = []
     for first in range(0, len(latents), TOGETHER):
         chosen = slice(first, first + TOGETHER)
-        clean, weight = latents[chosen], weights[chosen]
-        errors = torch.zeros(len(prompts), len(clean))
-        for level in levels:
-            noisy = prior.schedule.add_noise(clean, draw_noise(clean, generator), level)
-            for number, estimate in enumerate(prior.estimates(noisy, level, prompts, rests[chosen])):
-                errors[number] += ((estimate - clean).square() * weight).flatten(1).mean(1)
-        found += [list(TOLD)[int(best)] for best in errors.argmin(0)]
+        errors = log_errors(prior, latents[chosen], prompts, levels, generator, rests[chosen], weights[chosen])
+        found += [list(TOLD)[int(best)] for best in errors.mean(1).argmin(0)]
         on_progress(min(first + TOGETHER, len(latents)), len(latents))
     return found
 
