@@ -26,7 +26,11 @@ class EvalPrior:
 
     Measured are: its error from pure noise (the gate), whether it tells actions apart, how far knees bend and feet rise
     in motions fitted to its samples, in which order feet follow each other, and what it does when told nothing.
-    gambol eval-prior --rigs characters/ -o report/
+
+    examples:
+      gambol eval-prior --quick
+      gambol eval-prior --rigs characters/ -o report/
+      gambol eval-prior my-prior/weights.safetensors
     """
 
     weights: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="[WEIGHTS]")] = None

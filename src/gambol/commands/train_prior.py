@@ -19,7 +19,11 @@ class TrainPrior:
     Everything is kept in one folder: what was filmed, the state, log.jsonl with the gate, sample sheets, and at the end
     weights.safetensors. Stop it with Ctrl-C whenever you like; the same command goes on where it stopped. The same seed
     gives the same weights on the same machine. A quarter of a million videos take hours on two cores.
-    gambol train-prior my-prior --clips animals/ --videos 250000
+
+    examples:
+      gambol train-prior my-prior --clips animals/ --videos 250000
+      gambol train-prior our-style --clips our-clips/ --start pocket --cooling 1 --videos 20000
+      gambol animate hero.glb "a knight walks" --weights our-style/weights.safetensors
     """
 
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")]
@@ -31,9 +35,10 @@ class TrainPrior:
     videos: int = 250_000
     """How many to learn from; none comes twice. More than before goes on with a finished training."""
     start: Annotated[Path | None, tyro.conf.arg(metavar="WEIGHTS")] = None
-    """Begin with the weights of an earlier training, to teach it something new."""
+    """Begin with the weights of an earlier training instead of knowing nothing, such as those that come with gambol:
+    pocket."""
     cooling: float = 0.3
-    """Last part of the training, in which it learns ever more slowly; 1, all of it, suits --start."""
+    """Last part of the training, in which it learns ever more slowly; all of it, 1, suits --start."""
     creatures: int = 900
     """Random creatures in the herd; some seconds each, once."""
     batch: int = 24
@@ -73,7 +78,8 @@ class TrainPrior:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise GambolError(f"'{self.folder}' cannot be a folder to train in: {error.strerror}") from None
-        start = PocketPrior.load(self.start) if self.start else None
+        shipped = self.start == Path("pocket") and not self.start.exists()
+        start = PocketPrior.load(None if shipped else self.start) if self.start else None
         clips: list[Take] = []
         guests: list[Take] = []
         if self.clips:
