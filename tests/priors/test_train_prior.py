@@ -17,7 +17,7 @@ from gambol.creatures.zoo import create
 from gambol.errors import GambolError
 from gambol.priors.pocket.look import draw_figure
 from gambol.priors.pocket.network import NetworkConfig, PocketNetwork
-from gambol.priors.pocket.prior import PocketPrior
+from gambol.priors.pocket.prior import PocketPrior, facts_of
 from gambol.priors.pocket.takes.herd import gait_cycle
 from gambol.priors.pocket.takes.take import take_of
 from gambol.priors.pocket.training.lessons import CLIPS, GUESTS, Teacher
@@ -204,6 +204,8 @@ def test_the_command_trains_resumes_and_writes_weights(tmp_path, capsys, monkeyp
     main(["train-prior", "more", "--start", "small/weights.safetensors", "--cooling", "1", *few[2:]])
     tuned = PocketPrior.load(tmp_path / "more" / "weights.safetensors").network.leave.weight
     torch.testing.assert_close(tuned, prior.network.leave.weight, rtol=0, atol=0.03)
+    facts = facts_of(tmp_path / "more" / "weights.safetensors")
+    assert (facts["videos"], facts["start"]["videos"], facts["start"]["start"]) == (12, 12, None)
 
 
 @pytest.mark.parametrize(

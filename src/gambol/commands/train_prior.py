@@ -50,7 +50,7 @@ class TrainPrior:
 
     def run(self) -> None:
         from gambol.errors import GambolError
-        from gambol.priors.pocket.prior import PocketPrior
+        from gambol.priors.pocket.prior import facts_of, load_network, shipped
         from gambol.priors.pocket.training.lessons import Teacher
         from gambol.priors.pocket.training.school import (
             film_clips,
@@ -78,8 +78,8 @@ class TrainPrior:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise GambolError(f"'{self.folder}' cannot be a folder to train in: {error.strerror}") from None
-        shipped = self.start == Path("pocket") and not self.start.exists()
-        start = PocketPrior.load(None if shipped else self.start) if self.start else None
+        start = shipped() if self.start == Path("pocket") and not self.start.exists() else self.start
+        taught = load_network(start) if start else None
         clips: list[Take] = []
         guests: list[Take] = []
         if self.clips:
@@ -99,8 +99,8 @@ class TrainPrior:
         if (self.folder / "state.safetensors").exists():
             training.load(self.folder / "state.safetensors")
             print(f"going on after {training.step * self.batch:,} videos", flush=True)
-        elif start:
-            training.begin_with(start.network)
+        elif taught:
+            training.begin_with(taught)
         with progress("training") as advance:
 
             def on_step(step: int, steps: int) -> None:
@@ -116,5 +116,12 @@ class TrainPrior:
                 )
 
             train(training, self.folder, on_step=on_step, on_gate=on_gate)
-        about = {"seed": self.seed, "creatures": self.creatures, "clips": len(clips), "without": list(self.without)}
+        about = {
+            "seed": self.seed,
+            "creatures": self.creatures,
+            "clips": len(clips),
+            "guests": len(guests),
+            "without": list(self.without),
+            "start": facts_of(start) if start else None,
+        }
         print(f"wrote {finish(training, self.folder, about)}")

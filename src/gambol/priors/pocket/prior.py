@@ -25,8 +25,6 @@ from gambol.priors.pocket.takes.cycle import FRAMES
 from gambol.priors.prior import Format, Prompt, VideoPrior
 from gambol.priors.schedule import Flow
 
-SHIPPED = "weights.safetensors"
-
 Videos = Float[Tensor, "batch frames height width 3"]
 
 
@@ -46,8 +44,7 @@ class PocketPrior(VideoPrior):
     @staticmethod
     def load(path: Path | None = None) -> PocketPrior:
         """From a file that `save_network` wrote, by default the one that comes with gambol."""
-        source = files("gambol.priors.pocket") / SHIPPED if path is None else path
-        return PocketPrior(load_network(Path(str(source))))
+        return PocketPrior(load_network(path or shipped()))
 
     def embed(self, text: str) -> Prompt:
         """The action and the pace a sentence speaks of. The empty sentence says nothing; one without any action that
@@ -101,11 +98,22 @@ class PocketPrior(VideoPrior):
         return torch.cat(answers)
 
 
+def shipped() -> Path:
+    """The weights that come with gambol."""
+    return Path(str(files("gambol.priors.pocket") / "weights.safetensors"))
+
+
 def save_network(network: PocketNetwork, path: Path, facts: dict | None = None) -> None:
     """Weights in half precision, with the shape of the network and what is known about it."""
     tensors = {name: value.detach().half().contiguous() for name, value in network.state_dict().items()}
     about = {"network": json.dumps(asdict(network.config)), "facts": json.dumps(facts or {})}
     write_file(path, save(tensors, about))
+
+
+def facts_of(path: Path) -> dict:
+    """What is known about weights that `save_network` wrote: how they were trained."""
+    with safe_open(path, "pt") as file:
+        return json.loads((file.metadata() or {}).get("facts", "{}"))
 
 
 def load_network(path: Path) -> PocketNetwork:
