@@ -78,7 +78,7 @@ def preset_for(preset: Preset, prior: VideoPrior, seed: int = 0) -> DistillConfi
     if pocket:
         views = 4 if quick else 6
         sample = SampleConfig(views=views, seed=seed)
-        return DistillConfig(sample=sample, fit=FitConfig(steps=60 if quick else 160, views=views), seed=seed)
+        return DistillConfig(sample=sample, fit=FitConfig(steps=60 if quick else 200, views=views), seed=seed)
     sample = SampleConfig(views=1, steps=20 if quick else 30, guidance=6.0)
     levels = (0.9,) if quick else (0.95, 0.85, 0.7)
     fit = FitConfig(steps=150 if quick else 300, views=1, rate=0.05, places=0.0)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from gambol.distillation.fit import FitConfig
-from gambol.distillation.sampled import SampleConfig
+from gambol.distillation.fit import USUAL_FIT, FitConfig
+from gambol.distillation.sampled import USUAL_SAMPLE, SampleConfig
 from gambol.distillation.trials import Summary, Trial, run_trial, summary_of
 from gambol.jsonable import jsonable
 from gambol.priors.pocket.evaluation.evaluate import (
@@ -41,10 +41,6 @@ DECISIVE = 0.5
 """By how much more often a sample must be taken for an action if told so than if told nothing."""
 
 
-FOUR_VIEWS, FIT_FOUR = SampleConfig(views=4), FitConfig(views=4)
-"""Fewer views than usual: a third of the time less."""
-
-
 @dataclass(frozen=True)
 class ReportConfig:
     """How thorough to be."""
@@ -55,8 +51,8 @@ class ReportConfig:
     """Of those, subjects that are also told to stand, and told nothing."""
     sheet: int = 8
     """Subjects on the sheet of samples."""
-    sample: SampleConfig = FOUR_VIEWS
-    fit: FitConfig = FIT_FOUR
+    sample: SampleConfig = USUAL_SAMPLE
+    fit: FitConfig = USUAL_FIT
     seed: int = 0
 
     @staticmethod
