@@ -3,8 +3,7 @@
 import torch
 
 from gambol.priors.pocket.evaluation.subjects import TOLD
-from gambol.priors.pocket.look import BACKGROUND
-from gambol.priors.pocket.training.lessons import CONTRAST
+from gambol.priors.pocket.look import BACKGROUND, CONTRAST
 from gambol.priors.prior import Format, Prompt, VideoPrior
 from gambol.priors.schedule import Flow
 

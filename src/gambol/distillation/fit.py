@@ -36,14 +36,14 @@ class FitConfig:
     """How to fit. The figures given here are of fits to true videos."""
 
     steps: int = 200
-    """Forelegs come last: of 8 real rigs fitted to samples of the pocket prior, half of the knees bent as they should to
-    25 %, after 120 steps (of 4 views) a third."""
+    """Forelegs come last: of 8 real rigs fitted to samples of the pocket prior, half of the knees bent as they should
+    to 25 %, after 120 steps (of 4 views) a third."""
     views: int = 6
     """Looked at in a step, by turns if there are more: neighbours in the shots. With 2 of 6 a step takes a third of the
     time, but an eight-legged walk had limb phases wrong by up to 0.03 cycles, with all 6 by 0.002."""
     rate: float = 0.06
-    """Of Adam: about how far an angle moves in a step [rad]; falls to nothing. With 0.1 legs go astray, with 0.07 one of
-    a running T. rex did."""
+    """Of Adam: about how far an angle moves in a step [rad]; falls to nothing. With 0.1 legs go astray, with 0.07 one
+    of a running T. rex did."""
     floor: float = 1e-3
     """Of Adam: gradients below this move little [per rad]. What videos hardly show then stays where it is, instead of
     moving as fast as what they show: with 1e-8 the joints of a running human were off by 2.9 % of a leg, with this by

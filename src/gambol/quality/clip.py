@@ -15,6 +15,7 @@ from gambol.distillation.footing import find_loads
 from gambol.motion.draft import Draft
 from gambol.motion.low_skin import LowSkin
 from gambol.priors.pocket.actions import ACTIONS
+from gambol.priors.pocket.look import limb_weights, scaled
 from gambol.priors.recognise import log_errors
 from gambol.quality.feet import Feet, measure_feet
 from gambol.quality.gait import Gait, Pairings, measure_gait, pairings
@@ -203,9 +204,10 @@ def _taken_for(scene: Scene, draft: Draft) -> str | None:
         names = [name for name in names if name == scene.intent.action or name in ("stand", "walk")]
     views = torch.arange(min(film_set.views, 2))
     frames = draft.resampled(prior.format.frames[0]).world(scene.rig)
-    clean, rests = prior.encode(film_set.film(frames, views)), film_set.at_rest()[views]
+    videos, rests = film_set.film(frames, views), film_set.at_rest()[views]
     prompts, noise = [prior.embed(name) for name in names], torch.Generator().manual_seed(0)
-    errors = log_errors(prior, clean, prompts, LEVELS, noise, rests)
+    weights = limb_weights(scaled(videos), scaled(rests))
+    errors = log_errors(prior, prior.encode(videos), prompts, LEVELS, noise, rests, weights)
     return names[int(errors.mean((1, 2)).argmin())]
 
 

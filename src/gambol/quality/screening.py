@@ -21,9 +21,8 @@ from gambol.errors import GambolError
 from gambol.motion.footage import points_of, spread
 from gambol.priors.pocket.actions import ACTIONS
 from gambol.priors.pocket.artists.clips import LONGEST, cycles_of, on_the_spot
-from gambol.priors.pocket.look import draw_figure, scaled
+from gambol.priors.pocket.look import draw_figure, limb_weights, scaled
 from gambol.priors.pocket.takes.cycle import FRAMES, Cycle
-from gambol.priors.pocket.training.lessons import Lesson
 from gambol.priors.prior import VideoPrior
 from gambol.priors.schedule import Latents
 from gambol.quality.specimen import Specimen
@@ -133,8 +132,7 @@ def _as_figure(specimen: Specimen, prior: VideoPrior, cycle: Cycle, words: tuple
     )
     with torch.no_grad():
         videos, rests = film_set.film(torch.as_tensor(poses[..., :3, :]).float()), film_set.at_rest()
-    seen = Lesson(scaled(videos), scaled(rests), torch.zeros(0, 0), ())
-    return Screening(prior.encode(videos), rests, seen.weights(), words)
+    return Screening(prior.encode(videos), rests, limb_weights(scaled(videos), scaled(rests)), words)
 
 
 def _brought_back(

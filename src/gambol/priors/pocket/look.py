@@ -233,3 +233,12 @@ def scaled(pictures: Float[Tensor, "*pictures 3"]) -> Float[Tensor, "*pictures 3
 def unscaled(latents: Float[Tensor, "*pictures 3"]) -> Float[Tensor, "*pictures 3"]:
     """Back to sRGB."""
     return latents * CONTRAST + BACKGROUND
+
+
+def limb_weights(
+    videos: Float[Tensor, "videos frames size size 3"], rests: Float[Tensor, "videos size size 3"], most: float = 8.0
+) -> Float[Tensor, "videos frames size size 1"]:
+    """Of pixels, as a network sees them: limbs, which are colourful, count most; where they are at rest too."""
+    seen = torch.cat([rests[:, None], videos], 1)
+    vivid = (seen.amax(-1) - seen.amin(-1)).mul(CONTRAST / 0.6).clamp(0, 1)
+    return 1 + most * torch.maximum(vivid[:, 1:], vivid[:, :1])[..., None]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -15,9 +15,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.priors.pocket.evaluation.subjects import TOLD, Films
-from gambol.priors.pocket.look import BACKGROUND
+from gambol.priors.pocket.look import limb_weights, unscaled
 from gambol.priors.pocket.sheets import write_sheet
-from gambol.priors.pocket.training.lessons import CONTRAST, Lesson
+from gambol.priors.pocket.training.lessons import Lesson
 from gambol.priors.prior import VideoPrior
 from gambol.priors.recognise import log_errors
 from gambol.priors.sample import draw_noise, sample
@@ -89,7 +89,7 @@ def classify_films(
 
 
 def _as_latents(prior: VideoPrior, lesson: Lesson) -> tuple[Latents, Tensor]:
-    return prior.encode(lesson.videos * CONTRAST + BACKGROUND), lesson.rests * CONTRAST + BACKGROUND
+    return prior.encode(unscaled(lesson.videos)), unscaled(lesson.rests)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def classify_samples(
 ) -> Confusion:
     """What the prior takes its own samples for; what it was told nothing about stands under ""."""
     _, rests = _as_latents(prior, films.lesson)
-    weights = replace(films.lesson, videos=samples.latents).weights()
+    weights = limb_weights(samples.latents, films.lesson.rests)
     called = classify(prior, samples.latents, rests, weights, seed=seed + 1, on_progress=on_progress)
     return confusion_of(samples.told, called)
 

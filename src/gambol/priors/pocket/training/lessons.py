@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.priors.pocket.actions import ACTIONS
-from gambol.priors.pocket.look import CONTRAST, scaled
+from gambol.priors.pocket.look import limb_weights, scaled
 from gambol.priors.pocket.network import words_of
 from gambol.priors.pocket.takes.take import Take, film_takes, varied, with_arms_elsewhere
 from gambol.render.cache import fingerprint
@@ -44,11 +44,9 @@ class Lesson:
     words: Float[Tensor, "batch words"]
     actions: tuple[str, ...]
 
-    def weights(self, most: float = 8.0) -> Float[Tensor, "batch frames size size 1"]:
-        """Of pixels in the loss: limbs, which are colourful, count most; where they are at rest too."""
-        seen = torch.cat([self.rests[:, None], self.videos], 1)
-        vivid = (seen.amax(-1) - seen.amin(-1)).mul(CONTRAST / 0.6).clamp(0, 1)
-        return 1 + most * torch.maximum(vivid[:, 1:], vivid[:, :1])[..., None]
+    def weights(self) -> Float[Tensor, "batch frames size size 1"]:
+        """Of pixels in the loss."""
+        return limb_weights(self.videos, self.rests)
 
 
 class Teacher:
