@@ -151,8 +151,7 @@ def test_no_subjects_is_an_error(tmp_path):
         held_out_creatures(0)
     with pytest.raises(GambolError, match=r"no character in .* has a clip"):
         real_rigs(tmp_path)
-    with pytest.raises(GambolError, match="stands on legs"):
-        real_bodies(tmp_path)
+    assert real_bodies(tmp_path) == []
 
 
 def test_a_report_is_the_same_again_and_an_untrained_prior_fails(subjects, weights):

@@ -92,7 +92,8 @@ class EvalPrior:
             yield "rigs", rigs
             with progress("characters in our gaits") as advance:
                 bodies = real_bodies(self.rigs, advance)
-            yield "bodies", bodies
+            if bodies:
+                yield "bodies", bodies
 
 
 def _prepare(folder: Path) -> None:
