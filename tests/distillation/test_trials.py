@@ -62,7 +62,7 @@ def test_views_begin_with_their_own_noise_unless_told_to_share_it(shared):
 
 def test_a_trial_measures_what_was_told():
     subject = subject_of(human, ("walk", "idle"))
-    settings = SampleConfig(views=VIEWS, steps=1, guidance=1.0), FitConfig(steps=50)
+    settings = SampleConfig(views=VIEWS, steps=1, guidance=1.0), FitConfig(steps=50, rate=0.05)
     trials = {told: run_trial(prior_that_knows(subject), subject, told, *settings) for told in ("walk", "stand")}
     assert trials["walk"].swing > 20
     assert trials["stand"].swing < 4

@@ -78,7 +78,9 @@ def preset_for(preset: Preset, prior: VideoPrior, seed: int = 0) -> DistillConfi
     if pocket:
         views = 4 if quick else 6
         sample = SampleConfig(views=views, seed=seed)
-        return DistillConfig(sample=sample, fit=FitConfig(steps=60 if quick else 200, views=views), seed=seed)
+        usual = FitConfig()
+        fit = replace(usual, steps=60, rate=0.05, views=views) if quick else replace(usual, views=views)
+        return DistillConfig(sample=sample, fit=fit, seed=seed)
     sample = SampleConfig(views=1, steps=20 if quick else 30, guidance=6.0)
     levels = (0.9,) if quick else (0.95, 0.85, 0.7)
     fit = FitConfig(steps=150 if quick else 300, views=1, rate=0.05, places=0.0)
