@@ -281,11 +281,14 @@ def test_a_folder_is_gathered_whatever_lies_in_it(tmp_path):
     (tmp_path / "empty.gltf").write_text("{}")
     (tmp_path / "notes.txt").write_text("walk")
     seen = []
-    found, skipped = gather(tmp_path, lambda done, total: seen.append((done, total)))
-    assert [(p.path.name, p.clip, p.cycle.action) for p in found] == [("dog.glb", "Armature|Dog_Walk", "walk")]
+    found = gather(tmp_path, lambda done, total: seen.append((done, total)))
+    assert [(p.path.name, p.clip, p.cycle.action) for p in found.performances] == [
+        ("dog.glb", "Armature|Dog_Walk", "walk")
+    ]
     assert seen == [(number, 5) for number in range(1, 6)]
     for name, reason in {"broken.glb": "", "empty.gltf": "", "still.glb": "no clips", "strange.glb": "Xyzzy"}.items():
-        assert any(line.startswith(name) and reason in line for line in skipped)
+        assert any(line.startswith(name) and reason in line for line in found.skipped)
+    assert [path.name for path in found.bodies] == ["dog.glb", "still.glb", "strange.glb"]
     with pytest.raises(GambolError, match="not a folder"):
         gather(tmp_path / "nowhere")
 

@@ -15,7 +15,7 @@ from gambol.commands.eval_prior import EvalPrior
 from gambol.creatures.gaits import gait
 from gambol.distillation.report import ReportConfig, as_plain, report_on
 from gambol.errors import GambolError
-from gambol.priors.pocket.artists.clips import on_the_spot
+from gambol.priors.pocket.artists.clips import gather, on_the_spot
 from gambol.priors.pocket.evaluation.evaluate import (
     classify_films,
     classify_samples,
@@ -129,10 +129,11 @@ def test_rigs_bring_their_own_truth(tmp_path):
         gambol.save(character, path, motion, overwrite=True)
         character = gambol.load(path)
     (path.parent / "broken.glb").write_bytes(b"no")
-    [subject], skipped = real_rigs(path.parent)
+    gathered = gather(path.parent)
+    [subject] = real_rigs(gathered)
     assert subject.name == "rex"
     assert set(subject.cycles) == {"walk", "run"}, "hops are not among the actions that are told apart"
-    assert any("broken" in reason for reason in skipped)
+    assert any("broken" in reason for reason in gathered.skipped)
     truth = measure_gait(subject.anatomy, on_the_spot(subject.cycles["walk"]))
     known = measure_gait(subject.anatomy, on_the_spot(gait_cycle(subject.anatomy, "walk")))
     np.testing.assert_allclose(truth.flexion, known.flexion, rtol=0.1)
@@ -140,7 +141,7 @@ def test_rigs_bring_their_own_truth(tmp_path):
 
 def test_the_same_rigs_move_in_our_gaits_too(tmp_path):
     gambol.save(dog(), tmp_path / "rex.glb")
-    [subject] = real_bodies(tmp_path)
+    [subject] = real_bodies(gather(tmp_path))
     assert subject.name == "rex" and set(subject.cycles) == set(TOLD)
     known = gait_cycle(subject.anatomy, "walk")
     np.testing.assert_array_equal(subject.cycles["walk"].T_world_joint, known.T_world_joint)
@@ -150,8 +151,8 @@ def test_no_subjects_is_an_error(tmp_path):
     with pytest.raises(GambolError, match="at least 1 creature"):
         held_out_creatures(0)
     with pytest.raises(GambolError, match=r"no character in .* has a clip"):
-        real_rigs(tmp_path)
-    assert real_bodies(tmp_path) == []
+        real_rigs(gather(tmp_path))
+    assert real_bodies(gather(tmp_path)) == []
 
 
 def test_a_report_is_the_same_again_and_an_untrained_prior_fails(subjects, weights):

@@ -75,6 +75,7 @@ class EvalPrior:
 
     def _groups(self) -> Iterator[tuple[Group, list[Subject]]]:
         """Whom to test on, made or read when it is their turn."""
+        from gambol.priors.pocket.artists.clips import gather
         from gambol.priors.pocket.evaluation.subjects import held_out_creatures, real_bodies, real_rigs
         from gambol.progress import progress
 
@@ -84,15 +85,12 @@ class EvalPrior:
         yield "creatures", creatures
         if self.rigs:
             with progress("reading characters") as advance:
-                rigs, skipped = real_rigs(self.rigs, advance)
-            if skipped:
-                print(
-                    f"{len(rigs)} characters in {self.rigs} have clips to compare with; left out: {len(skipped)} clips"
-                )
+                gathered = gather(self.rigs, advance)
+            rigs, left_out = real_rigs(gathered), len(gathered.skipped)
+            if left_out:
+                print(f"{len(rigs)} characters in {self.rigs} have clips to compare with; left out: {left_out} clips")
             yield "rigs", rigs
-            with progress("characters in our gaits") as advance:
-                bodies = real_bodies(self.rigs, advance)
-            if bodies:
+            if bodies := real_bodies(gathered):
                 yield "bodies", bodies
 
 

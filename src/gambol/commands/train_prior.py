@@ -50,9 +50,11 @@ class TrainPrior:
 
     def run(self) -> None:
         from gambol.errors import GambolError
+        from gambol.priors.pocket.artists.clips import gather
         from gambol.priors.pocket.prior import facts_of, load_network, shipped
         from gambol.priors.pocket.training.lessons import Teacher
         from gambol.priors.pocket.training.school import (
+            check_left_out,
             film_clips,
             film_guests,
             finish,
@@ -74,20 +76,23 @@ class TrainPrior:
             raise GambolError(f"--cooling must be more than 0 and at most 1, got {self.cooling:g}")
         if self.without and not self.clips:
             raise GambolError("--without names files of --clips, which is not given")
+        if self.clips:
+            check_left_out(self.clips, self.without)
+        start = shipped() if self.start == Path("pocket") and not self.start.exists() else self.start
+        taught = load_network(start) if start else None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise GambolError(f"'{self.folder}' cannot be a folder to train in: {error.strerror}") from None
-        start = shipped() if self.start == Path("pocket") and not self.start.exists() else self.start
-        taught = load_network(start) if start else None
         clips: list[Take] = []
         guests: list[Take] = []
         if self.clips:
-            with progress("reading clips") as advance:
-                clips, skipped = film_clips(self.clips, self.without, advance)
+            with progress("reading characters") as advance:
+                gathered = gather(self.clips, advance)
+            (self.folder / "skipped.txt").write_text("\n".join(gathered.skipped) + "\n", encoding="utf-8")
+            clips = film_clips(gathered, self.without)
             with progress("characters in our gaits") as advance:
-                guests = film_guests(self.clips, self.without, self.seed, advance)
-            (self.folder / "skipped.txt").write_text("\n".join(skipped) + "\n", encoding="utf-8")
+                guests = film_guests(gathered, self.without, self.seed, advance)
         with progress("gathering the herd") as advance:
             herd = gather_takes(self.folder, self.creatures, self.seed, advance)
         with progress("creatures to test on") as advance:

@@ -80,7 +80,7 @@ def decode(texture: Texture) -> UInt8[Array, "height width 4"]:
     try:
         return _decoded(texture)
     except Exception as error:  # an image can be broken in as many ways as its decoder has lines
-        raise AssetError(str(error)) from None
+        raise AssetError(str(error) or type(error).__name__) from error
 
 
 def _decoded(texture: Texture) -> UInt8[Array, "height width 4"]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -242,76 +241,62 @@ class Performance:
 SUFFIXES = (".glb", ".gltf", ".vrm")
 
 
-def gather(
-    folder: str | Path, on_progress: Callable[[int, int], None] | None = None
-) -> tuple[list[Performance], list[str]]:
-    """The cycles of all clips in all characters of a folder and below whose names mean an action.
+@dataclass(frozen=True)
+class Gathered:
+    """What there is in a folder and below."""
 
-    Also what was left out, a sentence each. No file, however broken, stops the others.
-    """
+    folder: Path
+    performances: list[Performance]
+    """The cycles of all clips whose names mean an action."""
+    bodies: dict[Path, Anatomy]
+    """All characters that stand on legs, whether they have clips or not."""
+    skipped: list[str]
+    """What was left out, a sentence each."""
+
+
+def gather(folder: str | Path, on_progress: Callable[[int, int], None] | None = None) -> Gathered:
+    """Read all characters of a folder and below. No file, however broken, stops the others."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise GambolError(f"{folder} is not a folder: give one with .glb, .gltf or .vrm files")
+        raise GambolError(f"'{folder}' is not a folder: give one with {', '.join(SUFFIXES)} files")
+    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+    found = Gathered(folder, [], {}, [])
+    for number, path in enumerate(paths):
+        try:
+            _add(found, path)
+        except Exception as error:  # of whatever kind: the folder is the user's, and the others may be hours of work
+            found.skipped.append(f"{path.relative_to(folder).as_posix()}: {error}")
+        if on_progress:
+            on_progress(number + 1, len(paths))
+    return found
+
+
+def _add(found: Gathered, path: Path) -> None:
+    """A file's body, its cycles, and what has none."""
     from gambol.priors.pocket.language.words import action_of_clip
 
-    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
-    found: list[Performance] = []
-    skipped: list[str] = []
-    for number, path in enumerate(paths):
-        name = path.relative_to(folder).as_posix()
-        try:
-            _perform(path, name, action_of_clip, found, skipped)
-        except Exception as error:  # of whatever kind: the folder is the user's, and the others may be hours of work
-            skipped.append(f"{name}: {error}")
-        if on_progress:
-            on_progress(number + 1, len(paths))
-    return found, skipped
-
-
-def bodies_in(
-    folder: Path, without: Sequence[str] = (), on_progress: Callable[[int, int], None] | None = None
-) -> Iterator[tuple[Path, Anatomy]]:
-    """The characters of a folder and below that stand on legs, but for files left out; what cannot be read is left out
-    too, as `gather` says it."""
-    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.stem not in without)
-    for number, path in enumerate(paths):
-        anatomy = None
-        with suppress(Exception):  # of whatever kind, as in gather
-            anatomy = study(load(path))
-        if anatomy and anatomy.legs and anatomy.stands:
-            yield path, anatomy
-        if on_progress:
-            on_progress(number + 1, len(paths))
-
-
-def _perform(
-    path: Path,
-    name: str,
-    action_of_clip: Callable[[str], str | None],
-    found: list[Performance],
-    skipped: list[str],
-) -> None:
-    """Add a file's cycles, and what has none."""
-    character = load(path)
-    if not character.clips:
-        raise GambolError("has no clips")
+    name, character = path.relative_to(found.folder).as_posix(), load(path)
     if not character.skeleton.is_joint.any():
         raise GambolError("has no joints")
     anatomy = study(character)
+    if anatomy.stands and anatomy.legs:
+        found.bodies[path] = anatomy
+    if not character.clips:
+        raise GambolError("has no clips")
     for clip, motion in character.clips.items():
         action = action_of_clip(clip)
         if action is None:
-            skipped.append(f"{name}, {clip}: the name means no action")
+            found.skipped.append(f"{name}, {clip}: the name means no action")
             continue
         if action in GAITS and not anatomy.limbs:
             action = "crawl"  # what a snake's walk is
         try:
             cycles = cycles_of(character, anatomy, motion, action)
         except GambolError as error:
-            skipped.append(f"{name}, {clip}: {error}")
+            found.skipped.append(f"{name}, {clip}: {error}")
             continue
         cycles = [replace(cycle, pace=_pace_of_clip(clip)) for cycle in cycles]
-        found.extend(Performance(path, clip, character, anatomy, cycle) for cycle in cycles)
+        found.performances.extend(Performance(path, clip, character, anatomy, cycle) for cycle in cycles)
 
 
 def _pace_of_clip(name: str) -> float:

@@ -13,7 +13,7 @@ from gambol.character.anatomy import Anatomy, study
 from gambol.creatures.gaits import actions_for
 from gambol.creatures.zoo import random_creature
 from gambol.errors import GambolError
-from gambol.priors.pocket.artists.clips import bodies_in, gather
+from gambol.priors.pocket.artists.clips import Gathered
 from gambol.priors.pocket.look import Figure, draw_figure
 from gambol.priors.pocket.takes.cycle import Cycle
 from gambol.priors.pocket.takes.herd import ACTION_OF, SHARES, gait_cycle
@@ -64,18 +64,17 @@ def _in_our_gaits(name: str, anatomy: Anatomy) -> Subject:
     return Subject(name, anatomy, draw_figure(anatomy), cycles)
 
 
-def real_bodies(folder: Path, on_progress: Progress = lambda done, total: None) -> list[Subject]:
+def real_bodies(gathered: Gathered) -> list[Subject]:
     """The characters of a folder that stand on legs, in our gaits instead of their artists': how well the prior moves
     skeletons that it does not know, apart from how anybody likes them to move."""
-    found = (_in_our_gaits(path.stem, anatomy) for path, anatomy in bodies_in(folder, on_progress=on_progress))
+    found = (_in_our_gaits(path.stem, anatomy) for path, anatomy in gathered.bodies.items())
     return [subject for subject in found if subject.cycles]
 
 
-def real_rigs(folder: Path, on_progress: Progress = lambda done, total: None) -> tuple[list[Subject], list[str]]:
-    """The characters of a folder with their artists' clips, of each action the first cycle; and what was left out."""
-    performances, skipped = gather(folder, on_progress)
+def real_rigs(gathered: Gathered) -> list[Subject]:
+    """The characters of a folder with their artists' clips, of each action the first cycle."""
     subjects: dict[Path, Subject] = {}
-    for performance in performances:
+    for performance in gathered.performances:
         anatomy, cycle = performance.anatomy, performance.cycle
         if cycle.action not in TOLD:
             continue
@@ -83,8 +82,8 @@ def real_rigs(folder: Path, on_progress: Progress = lambda done, total: None) ->
             subjects[performance.path] = Subject(performance.path.stem, anatomy, draw_figure(anatomy), {})
         subjects[performance.path].cycles.setdefault(cycle.action, cycle)
     if not subjects:
-        raise GambolError(f"no character in {folder} has a clip that is called one of {', '.join(TOLD)}")
-    return list(subjects.values()), skipped
+        raise GambolError(f"no character in {gathered.folder} has a clip that is called one of {', '.join(TOLD)}")
+    return list(subjects.values())
 
 
 @dataclass(frozen=True)

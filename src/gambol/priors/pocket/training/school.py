@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from gambol.errors import GambolError
-from gambol.priors.pocket.artists.clips import SUFFIXES, bodies_in, gather, mirrored
+from gambol.priors.pocket.artists.clips import SUFFIXES, Gathered, mirrored
 from gambol.priors.pocket.look import draw_figure, unscaled
 from gambol.priors.pocket.prior import PocketPrior, save_network
 from gambol.priors.pocket.sheets import write_sheet
@@ -53,35 +53,41 @@ def _takes(folder: Path, creatures: int, first_seed: int, on_progress: Progress)
     return [take for path in paths for take in load_takes(path)]
 
 
-def film_clips(folder: Path, without: Sequence[str] = (), on_progress: Progress = None) -> tuple[list[Take], list[str]]:
-    """Takes of artists' clips and their mirror images, but for files left out; and what was skipped, with reasons."""
-    if not folder.is_dir():
-        raise GambolError(f"'{folder}' is not a folder: give one with {', '.join(SUFFIXES)} files")
+def check_left_out(folder: Path, without: Sequence[str]) -> None:
+    """GambolError if a file to leave out is not in the folder, before minutes of work."""
     stems = {path.stem for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES}
     for name in without:
-        if name not in stems:
+        if folder.is_dir() and name not in stems:
             raise GambolError(f"--without {name}: no file of that name, without its ending, is in '{folder}'")
-    performances, skipped = gather(folder, on_progress)
+
+
+def film_clips(gathered: Gathered, without: Sequence[str] = ()) -> list[Take]:
+    """Takes of artists' clips and their mirror images, but for files left out."""
     takes: list[Take] = []
-    for performance in performances:
+    for performance in gathered.performances:
         if performance.path.stem in without:
             continue
         figure = draw_figure(performance.anatomy)
         twin = mirrored(performance.cycle, performance.anatomy)
         takes.extend(take_of(figure, performance.anatomy, cycle) for cycle in (performance.cycle, twin) if cycle)
     if not takes:
-        raise GambolError(f"no clip in '{folder}' shows an action by its name; say --clips only if there are some")
-    return takes, skipped
+        raise GambolError(
+            f"no clip in '{gathered.folder}' shows an action by its name; say --clips only if there are some"
+        )
+    return takes
 
 
-def film_guests(folder: Path, without: Sequence[str], seed: int, on_progress: Progress = None) -> list[Take]:
+def film_guests(gathered: Gathered, without: Sequence[str], seed: int, on_progress: Progress = None) -> list[Take]:
     """Takes of artists' characters in our gaits, a few times each, but for files left out: creatures are built alike,
     and artists' skeletons are not."""
+    bodies = [anatomy for path, anatomy in gathered.bodies.items() if path.stem not in without]
     takes: list[Take] = []
-    for number, (_, anatomy) in enumerate(bodies_in(folder, without, on_progress)):
+    for number, anatomy in enumerate(bodies):
         generator = np.random.default_rng([seed, 6, number])
         for _ in range(VISITS):
             takes.extend(takes_of_body(anatomy, generator))
+        if on_progress:
+            on_progress(number + 1, len(bodies))
     return takes
 
 
