@@ -25,6 +25,7 @@ demo: setup
 	$(BIN)/gambol animate fox "a fox is walking" -o out/fox-walk
 	@echo
 	@echo "out/fox-walk/preview.mp4 shows it, report.html says how good it is; clip.glb opens in Blender and any glTF viewer."
+	@echo "Now your own character: $(BIN)/gambol animate hero.glb \"a knight is running\" (or . $(BIN)/activate, then gambol)"
 
 test: setup
 	$(BIN)/python -m pytest -n 2
@@ -33,6 +34,7 @@ lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: setup
 	$(BIN)/ruff check --fix .

@@ -11,9 +11,10 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
-from gambol import Anatomy, AssetError, Character, load, study
+from gambol import Anatomy, Character, analyze, load
 from gambol.character.axes import axis_name
 from gambol.character.sketch import sketch
+from gambol.errors import AssetError
 
 
 def without_names(character: Character) -> Character:
@@ -40,7 +41,7 @@ def main() -> None:
             continue
         if not character.skeleton.is_joint.any():
             continue
-        found, nameless = study(character), study(without_names(character))
+        found, nameless = analyze(character), analyze(without_names(character))
         same = np.mean([a == b for a, b in zip(found.parts, nameless.parts, strict=True)])
         faces_same, legs_same = bool(found.forward @ nameless.forward > 0.99), legs(found) == legs(nameless)
         facing_right, legs_right, total = facing_right + faces_same, legs_right + legs_same, total + 1

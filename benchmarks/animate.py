@@ -2,7 +2,7 @@
 
     python benchmarks/animate.py [CHARACTER] ["SENTENCE"]
 
-The limits: 15 s on two cores for the preset standard with the pocket prior once caches are warm; a step of score
+The limits: 15 s on two cores for the preset standard with the prior pixels once caches are warm; a step of score
 distillation at most 1.3 times what the prior alone takes for the same videos; memory below 2 GB.
 """
 
@@ -21,12 +21,12 @@ from pathlib import Path
 
 import gambol  # noqa: F401
 import torch
+from gambol.creatures.load import load
+from gambol.distillation.animate import Problem, prepare, stages_of
 from gambol.distillation.config import preset_for
-from gambol.distillation.distill import Scene, acts_of, prepare
-from gambol.distillation.play import Play
-from gambol.formats import load
+from gambol.distillation.stage_runner import StageRunner
 from gambol.motion import kinematics
-from gambol.priors.pocket.prior import PocketPrior
+from gambol.priors.pixels.prior import PixelPrior
 from gambol.priors.sample import draw_noise
 from gambol.render import gaussian_skinning
 from gambol.render.rasterizers import simd
@@ -38,15 +38,15 @@ REPEATS = 3
 
 def main() -> None:
     character, sentence = sys.argv[1:3] if len(sys.argv) > 2 else ("fox", "a fox is walking")
-    print(f"'{sentence}', {character}: the least of {REPEATS} runs, the preset standard, the pocket prior")
+    print(f"'{sentence}', {character}: the least of {REPEATS} runs, the preset standard, the prior pixels")
     whole = min([file_to_file(character, sentence) for _ in range(REPEATS + 1)][1:])
     print(f"file to file    {whole:6.1f} s   {whole / LIMIT:5.2f} of the limit of {LIMIT:g} s")
     most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / (1 << 20)  # it counts in KiB
     print(f"most memory     {most:6.2f} GiB {most / MEMORY:5.2f} of the limit of {MEMORY:g} GiB")
-    prior = PocketPrior.load()
-    scene = prepare(load(character), sentence, prior, preset_for("standard", prior))
-    shares(scene)
-    score_steps(scene)
+    prior = PixelPrior.load()
+    problem = prepare(load(character), sentence, prior, preset_for("standard", prior))
+    shares(problem)
+    score_steps(problem)
 
 
 def file_to_file(character: str, sentence: str) -> float:
@@ -57,28 +57,28 @@ def file_to_file(character: str, sentence: str) -> float:
         return time.perf_counter() - begun
 
 
-def shares(scene: Scene) -> None:
+def shares(problem: Problem) -> None:
     """Of the time from the first step to the last."""
     spent: dict[str, float] = defaultdict(float)
     parts = [
-        ("prior", type(scene.prior), "estimates"),
+        ("prior", type(problem.prior), "estimates"),
         ("rasteriser", simd._Draw, "forward"),
         ("rasteriser", simd._Draw, "backward"),
-        ("skinning", gaussian_skinning._Skin, "forward"),
-        ("skinning", gaussian_skinning._Skin, "backward"),
+        ("skinning", gaussian_skinning._SkinGaussians, "forward"),
+        ("skinning", gaussian_skinning._SkinGaussians, "backward"),
         ("kinematics", kinematics._Chain, "forward"),
         ("kinematics", kinematics._Chain, "backward"),
     ]
     with timed(parts, spent):
         begun = time.perf_counter()
-        play = Play(acts_of(scene), scene.start)
-        acts: dict[str, float] = defaultdict(float)
-        while not play.over:
+        runner = StageRunner(stages_of(problem), problem.start)
+        stages: dict[str, float] = defaultdict(float)
+        while not runner.over:
             before = time.perf_counter()
-            acts[play.step().act] += time.perf_counter() - before
+            stages[runner.step().stage] += time.perf_counter() - before
         total = time.perf_counter() - begun
     spent["the rest"] = total - sum(spent.values())
-    print(f"all acts        {total:6.1f} s   " + ", ".join(f"{name} {took:.1f} s" for name, took in acts.items()))
+    print(f"all acts        {total:6.1f} s   " + ", ".join(f"{name} {took:.1f} s" for name, took in stages.items()))
     for name, took in sorted(spent.items(), key=lambda pair: -pair[1]):
         print(f"  {name:13s} {took:6.1f} s   {took / total:5.0%}")
 
@@ -107,20 +107,20 @@ def timed(parts, spent):
             setattr(owner, method, original)
 
 
-def score_steps(scene: Scene, steps: int = 40) -> None:
+def score_steps(problem: Problem, steps: int = 40) -> None:
     """A step of score distillation against the prior alone, by turns."""
-    paper = preset_for("paper", scene.prior)
-    act = acts_of(replace(scene, config=paper))[0](scene.start)
-    film_set = scene.film_set
+    paper = preset_for("paper", problem.prior)
+    stage = stages_of(replace(problem, config=paper))[0](problem.start)
+    renderer = problem.renderer
     view = torch.zeros(1, dtype=torch.int64)
     with torch.no_grad():
-        latents = scene.prior.encode(film_set.film(scene.start.world(scene.rig), view))
+        latents = problem.prior.encode(renderer.render(problem.start.world(problem.rig), view))
     noisy = draw_noise(latents)
-    ask = partial(scene.prior.denoise, noisy, 0.7, scene.prompt, 100.0, None, film_set.at_rest()[view])
+    ask = partial(problem.prior.denoise, noisy, 0.7, problem.prompt, 100.0, None, renderer.rest_images()[view])
     ours, alone = [], []
     for number in range(steps):
         begun = time.perf_counter()
-        act.step(number)
+        stage.step(number)
         middle = time.perf_counter()
         ask()
         ours.append(middle - begun)

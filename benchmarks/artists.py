@@ -1,10 +1,10 @@
-"""Record the scale of `gambol report`: every measure on all clips that artists made, in a folder of characters.
+"""Record the scale of `gambol report`: measure every clip that artists made for the characters in some folders.
 
-    python benchmarks/artists.py FOLDER [-o src/gambol/quality/artists.json]
+    python benchmarks/artists.py FOLDER [FOLDER ...] [--exclude NAME ...] [-o src/gambol/quality/artists.json]
 
-Characters of one pack share clips: of clips with the same name and length in the same first folder one is taken. Files
-that test readers rather than show a character (--without), and clips in which nothing moves, do not count, nor do seams
-of what does not loop. Only numbers are kept, none of the assets.
+The characters of a family, a folder directly inside FOLDER, share clips: of clips with the same name and length one is
+measured. Clips in which nothing moves are left out, and so are the seams of clips that do not loop. Only numbers are
+kept, none of the assets. At the end it prints how many of these clips `gambol report` itself calls doubtful, and why.
 """
 
 from __future__ import annotations
@@ -13,67 +13,124 @@ import argparse
 import json
 import sys
 import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from gambol import load, open_prior, study
+from gambol import analyze, load, open_prior
 from gambol.errors import GambolError
-from gambol.quality.report import SEAMS, report_on
+from gambol.quality.measures import MEASURES
+from gambol.quality.report import SEAMS, report
 from gambol.quality.scale import Scale
 
 HOME = Path(__file__).parents[1] / "src/gambol/quality/artists.json"
 TESTS = ("InterpolationTest", "MorphStressTest", "RiggedSimple", "SimpleSkin", "RecursiveSkeletons")
+"""Files that test readers of glTF rather than show a character."""
 LONGEST = 30.0
-"""Clips that last longer are takes of many things [s]."""
+"""Longer clips are recordings of several actions [s]."""
+
+Row = dict[str, Any]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--without", nargs="*", default=TESTS, help="files whose names begin so are left out")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
+    parser.add_argument("--exclude", nargs="*", default=[], help="families, and beginnings of file names, to leave out")
     parser.add_argument("-o", "--output", type=Path, default=HOME)
-    parser.add_argument("--raw", type=Path, help="also write every clip's numbers, one JSON line each; goes on from it")
+    parser.add_argument(
+        "--raw", type=Path, help="file of one JSON line per clip, from which an interrupted run resumes"
+    )
     options = parser.parse_args()
-    done = {}
+    done: dict[tuple[str, ...], Row] = {}
     if options.raw and options.raw.exists():
         done = {tuple(row["key"]): row for row in map(json.loads, options.raw.read_text().splitlines())}
-    prior = open_prior("pocket")
-    rows, seen = [], set()
-    paths = sorted(path for path in options.folder.rglob("*") if path.suffix.lower() in (".glb", ".gltf", ".vrm"))
-    for path in paths:
-        if path.name.startswith(tuple(options.without)):
-            continue
+    rows = []
+    for row in measured(options.folders, (*TESTS, *options.exclude), done):
+        if options.raw and tuple(row["key"]) not in done:
+            with options.raw.open("a") as log:
+                log.write(json.dumps(row) + "\n")
+        if not row["still"]:
+            rows.append(row)
+    scale = Scale.of([(row["action"], row["plan"], row["values"]) for row in rows])
+    options.output.write_text(scale.json())
+    slowest = max(rows, key=lambda row: row["seconds"])
+    print(f"{len(rows)} clips, the slowest took {slowest['seconds']} s ({slowest['file']}); wrote {options.output}")
+    tell_doubtful(rows, scale)
+
+
+def measured(folders: Sequence[Path], exclude: tuple[str, ...], done: dict[tuple[str, ...], Row]) -> Iterator[Row]:
+    """One row for each different clip of the folders, taken from `done` where it has been measured before."""
+    prior = open_prior("pixels")
+    seen = set()
+    for family, path in characters(folders, exclude):
         try:
             character = load(path)
-            anatomy = study(character)
+            anatomy = analyze(character)
         except GambolError as error:
             print(f"{path.name}: {error}", file=sys.stderr)
             continue
         for name, motion in character.clips.items():
-            key = (path.relative_to(options.folder).parts[0], name, f"{motion.duration:.3f}")
+            key = (family, name, f"{motion.duration:.3f}")
             if key in seen or not 0 < motion.duration < LONGEST:
                 continue
             seen.add(key)
-            if key not in done:
-                begin = time.perf_counter()
-                try:
-                    found = report_on(character, motion, anatomy, prior=prior)
-                except GambolError as error:
-                    print(f"{path.name} '{name}': {error}", file=sys.stderr)
-                    continue
-                took = time.perf_counter() - begin
-                row = {"key": key, "file": path.name, "action": found.action, "seconds": round(took, 2)}
-                values = found.values if found.specimen.loops else found.values | dict.fromkeys(SEAMS)
-                gait = found.pattern and found.pattern.name
-                done[key] = row | {"values": values, "gait": gait, "still": found.verdict == "still"}
-                if options.raw:
-                    with options.raw.open("a") as log:
-                        log.write(json.dumps(done[key]) + "\n")
-                print(f"{path.name} '{name}': {took:.1f} s, {found.summary if options.output.exists() else ''}")
-            if not done[key]["still"]:
-                rows.append((done[key]["action"], done[key]["values"]))
-    options.output.write_text(Scale.of(rows).json())
-    slowest = max(done.values(), key=lambda row: row["seconds"])
-    print(f"{len(rows)} clips, the slowest took {slowest['seconds']} s ({slowest['file']}); wrote {options.output}")
+            if key in done:
+                yield done[key]
+                continue
+            begin = time.perf_counter()
+            try:
+                found = report(character, motion, anatomy, prior=prior)
+            except GambolError as error:
+                print(f"{path.name} '{name}': {error}", file=sys.stderr)
+                continue
+            took = time.perf_counter() - begin
+            print(f"{path.name} '{name}': {took:.1f} s", flush=True)
+            yield {
+                "key": key,
+                "file": path.name,
+                "action": found.action,
+                "plan": anatomy.plan,
+                "seconds": round(took, 2),
+                "still": found.verdict == "still",
+                "gait": found.pattern and found.pattern.name,
+                "broken_rule": found.broken_rule,
+                "taken_for": found.prior_score.taken_for if found.mistaken and found.prior_score else "",
+                "values": found.values if found.clip.loops else found.values | dict.fromkeys(SEAMS),
+            }
+
+
+def characters(folders: Sequence[Path], exclude: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
+    """Family and path of each file to measure."""
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            family = path.relative_to(folder).parts[0]
+            readable = path.suffix.lower() in (".glb", ".gltf", ".vrm")
+            if readable and family not in exclude and not path.name.startswith(exclude):
+                yield family, path
+
+
+def tell_doubtful(rows: Sequence[Row], scale: Scale) -> None:
+    """Print how many of the clips of each action are doubtful, and why."""
+    actions = defaultdict(list)
+    for row in rows:
+        actions[row["action"] or "other"].append(row)
+    for action, clips in sorted(actions.items()):
+        reasons: Counter[str] = Counter()
+        doubtful = 0
+        for row in clips:
+            why = [each.key for each in MEASURES if each.family != "prior" and is_bad(each.key, row, scale)]
+            why += [row["broken_rule"]] if row["broken_rule"] else []
+            why += ["the prior takes it for something else"] if row["taken_for"] else []
+            reasons.update(why)
+            doubtful += bool(why)
+        told = ", ".join(f"{why} {count}" for why, count in reasons.most_common())
+        print(f"{action}: {doubtful} of {len(clips)} doubtful; {told}")
+
+
+def is_bad(key: str, row: Row, scale: Scale) -> bool:
+    standing = scale.place(key, row["values"].get(key), row["action"], row["plan"])
+    return standing is not None and standing.bad
 
 
 if __name__ == "__main__":

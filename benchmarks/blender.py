@@ -2,7 +2,7 @@
 
     python benchmarks/blender.py --assets FOLDER [--blender-python PATH] [FILES...]
 
-One side: `gambol.formats.load`, `Motion.sample` and `Character.vertices`. The other: Blender's glTF importer and
+One side: `gambol.formats.load`, `Clip.sample` and `Character.vertices`. The other: Blender's glTF importer and
 armature evaluation, run by `blender_side.py` in an interpreter of its own. Then a new clip is written with
 `gambol.formats.save` and the saved file goes the same way. docs/ground-truth.md says what is compared, and why so.
 """
@@ -22,16 +22,16 @@ from pathlib import Path
 
 import numpy as np
 from gambol.character.character import Character
+from gambol.character.clip import Clip, Track, continuous
 from gambol.character.skeleton import Pose, Skeleton
 from gambol.character.transforms import normalize, quaternion_multiply
 from gambol.errors import GambolError
 from gambol.formats import load, save
 from gambol.formats.gltf.clips import unique_name
-from gambol.motion.motion import Motion, Track, continuous
 from jaxtyping import Float
 
 Array = np.ndarray
-Sampler = Callable[[Motion, Skeleton, float], Pose]
+Sampler = Callable[[Clip, Skeleton, float], Pose]
 
 TOLERANCE = 1e-4
 """Largest distance of any vertex from Blender's, relative to the character's height."""
@@ -136,25 +136,25 @@ def _figure(value: float) -> str:
 
 
 @dataclass
-class Clip:
+class TestedClip:
     """A motion and the times it is compared at [s]."""
 
     number: int
     """Its place in the file; Blender and we call nameless clips differently."""
-    motion: Motion
+    motion: Clip
     at_keys: Float[Array, " times"]
     between: Float[Array, " times"]
 
     @staticmethod
-    def of(number: int, motion: Motion) -> Clip:
-        return Clip(number, motion, fair_times(motion), times_between(motion))
+    def of(number: int, motion: Clip) -> TestedClip:
+        return TestedClip(number, motion, fair_times(motion), times_between(motion))
 
     @property
     def times(self) -> list[float]:
         return [*self.at_keys.tolist(), *self.between.tolist()]
 
 
-def fair_times(motion: Motion) -> Float[Array, " times"]:
+def fair_times(motion: Clip) -> Float[Array, " times"]:
     """A few key times at which Blender's interpolation plays no part.
 
     Blender interpolates each component of a quaternion, and its importer drops cubic tangents. So a time is fair if
@@ -172,7 +172,7 @@ def fair_times(motion: Motion) -> Float[Array, " times"]:
     return times[np.unique(inner.round().astype(int))]
 
 
-def times_between(motion: Motion) -> Float[Array, " times"]:
+def times_between(motion: Clip) -> Float[Array, " times"]:
     """A third of the way from a key to the next; half-way would hide how the two rules differ. None for cubic clips."""
     times = _key_times(motion)
     if len(times) < 2 or any(track.interpolation == "CUBICSPLINE" for track in motion.tracks):
@@ -181,15 +181,15 @@ def times_between(motion: Motion) -> Float[Array, " times"]:
     return times[left] + np.diff(times)[left] / 3
 
 
-def _key_times(motion: Motion) -> Float[Array, " keys"]:
+def _key_times(motion: Clip) -> Float[Array, " keys"]:
     return np.unique(np.concatenate([track.times for track in motion.tracks]))
 
 
-def sample_as_gltf(motion: Motion, skeleton: Skeleton, time: float) -> Pose:
+def sample_as_gltf(motion: Clip, skeleton: Skeleton, time: float) -> Pose:
     return motion.sample(skeleton, time)
 
 
-def sample_as_blender(motion: Motion, skeleton: Skeleton, time: float) -> Pose:
+def sample_as_blender(motion: Clip, skeleton: Skeleton, time: float) -> Pose:
     """The same, except that the components of linear rotations are interpolated one by one."""
     pose = motion.sample(skeleton, time)
     for track in motion.tracks:
@@ -199,7 +199,7 @@ def sample_as_blender(motion: Motion, skeleton: Skeleton, time: float) -> Pose:
     return pose
 
 
-def bend(character: Character) -> Motion:
+def bend(character: Character) -> Clip:
     """A second in which five joints from all over the skeleton swing by 40 degrees, about different axes."""
     skeleton, rest = character.skeleton, character.skeleton.rest
     joints = np.flatnonzero(skeleton.is_joint)
@@ -211,15 +211,15 @@ def bend(character: Character) -> Motion:
         swing = np.zeros((len(angles), 4))
         swing[:, 0], swing[:, 1 + i % 3] = np.cos(angles / 2), np.sin(angles / 2)
         rotation[:, joint] = quaternion_multiply(rotation[:, joint], swing)
-    return Motion.from_poses(NEW_CLIP, Pose(translation, rotation, scale), skeleton)
+    return Clip.from_poses(NEW_CLIP, Pose(translation, rotation, scale), skeleton)
 
 
-def numbered_clips(character: Character) -> list[Clip]:
+def numbered_clips(character: Character) -> list[TestedClip]:
     """The clips we could read, with their places in the file."""
     names: dict[str, int] = {}
     for i, animation in enumerate(character.source.json.get("animations", [])):
         names[unique_name(animation.get("name") or f"clip {i}", names)] = i
-    return [Clip.of(names[name], motion) for name, motion in character.clips.items()]
+    return [TestedClip.of(names[name], motion) for name, motion in character.clips.items()]
 
 
 def vertices_by_node(character: Character, pose: Pose | None = None) -> dict[int, Float[Array, "vertices 3"]]:
@@ -240,7 +240,9 @@ class Comparer:
     def rest(self, theirs: Mapping[str, Array], into: Deviation) -> None:
         self._add(into, vertices_by_node(self._character), theirs, "rest")
 
-    def clip(self, theirs: Mapping[str, Array], into: Deviation, clip: Clip, between: bool, sampler: Sampler) -> int:
+    def clip(
+        self, theirs: Mapping[str, Array], into: Deviation, clip: TestedClip, between: bool, sampler: Sampler
+    ) -> int:
         """Adds the frames at keys or those between; returns how many there are."""
         times = clip.between if between else clip.at_keys
         for i, time in enumerate(times, start=len(clip.at_keys) if between else 0):
@@ -271,7 +273,7 @@ def compare(path: Path, label: str, python: str, bones: str) -> Comparison | Non
             motion = bend(character)
             saved = Path(folder, path.name)
             name = save(character, saved, motion)
-            new = Clip.of(len(character.source.json.get("animations", [])), motion)
+            new = TestedClip.of(len(character.source.json.get("animations", [])), motion)
             jobs.append(_job(saved, [*clips[:1], new], bones, Path(folder, "saved.npz")))
         outputs = _run_blender(python, jobs, Path(folder, "jobs.json"))
     _judge_clips(result, Comparer(character), outputs[0], clips)
@@ -281,7 +283,7 @@ def compare(path: Path, label: str, python: str, bones: str) -> Comparison | Non
     return result
 
 
-def _judge_clips(result: Comparison, comparer: Comparer, theirs: Mapping[str, Array], clips: list[Clip]) -> None:
+def _judge_clips(result: Comparison, comparer: Comparer, theirs: Mapping[str, Array], clips: list[TestedClip]) -> None:
     comparer.rest(theirs, result.rest)
     for clip in clips:
         result.frames += comparer.clip(theirs, result.at_keys, clip, False, sample_as_gltf)
@@ -307,7 +309,7 @@ def structure_complaints(original: Mapping[str, Array], saved: Mapping[str, Arra
     return complaints
 
 
-def _job(path: Path, clips: list[Clip], bones: str, output: Path) -> dict:
+def _job(path: Path, clips: list[TestedClip], bones: str, output: Path) -> dict:
     requests = [{"number": clip.number, "times": clip.times} for clip in clips]
     return {"path": str(path.resolve()), "clips": requests, "bones": bones, "output": str(output)}
 

@@ -78,12 +78,13 @@ def outside(names: list[str], python: str, mode: str) -> int:
 
 
 def clips_of(name: str):
-    from gambol import gait, load, study
+    from gambol import analyze, load
+    from gambol.creatures.gaits import gait
 
     character = load(name)
     if character.clips:
         return [(character, clip) for clip in list(character.clips.values())[:CLIPS]]
-    return [(character, gait(character, study(character), "walk"))]
+    return [(character, gait(character, analyze(character), "walk"))]
 
 
 def run_blender(python: str, jobs: list[dict], file: Path) -> None:

@@ -14,7 +14,9 @@ from typing import Annotated
 import gambol  # isort: skip  # before torch
 import torch
 import tyro
-from gambol.render.fit import FitConfig, fit, psnr
+from gambol.render.cameras import Cameras
+from gambol.render.fit import BATCH, fit, psnr
+from gambol.render.gaussians import Gaussians
 from gambol.render.rasterize import rasterize_gaussians
 from gambol.render.splat import SplatConfig, prepare
 
@@ -35,7 +37,7 @@ def main(options: Options) -> None:
         began = time.perf_counter()
         photos, hidden, start, radius = prepare(character, SplatConfig(options.kernels))
         ready = time.perf_counter() - began
-        fit(start, photos, radius, FitConfig(steps=3))
+        fit(start, photos, radius, steps=3)
         threads = torch.get_num_threads()
         print(f"{name}: {options.kernels:,} kernels, {threads} threads; {len(photos)} pictures {ready:.1f} s")
         print("  steps   seconds   rasteriser alone   ratio   PSNR [dB]   on the character alone")
@@ -43,15 +45,15 @@ def main(options: Options) -> None:
         print(f"  {0:5}   {ready:7.1f}   {'':16}   {'':5}   {whole:9.1f}   {inside:9.1f}")
         for steps in STEPS:
             began = time.perf_counter()
-            made = fit(start, photos, radius, replace(FitConfig(), steps=steps))
+            made = fit(start, photos, radius, steps)
             seconds = time.perf_counter() - began
-            alone = rasterizing(made, photos.cameras, FitConfig().batch) * steps
+            alone = rasterizing(made, photos.cameras, BATCH) * steps
             whole, inside = psnr(made, hidden)
             times = f"{ready + seconds:7.1f}   {alone:16.1f}   {seconds / alone:5.1f}"
             print(f"  {steps:5}   {times}   {whole:9.1f}   {inside:9.1f}", flush=True)
 
 
-def rasterizing(gaussians: gambol.Gaussians, cameras: gambol.Cameras, batch: int) -> float:
+def rasterizing(gaussians: Gaussians, cameras: Cameras, batch: int) -> float:
     """Seconds for one batch of pictures there and back; the least of ten."""
     moving = replace(gaussians, means=gaussians.means.clone().requires_grad_())
     least = float("inf")

@@ -22,11 +22,10 @@ from pathlib import Path
 
 import numpy as np
 from gambol.character import heat
-from gambol.character.bones import Bones, find_bones
-from gambol.character.skin import baked, strongest
-from gambol.character.transfer import closest_points
+from gambol.character.skin import Bones, baked, find_bones, strongest
+from gambol.character.surface import Surface
 from gambol.character.welding import weld
-from gambol.creatures.marching_cubes import isosurface
+from gambol.creatures.mesh import isosurface
 from gambol.errors import GambolError
 from gambol.formats import load
 
@@ -89,7 +88,7 @@ def stages(vertices: Array, faces: Array, heads: Array, tips: Array) -> Array:
     heat._equilibrium(skin, visible, distance, lambda left: None)
     clock.lap("Laplacian, factorisation, solutions")
     start = time.perf_counter()
-    weights = heat.heat_weights(vertices, faces, heads, tips)
+    weights = heat.diffuse_heat(vertices, faces, heads, tips).weights
     total = time.perf_counter() - start
     print(f"heat weights, {len(vertices):,} vertices x {len(heads)} bones: {total:.2f} s ({clock})")
     return weights
@@ -112,9 +111,9 @@ class _Clock:
 def transfer_speed() -> None:
     vertices, faces, *_ = blobby_human(0.0165)
     points = np.random.default_rng(0).choice(vertices, 100_000) + np.random.default_rng(1).normal(0, 0.02, (100_000, 3))
-    closest_points(points[:10], vertices, faces)
+    Surface(vertices, faces).closest(points[:10])
     start = time.perf_counter()
-    closest_points(points, vertices, faces)
+    Surface(vertices, faces).closest(points)
     print(f"closest points, 100,000 on {len(faces):,} faces: {time.perf_counter() - start:.2f} s")
 
 
@@ -147,7 +146,9 @@ class Artist:
         if not parts:
             raise GambolError("has no skin")
         self.character = replace(whole, meshes=parts, source=None)
-        self.bones: Bones = find_bones(self.character, lambda points: np.ones(len(points), bool))
+        self.bones: Bones = find_bones(
+            self.character, np.zeros((0, 3)), np.zeros((0, 3), int)
+        )  # it has a skin: no mesh is looked at
         meshes = baked(self.character)
         starts = np.cumsum([0, *(len(mesh.positions) for mesh in meshes)])
         self.vertices = np.concatenate([mesh.positions for mesh in meshes])
@@ -213,7 +214,7 @@ def compare_with_artists(assets: Path, python: str | None) -> None:
             artist = Artist(path)
             mesh = (artist.vertices, artist.faces, artist.bones.heads, artist.bones.tips)
             start = time.perf_counter()
-            weights = heat.heat_weights(*mesh)
+            weights = heat.diffuse_heat(*mesh).weights
             seconds = time.perf_counter() - start
         except GambolError as error:
             print(f"{path.name}: {error}", file=sys.stderr)
@@ -252,7 +253,7 @@ def main() -> None:
     arguments = parser.parse_args()
     python = arguments.blender_python or os.environ.get("GAMBOL_BLENDER_PYTHON")
     mesh = blobby_human(0.0075)
-    heat.heat_weights(*blobby_human(0.03))  # compiles the kernels, once a machine
+    heat.diffuse_heat(*blobby_human(0.03))  # compiles the kernels, once a machine
     ours = stages(*mesh)
     transfer_speed()
     if python:

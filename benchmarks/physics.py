@@ -4,9 +4,9 @@
     OMP_NUM_THREADS=1 python benchmarks/physics.py --quick        less than a minute, without these two
 
 All follow the same target with the same bones: a walk whose feet skate, as it goes 15 % too fast for its steps, and
-whose joints tremble. Nothing is mended first. All begin with the same targets for the PD control (by inverse dynamics),
-and the error is the mean distance of bones from where the target has them, in parts of the height. Seconds are those of
-one thread, in its own time, which other programs hardly disturb. Rivals:
+whose joints tremble. No feet are locked first. All begin with the same targets for the PD control (by inverse
+dynamics), and the error is the mean distance of bones from where the target has them, in parts of the height. Seconds
+are those of one thread, in its own time, which other programs hardly disturb. Rivals:
 
     paper     our own kernel with the paper's scheme: explicit, a target for every one of some 200 substeps a frame
     Newton    the paper's way, a tape for every few tens of substeps (`pip install newton`): see physics_newton.py
@@ -29,14 +29,14 @@ import gambol  # isort: skip  # before torch
 import numpy as np
 import torch
 import tyro
-from gambol.character.anatomy import study
+from gambol.character.anatomy import analyze
 from gambol.creatures.gaits import gait
-from gambol.motion.draft import Draft, draft_of
+from gambol.motion.rig_motion import RigMotion, rig_motion_of
 from gambol.physics.ragdoll import Boxes, Ragdoll
 from gambol.physics.reference import Reference, refer
 from gambol.physics.simulation import PAPER, SolverConfig
-from gambol.physics.take import Physique
-from gambol.physics.track import TrackConfig, Tracking, track
+from gambol.physics.target import PhysicalCharacter
+from gambol.physics.tracking import TrackConfig, Tracking, track_references
 
 TOO_FAST, TREMBLE = 1.15, 0.03
 """Speed of the body in parts of that of its feet; standard deviation of the noise on joint angles [rad]."""
@@ -80,16 +80,16 @@ class Row(NamedTuple):
 
 def dirty_walk(name: str, seconds: float) -> Target:
     character = gambol.load(name)
-    anatomy = study(character)
-    physique = Physique(character, anatomy)
+    anatomy = analyze(character)
+    body = PhysicalCharacter(character, anatomy)
     motion = gait(character, anatomy, "walk")
-    count, frames = round(motion.duration * physique.fps), round(seconds * physique.fps) + 1
+    count, frames = round(motion.duration * body.fps), round(seconds * body.fps) + 1
     times = motion.start + motion.duration * np.arange(count) / count
-    steps = draft_of(character, physique.rig, motion, times, loops=True)
-    long = steps.repeated(-(-frames // count), physique.rig)
+    steps = rig_motion_of(character, body.rig, motion, times, loops=True)
+    long = steps.repeated(-(-frames // count), body.rig)
     ahead = (TOO_FAST - 1) * torch.arange(frames)[:, None] / count * steps.travel
     noise = TREMBLE * torch.randn(long.angles[:frames].shape, generator=torch.Generator().manual_seed(0))
-    draft = Draft(
+    rig_motion = RigMotion(
         long.angles[:frames] + noise,
         long.root_translation[:frames] + ahead,
         long.root_angles[:frames],
@@ -97,14 +97,14 @@ def dirty_walk(name: str, seconds: float) -> Target:
         loops=False,
         travel=torch.zeros(3),
     )
-    reference = refer(physique.ragdoll, physique.rig, draft)
-    return Target(physique.ragdoll.only_points(physique.near_ground(reference)), reference, physique.height)
+    reference = refer(body.ragdoll, body.rig, rig_motion)
+    return Target(body.ragdoll.only_points(body.near_ground(reference)), reference, body.height)
 
 
 def ours(name: str, target: Target, config: TrackConfig, note: str = "") -> Row:
     began = time.thread_time()
     ends = [began]
-    tracking = track(
+    tracking, *_ = track_references(
         target.ragdoll, [target.reference], config, lambda done, total, error: ends.append(time.thread_time())
     )
     each = float(np.median(np.diff(ends))) if config.iterations else 0.0
@@ -115,7 +115,7 @@ def ours(name: str, target: Target, config: TrackConfig, note: str = "") -> Row:
 
 def begin(target: Target, config: SolverConfig) -> Tracking:
     """Where all searches begin."""
-    return track(target.ragdoll, [target.reference], TrackConfig(config, iterations=0))
+    return track_references(target.ragdoll, [target.reference], TrackConfig(config, iterations=0))[0]
 
 
 def compare(options: Options) -> None:
@@ -170,7 +170,7 @@ def show(row: Row, first: Row) -> None:
 
 
 def until_all(row: Row) -> Row:
-    """With a word about how long all iterations would take, if these were fewer."""
+    """With a word about how long all iterations would target, if these were fewer."""
     if row.iterations >= ITERATIONS:
         return row
     all_of_them = f"{ITERATIONS} iterations would take {ITERATIONS * row.each:.0f} s (extrapolated)"
@@ -201,7 +201,7 @@ def chain(bones: int, frames: int) -> Target:
         points=points,
         unit=1.0,
         gravity=9.81,
-        T_own_file=np.eye(4),
+        T_ragdoll_file=np.eye(4),
     )
     sway = torch.zeros(frames, 1, 3)
     sway[:, 0, 2] = 0.02 * torch.sin(torch.arange(frames) / 5)

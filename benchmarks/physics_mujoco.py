@@ -17,11 +17,12 @@ import mujoco
 import numpy as np
 import torch
 from gambol.character.transforms import matrix_from_quaternion
-from gambol.physics.mjcf import control_of, coordinates_of, depth_first, mjcf_of, to_mujoco
+from gambol.physics.coordinates import control_of, coordinates_of, depth_first, to_mujoco
+from gambol.physics.mjcf import mjcf_of
 from gambol.physics.ragdoll import Ragdoll
 from gambol.physics.reference import Reference
 from gambol.physics.simulation import Simulation, States
-from gambol.physics.track import Control
+from gambol.physics.tracking import Control
 from scipy.linalg import cho_factor, cho_solve
 from torch import Tensor
 
@@ -214,7 +215,7 @@ def track_in_mujoco(simulation: Simulation, reference: Reference, control: Contr
 
 def _model(simulation: Simulation, dt: float) -> Any:
     """Ours, with another root: see the top of this file."""
-    law = simulation.law
+    params = simulation.params
     tree = ET.fromstring(mjcf_of(simulation))
     option, actuators, body = tree.find("option"), tree.find("actuator"), tree.find("worldbody/body")
     assert option is not None and actuators is not None and body is not None
@@ -227,7 +228,7 @@ def _model(simulation: Simulation, dt: float) -> Any:
         body.insert(number, ET.Element("joint", name=f"root_{number}", type=kind, axis=axis))
     for number in (4, 5):
         upright = {"name": f"upright_{number}", "joint": f"root_{number}"}
-        ET.SubElement(actuators, "position", {**upright, "kp": str(law.upright), "kv": str(law.upright_damping)})
+        ET.SubElement(actuators, "position", {**upright, "kp": str(params.upright), "kv": str(params.upright_damping)})
     model = mujoco.MjModel.from_xml_string(ET.tostring(tree, encoding="unicode"))
     model.geom_solimp[:, :3] = SOFT
     return model

@@ -19,7 +19,7 @@ import torch
 import warp as wp
 from gambol.physics.reference import Reference, rotation_matrices
 from gambol.physics.simulation import Simulation, quaternions_of
-from gambol.physics.track import Control, TrackConfig
+from gambol.physics.tracking import Control, TrackConfig
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
@@ -47,15 +47,15 @@ class NewtonBody:
     """A ragdoll in Newton, with all of its states from the first substep to the last."""
 
     def __init__(self, simulation: Simulation, control: Control, chunk: int):
-        law = simulation.law
-        self.law, self.chunk = law, chunk
+        params = simulation.params
+        self.params, self.chunk = params, chunk
         self.model = _model(simulation)
         self.solver = newton.solvers.SolverSemiImplicit(
             self.model,
             angular_damping=0.0,
-            friction_smoothing=law.creep,
-            joint_attach_ke=law.joint_stiffness,
-            joint_attach_kd=law.joint_damping,
+            friction_smoothing=params.creep,
+            joint_attach_ke=params.joint_stiffness,
+            joint_attach_kd=params.joint_damping,
         )
         self.steps = len(control.targets) - 1
         self.states = [self.model.state() for _ in range(self.steps + 1)]
@@ -82,9 +82,9 @@ class NewtonBody:
         for now in range(first, last):
             state = self.states[now]
             state.body_f.zero_()
-            gains = [wp.vec3(*self.upwards[now]), self.law.upright, self.law.upright_damping]
+            gains = [wp.vec3(*self.upwards[now]), self.params.upright, self.params.upright_damping]
             wp.launch(keep_upright, 1, [state.body_q, state.body_qd, *gains], [state.body_f], device="cpu")
-            self.solver.step(state, self.states[now + 1], self.controls[now], self.contacts, self.law.dt)
+            self.solver.step(state, self.states[now + 1], self.controls[now], self.contacts, self.params.dt)
 
 
 class _Chunk(torch.autograd.Function):
@@ -156,10 +156,10 @@ def track_in_newton(
 
 
 def _model(simulation: Simulation) -> Any:
-    ragdoll, law = simulation.ragdoll, simulation.law
+    ragdoll, params = simulation.ragdoll, simulation.params
     builder = newton.ModelBuilder(up_axis=newton.Axis.Y, gravity=(0.0, -float(ragdoll.gravity), 0.0))
     axes = quaternions_of(torch.as_tensor(ragdoll.axes)).roll(-1, -1).tolist()
-    gains = {"target_ke": law.stiffness, "target_kd": law.damping}
+    gains = {"target_ke": params.stiffness, "target_kd": params.damping}
     joints = []
     for bone, parent in enumerate(ragdoll.parents.tolist()):
         builder.add_link(
@@ -185,7 +185,7 @@ def _model(simulation: Simulation) -> Any:
             )
         )
     builder.add_articulation(joints)
-    touch = _material(law)
+    touch = _material(params)
     builder.add_ground_plane(height=-RADIUS, cfg=touch)
     touch = copy.copy(touch)
     touch.collision_group = -1  # with the ground only
@@ -195,14 +195,14 @@ def _model(simulation: Simulation) -> Any:
     return builder.finalize("cpu", requires_grad=True)
 
 
-def _material(law: Any) -> Any:
+def _material(params: Any) -> Any:
     """Newton multiplies Coulomb's limit by 1 / smoothing where points slide faster than that, so `mu` makes up for it;
     below, friction is viscous, such that a quarter of the weight reaches the limit at the speed `creep`."""
     return newton.ModelBuilder.ShapeConfig(
         density=0.0,
-        ke=law.ground_stiffness,
-        kd=law.ground_damping,
-        kf=law.friction * law.gravity / 4 / law.creep,
-        mu=law.friction * law.creep,
+        ke=params.ground_stiffness,
+        kd=params.ground_damping,
+        kf=params.friction * params.gravity / 4 / params.creep,
+        mu=params.friction * params.creep,
         gap=10.0,
     )

@@ -1,4 +1,4 @@
-"""The pocket prior's calls: `python benchmarks/prior.py`.
+"""The pixel prior's calls: `python benchmarks/prior.py`.
 
 Milliseconds per denoise, the fastest of several, at the batches that distilling uses (1 video; 2: with guidance; 6:
 views), on one thread and on two, and its arithmetic as a share of what the same threads reach in a plain product of
@@ -11,8 +11,9 @@ from functools import partial
 
 import gambol  # noqa: F401  # before torch, whose idle threads would else take our cores
 import torch
-from gambol.priors.big.costs import measure
-from gambol.priors.pocket.prior import PocketPrior
+from gambol.priors.pixels.prior import PixelPrior
+
+from video_model_costs import measure
 
 BATCHES = (1, 2, 6)
 
@@ -37,12 +38,12 @@ def peak(width: int) -> float:
 
 @torch.no_grad()
 def main() -> None:
-    prior = PocketPrior.load()
+    prior = PixelPrior.load()
     network, prompt = prior.network, prior.embed("a fox walks")
     size = network.config.size
     count = sum(parameter.numel() for parameter in network.parameters())
     print(
-        f"pocket prior, {count / 1e6:.2f} M parameters, 16 frames of {size} x {size} pixels, torch {torch.__version__}"
+        f"prior pixels, {count / 1e6:.2f} M parameters, 16 frames of {size} x {size} pixels, torch {torch.__version__}"
     )
     inputs = torch.zeros(1, 16, size, size, 3), torch.ones(1), prompt.embedding[None], torch.zeros(1, size, size, 3)
     one = measure(partial(network, *inputs), network).flop

@@ -7,17 +7,21 @@ One thread is measured in its own time, which other programs hardly disturb; two
 """
 
 import math
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gambol  # noqa: F401  # before torch, whose idle threads would else take our cores
 import torch
 from gambol.render.cameras import Cameras, orbit
 from gambol.render.gaussians import pack
-from gambol.render.rasterizers import simd, twin
-from gambol.render.rasterizers.projection import project
+from gambol.render.rasterizers import simd
 from torch import Tensor
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+import rasterizer_twin as twin
 
 SIZES = [(2_000, 64, 64, 16), (5_000, 128, 128, 8), (20_000, 256, 256, 4), (50_000, 720, 480, 4)]
 """Kernels, width, height, frames."""
@@ -86,7 +90,7 @@ def numba_milliseconds(inputs: list[Tensor], cameras: Cameras, seconds: float = 
     except ImportError:
         return math.nan, math.nan
     means, covariances, opacities, colors = (tensor[:1].detach() for tensor in inputs)
-    splats = project(means, covariances, opacities, cameras[:1])
+    splats = twin.project(means, covariances, opacities, cameras[:1])
     expected = simd.draw(means, covariances, opacities, colors, cameras[:1])[0][0]
     order = splats.depths[0].argsort(stable=True)
     order = order[splats.visible[0, order]]

@@ -68,12 +68,13 @@ def own_bvh_samples() -> list[Sample]:
     """The above, and a walk as gambol writes it."""
     import tempfile
 
-    from gambol import export, gait, load, study
+    from gambol import analyze, export, load
+    from gambol.creatures.gaits import gait
 
     fox = load("fox")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "fox.bvh")
-        export(fox, gait(fox, study(fox), "walk"), path, fps=10)
+        export(fox, gait(fox, analyze(fox), "walk"), path, fps=10)
         texts = {"arm": ARM.encode(), "odd": ODD.encode(), "still": STILL.encode(), "fox": path.read_bytes()}
     return [Sample(f"{name}.bvh", {f"{name}.bvh": text}) for name, text in texts.items()]
 

@@ -2,6 +2,7 @@
 
     python fuzz/fuzz.py --count 20000 --seed 0 --assets FOLDER
     python fuzz/fuzz.py --format bvh --count 3000
+    python fuzz/fuzz.py --format plain --count 3000
 
 Item i of a seed and format is always the same file; `--only i` runs that one here, with its traceback. What fails is
 saved in `fuzz/failures/`, and the exit code is 1.
@@ -10,6 +11,7 @@ saved in `fuzz/failures/`, and the exit code is 1.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import multiprocessing
 import os
@@ -33,20 +35,23 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src"), str(HERE.parent / "tests")]
 import numpy as np  # noqa: E402
 from bvh import mutate_bvh, own_bvh_samples, real_bvh_samples  # noqa: E402
 from mutate import mutate  # noqa: E402
+from plain import mutate_plain, own_plain_samples  # noqa: E402
 from samples import Sample, own_samples, real_samples  # noqa: E402
 
-from gambol.character.anatomy import study  # noqa: E402
+from gambol.character.anatomy import analyze  # noqa: E402
 from gambol.character.character import Character  # noqa: E402
+from gambol.character.clip import Clip, Track  # noqa: E402
+from gambol.character.info import describe  # noqa: E402
 from gambol.character.rig import build_rig  # noqa: E402
 from gambol.character.sketch import sketch  # noqa: E402
 from gambol.character.stick_figure import visible  # noqa: E402
 from gambol.errors import GambolError  # noqa: E402
 from gambol.formats import export, load, save  # noqa: E402
+from gambol.formats.gltf.document import SUFFIXES  # noqa: E402
 from gambol.formats.npz import read_npz  # noqa: E402
-from gambol.info import describe  # noqa: E402
 from gambol.motion.cuboids import fit_cuboids  # noqa: E402
 from gambol.motion.flex import flex  # noqa: E402
-from gambol.motion.motion import Motion, Track  # noqa: E402
+from gambol.render.splat_files import read_splats  # noqa: E402
 
 WORKERS = 2
 LONGEST = 20.0
@@ -88,9 +93,17 @@ def exercise(path: Path, scratch: Path) -> None:
         pose = clip.sample(character.skeleton, float(times[2]))
     character.vertices(pose)
     if len(character.skeleton):
-        for suffix in sorted({path.suffix, ".glb"}):
+        for suffix in sorted({path.suffix, ".glb"} & set(SUFFIXES)):
             save_and_reload(character, scratch / f"out{suffix}")
     understand(character, scratch / "out.glb")
+
+
+def exercise_plain(path: Path, scratch: Path) -> None:
+    """The same for a mesh without a skeleton; a .ply may hold Gaussians instead."""
+    if path.suffix == ".ply":
+        with contextlib.suppress(GambolError):
+            read_splats(path)
+    exercise(path, scratch)
 
 
 def exercise_bvh(path: Path, scratch: Path) -> None:
@@ -131,8 +144,8 @@ def export_and_reload(character: Character, scratch: Path) -> None:
 
 def understand(character: Character, target: Path) -> None:
     """All that gambol finds out about a character, and a clip that moves all of it."""
-    anatomy = study(character)
-    json.dumps(describe(character, anatomy))
+    anatomy = analyze(character)
+    json.dumps(describe(character, anatomy), allow_nan=False, ensure_ascii=False).encode()
     rig = build_rig(anatomy)
     fit_cuboids(character, rig)
     if len(anatomy.body) < 100:  # larger ones take their time and no other way
@@ -164,11 +177,15 @@ def save_and_reload(character: Character, target: Path) -> None:
     """A file that gambol itself wrote must be read without complaint and hold the new clip."""
     node = len(character.skeleton) - 1
     turn = Track(node, "rotation", np.array([0.0, 1.0]), np.array([[1.0, 0, 0, 0], [0.8, 0.6, 0, 0]]))
-    name = save(character, target, Motion("fuzz", (turn,)))
+    name = save(character, target, Clip("fuzz", (turn,)))
     try:
         assert name and load(target).clips[name].end == 1.0
     except GambolError as error:
         raise AssertionError(f"gambol cannot read what it wrote: {error}") from error
+
+
+MUTATE = {"gltf": mutate, "bvh": mutate_bvh, "plain": mutate_plain}
+EXERCISE = {"gltf": exercise, "bvh": exercise_bvh, "plain": exercise_plain}
 
 
 @cache
@@ -178,6 +195,8 @@ def samples(kind: str) -> tuple[list[Sample], list[float]]:
 
     if kind == "bvh":
         own, real = own_bvh_samples(), real_bvh_samples(assets_folder())
+    elif kind == "plain":
+        own, real = own_plain_samples(), []
     else:
         own, real = own_samples(), real_samples(asset_files())
     sizes = [sum(map(len, sample.files.values())) for sample in real]
@@ -187,7 +206,7 @@ def samples(kind: str) -> tuple[list[Sample], list[float]]:
 
 def item(kind: str, seed: int, index: int) -> Sample:
     rng = Random(f"{seed} {index}")
-    return (mutate_bvh if kind == "bvh" else mutate)(rng.choices(*samples(kind))[0], rng)
+    return MUTATE[kind](rng.choices(*samples(kind))[0], rng)
 
 
 def write(sample: Sample, folder: Path) -> Path:
@@ -210,7 +229,7 @@ def run(kind: str, seed: int, index: int) -> Result:
             path = write(sample, folder)
             if kind == "bvh":
                 read_soon(path)
-            (exercise_bvh if kind == "bvh" else exercise)(path, scratch)
+            EXERCISE[kind](path, scratch)
         except GambolError as error:
             outcome, detail = "refused", str(error)
         except BaseException as error:  # anything else is what this program looks for
@@ -360,7 +379,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=20000, help="how many broken files")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--format", choices=("gltf", "bvh"), default="gltf", help="of which format")
+    parser.add_argument("--format", choices=tuple(MUTATE), default="gltf", help="of which format")
     parser.add_argument("--assets", type=Path, help="a folder of real files to break as well")
     parser.add_argument("--only", type=int, help="run this item alone and show its traceback")
     options = parser.parse_args()

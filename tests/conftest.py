@@ -3,8 +3,10 @@
 import gambol  # isort: skip  # before torch, so that it may use threads
 import pytest
 import torch
+import typecheck
 
 assert gambol
+typecheck.install()
 
 
 @pytest.fixture(autouse=True, scope="session")

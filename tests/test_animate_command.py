@@ -5,6 +5,7 @@ import gc
 import json
 import re
 import shutil
+import subprocess
 import sys
 import types
 from collections import namedtuple
@@ -16,14 +17,16 @@ from PIL import Image
 
 import gambol
 from gambol.cli import main
-from gambol.distillation import premiere
+from gambol.creatures.gaits import gait
+from gambol.distillation import outputs
 from gambol.distillation import run as runs
-from gambol.distillation.config import DistillConfig
-from gambol.distillation.fit import FitConfig
-from gambol.distillation.footing import FootingConfig
-from gambol.distillation.play import Play
-from gambol.distillation.sampled import SampleConfig
+from gambol.distillation.config import AnimateConfig
+from gambol.distillation.fit import VideoFitConfig
+from gambol.distillation.sample_and_fit import SampleConfig
+from gambol.distillation.stage_runner import StageRunner
 from gambol.formats.gltf.document import glb_bytes
+from gambol.motion.foot_lock import FootLockConfig
+from gambol.render import clip_renderer
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +41,12 @@ def short(monkeypatch, tmp_path):
     """Presets of a few steps, small movies, in a folder of their own."""
 
     def preset_for(preset, prior, seed=0):
-        sample, footing = SampleConfig(views=1, steps=2, seed=seed), FootingConfig(steps=4)
-        return DistillConfig(sample=sample, fit=FitConfig(steps=3, views=1), footing=footing, seed=seed)
+        sample, foot_lock = SampleConfig(views=1, steps=2, seed=seed), FootLockConfig(steps=4)
+        return AnimateConfig(sample=sample, fit=VideoFitConfig(steps=3, views=1), foot_lock=foot_lock, seed=seed)
 
     monkeypatch.setattr("gambol.distillation.config.preset_for", preset_for)
-    monkeypatch.setattr(premiere, "MOVIE_SIZE", 32)
-    monkeypatch.setattr(premiere, "MOVIE_FPS", 8.0)
+    monkeypatch.setattr(clip_renderer, "MOVIE_SIZE", 32)
+    monkeypatch.setattr(outputs, "MOVIE_FPS", 8.0)
     monkeypatch.chdir(tmp_path)
 
 
@@ -61,16 +64,16 @@ def refused(arguments, capsys) -> str:
 
 
 def interrupted(monkeypatch, after, error=KeyboardInterrupt):
-    """The play stops with an error once so many steps are done."""
-    usual, done = Play.step, []
+    """The run stops with an error once so many steps are done."""
+    usual, done = StageRunner.step, []
 
-    def step(play):
-        done.append(usual(play))
+    def step(runner):
+        done.append(usual(runner))
         if len(done) >= after:
             raise error
         return done[-1]
 
-    monkeypatch.setattr(Play, "step", step)
+    monkeypatch.setattr(StageRunner, "step", step)
     return usual
 
 
@@ -78,7 +81,7 @@ def test_from_a_sentence_to_the_files(dog_file, tmp_path, capsys):
     animate(dog_file, "a dog is walking", "--seconds", "1.4", "--name", "stroll", "--seed", "5")
     told = capsys.readouterr()
     folder = tmp_path / "dog-walk"
-    assert "animating 'dog': 'walk', a loop of 1.40 s, prior pocket, preset standard, 9 steps in dog-walk" in told.out
+    assert "animating 'dog': 'walk', a loop of 1.40 s, prior pixels, preset standard, 9 steps in dog-walk" in told.out
     assert re.search(r"sampling and fitting: 5 steps, loss [\d.]+, after", told.out)
     written = "clip.glb, preview.mp4, sheet.png, report.json, report.html"
     assert f"wrote dog-walk/: {written}; clip 'stroll', 1.40 s, loops" in told.out
@@ -105,18 +108,14 @@ def test_from_a_sentence_to_the_files(dog_file, tmp_path, capsys):
     animate("--resume", folder)
     assert f"{folder} is finished: there is nothing left to do" in capsys.readouterr().out
     error = refused([dog_file, "a dog is walking", "-o", folder], capsys)
-    assert "already holds a finished run: go on with it by `gambol animate --resume" in error
+    assert "already holds a finished run: resume it with `gambol animate --resume" in error
 
 
 @pytest.fixture
 def blind(monkeypatch):
-    """Without pictures and measures, which take longer than the short run."""
-    report = namedtuple("Report", "summary rows")("good: not measured", [("length", "1 s", "<loops>")])
-    monkeypatch.setitem(
-        sys.modules, "gambol.quality.clip", types.SimpleNamespace(measure_clip=lambda scene, draft, before: report)
-    )
-    monkeypatch.setattr(premiere.Crew, "preview", lambda *_: None)
-    monkeypatch.setattr(premiere.Crew, "movie", lambda *_: None)
+    """Without pictures, which take longer than the short run."""
+    monkeypatch.setattr(outputs.ClipRenderer, "preview", lambda *_: None)
+    monkeypatch.setattr(outputs.ClipRenderer, "movie", lambda *_: None)
 
 
 def test_ctrl_c_says_how_to_go_on_and_the_result_is_the_same(dog_file, tmp_path, capsys, blind, monkeypatch):
@@ -124,49 +123,49 @@ def test_ctrl_c_says_how_to_go_on_and_the_result_is_the_same(dog_file, tmp_path,
     usual = interrupted(monkeypatch, 6, GeneratorExit)  # in the middle of a step: as bad as kill -9
     with pytest.raises(GeneratorExit):
         animate(dog_file, "a dog is walking", "-o", "my run")
-    monkeypatch.setattr(Play, "step", usual)
+    monkeypatch.setattr(StageRunner, "step", usual)
     capsys.readouterr()
 
-    def interrupt(self, moment):
-        if moment.number == 1 and moment.step == 2:
+    def interrupt(self, log):
+        if log.number == 1 and log.step == 2:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("gambol.commands.animate_progress.StepTeller.step", interrupt)
+        patch.setattr("gambol.commands.animate_progress.StepReporter.step", interrupt)
         with pytest.raises(SystemExit) as stopped:
             animate("--resume", "my run")
     assert stopped.value.code == 130
     told = capsys.readouterr().err
-    assert "go on with: gambol animate --resume 'my run'" in told and told.endswith("gambol: stopped\n")
+    assert "resume with: gambol animate --resume 'my run'" in told and told.endswith("gambol: stopped\n")
     monkeypatch.chdir(tmp_path / "my run")  # paths in the config do not depend on where one is
     animate("--resume", tmp_path / "my run")
     for name in ("clip.glb", "losses.jsonl"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "my run" / name).read_bytes(), name
 
 
-def test_stopped_while_filming(dog_file, tmp_path, capsys, blind, monkeypatch):
+def test_stopped_while_rendering(dog_file, tmp_path, capsys, blind, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(premiere.Crew, "movie", stop)
+        patch.setattr(outputs.ClipRenderer, "movie", stop)
         with pytest.raises(SystemExit) as stopped:
             animate(dog_file, "a dog trots")
     assert stopped.value.code == 130
     assert "--resume dog-trot" in capsys.readouterr().err
     with monkeypatch.context() as patch:
-        patch.setattr(Play, "step", stop)  # all steps were done
+        patch.setattr(StageRunner, "step", stop)  # all steps were done
         animate("--resume", "dog-trot")
     assert (tmp_path / "dog-trot" / "report.html").exists()
 
 
 def test_trouble_is_told_and_reported(dog_file, tmp_path, capsys, blind, monkeypatch):
-    usual = Play.step
+    usual = StageRunner.step
 
-    def step(play):
-        return dataclasses.replace(usual(play), trouble="<b>the loss</b> became nan" if play.done == 2 else "")
+    def step(runner):
+        return dataclasses.replace(usual(runner), trouble="<b>the loss</b> became nan" if runner.done == 2 else "")
 
-    monkeypatch.setattr(Play, "step", step)
+    monkeypatch.setattr(StageRunner, "step", step)
     animate(dog_file, "a dog is walking and then jumps")
     told = capsys.readouterr().err
     assert "warning: only 'walk' is shown, not jump" in told
@@ -186,45 +185,43 @@ def test_zoo_animals_are_known_by_their_words(tmp_path, blind, monkeypatch):
         animate("--resume", "fox")  # though there is a folder of that name now
 
 
-def test_options_reach_the_distiller(dog_file, tmp_path, capsys, blind, monkeypatch):
+def test_options_reach_the_config(dog_file, tmp_path, capsys, blind, monkeypatch):
     character = gambol.load(dog_file)
-    walk = gambol.gait(character, gambol.study(character), "walk")
+    walk = gait(character, gambol.analyze(character), "walk")
     gambol.save(character, "walking.glb", walk)
     interrupted(monkeypatch, 1, GeneratorExit)
-    options = "--init walk --strength 0.4 --only 2:9 --pin 3:rest --pin 6:walk@0.1 --fps 24 --no-loop --keep head neck"
+    options = (
+        "--init walk --strength 0.4 --frames 2:9 --pin 3:rest --pin 6:walk@0.1 --fps 24 --no-loop --freeze head neck"
+    )
     with pytest.raises(GeneratorExit):
         animate("walking.glb", "a dog walks", "-o", "run", "--up", "+y", "--forward", "+z", *options.split())
-    recipe = runs.Run.open(tmp_path / "run").recipe
-    config = recipe.config
-    assert (config.init, config.strength, config.only, config.fps, config.loop) == ("walk", 0.4, (2, 9), 24, False)
-    assert config.pins == ((3, "rest"), (6, "walk@0.1")) and config.keep == ("head", "neck")
-    assert (recipe.up, recipe.forward) == ("+y", "+z")
+    run_config = runs.Run.open(tmp_path / "run").run_config
+    config = run_config.config
+    assert (config.init, config.strength, config.frames, config.fps, config.loop) == ("walk", 0.4, (2, 9), 24, False)
+    assert config.pins == ((3, "rest"), (6, "walk@0.1")) and config.freeze == ("head", "neck")
+    assert (run_config.up, run_config.forward) == ("+y", "+z")
 
 
 def test_watching(dog_file, capsys, blind, monkeypatch):
     shown = []
 
-    class Watch:
-        def __init__(self, scene, open_browser):
-            assert open_browser
+    class LivePage:
+        def __init__(self, problem):
             self.url = "http://localhost:1"
 
-        def show(self, draft, moment):
-            shown.append((len(draft) > 0, moment and moment.step))
+        def show(self, runner, step=None):
+            shown.append((len(runner.rig_motion()) > 0, step and step.step))
 
         def close(self):
             shown.append("closed")
 
-    monkeypatch.setitem(sys.modules, "gambol.distillation.watch", types.SimpleNamespace(Watch=Watch))
+    monkeypatch.setitem(sys.modules, "gambol.live.page", types.SimpleNamespace(LivePage=LivePage))
     animate(dog_file, "a dog is walking", "--watch")
     assert "watch it at http://localhost:1" in capsys.readouterr().out
     assert shown == [(True, step) for step in (1, 2, 3, 4, 5, 1, 2, 3, 4, None)] + ["closed"]
 
 
 def test_characters_without_a_mesh_have_no_pictures(dog_file, tmp_path, capsys, monkeypatch):
-    report = namedtuple("Report", "summary rows")("good: not measured", [])
-    fake = types.SimpleNamespace(measure_clip=lambda scene, draft, before: report)
-    monkeypatch.setitem(sys.modules, "gambol.quality.clip", fake)
     bare = dataclasses.replace(gambol.load(dog_file), meshes=(), source=None)
     gambol.save(bare, "bare.glb")
     animate("bare.glb", "it walks", "--up", "+y", "--forward", "+z")
@@ -241,28 +238,28 @@ def test_characters_without_a_mesh_have_no_pictures(dog_file, tmp_path, capsys, 
         (["DOG", "  "], "a sentence that says what it does is needed"),
         (["nothing.glb", "it walks"], "nothing.glb does not exist"),
         (["DOG", "a dog philosophises"], "no action was recognised in 'a dog philosophises'"),
-        (["DOG", "it walks", "--loop", "--no-loop"], "--loop and --no-loop cannot both be"),
+        (["DOG", "it walks", "--loop", "--no-loop"], "--loop and --no-loop exclude each other"),
         (["DOG", "it walks", "--seed", "-1"], "--seed must be from 0 to 1,000,000, got -1"),
         (["DOG", "it walks", "--name", " "], "--name must not be empty"),
         (["DOG", "it walks", "--fps", "0"], "fps must be from 1 to 240, got 0"),
         (["DOG", "it walks", "--seconds", "nan"], "seconds must be from 0.1 to 600, got nan"),
         (["DOG", "it walks", "--strength", "2"], "strength must be from 0.01 to 1, got 2"),
-        (["DOG", "it walks", "--strength", "0.5"], "--strength says how far to leave a clip"),
+        (["DOG", "it walks", "--strength", "0.5"], "--strength says how much a clip may change"),
         (["DOG", "it walks", "--init", "x", "--strength", "0.5", "--preset", "paper"], "--strength is for draft and"),
-        (["DOG", "it walks", "--only", "3"], "--only takes two frames, as in 10:25, got '3'"),
-        (["DOG", "it walks", "--only", "3:5"], "only 3:5 needs the clip to redo"),
+        (["DOG", "it walks", "--frames", "3", "--init", "x"], "--frames takes two frames, as in 10:25, got '3'"),
+        (["DOG", "it walks", "--frames", "3:5"], "--frames names frames of a clip to redo: name that clip with --init"),
         (["DOG", "it walks", "--pin", "rest"], "--pin takes a frame and a pose, as in 0:rest"),
         (["DOG", "it walks", "--pin", "0:hop"], "'dog' has no clip 'hop'. Available: rest"),
         (["DOG", "it walks", "--init", "trot"], "'dog' has no clip 'trot' to begin with. It has none"),
-        (["DOG", "it walks", "--keep", "wing"], "'dog' has no joint 'wing' to keep. Available: "),
+        (["DOG", "it walks", "--freeze", "wing"], "'dog' has no joint 'wing' to freeze. Available: "),
         (["DOG", "it walks", "--preset", "best"], "invalid choice 'best'"),
         (["DOG", "it walks", "--prior", "cogvideo"], "there is no prior 'cogvideo'"),
-        (["DOG", "it walks", "--offload"], "the prior pocket has no option offload"),
+        (["DOG", "it walks", "--offload"], "the prior pixels has no option offload"),
         (["DOG", "it walks", "--weights", "none.safetensors"], "there is no file 'none.safetensors'"),
         (["DOG", "it walks", "-o", "DOG"], "dog.glb is a file; give the name of a folder with -o"),
-        (["--resume", "nothing"], "there is no folder nothing to go on with"),
-        (["--resume", "."], "holds no run: there is no config.json in it"),
-        (["DOG", "--resume", "x"], "--resume goes on with the run's own settings: leave out the character"),
+        (["--resume", "nothing"], "cannot resume: there is no folder nothing"),
+        (["--resume", "."], "cannot resume: there is no config.json in"),
+        (["DOG", "--resume", "x"], "--resume uses the run's own settings: leave out the character"),
         (["--resume", "x", "--seed", "3"], "leave out --seed"),
         (["--resume", "x", "--no-loop"], "leave out --no-loop"),
     ],
@@ -279,18 +276,6 @@ def test_a_page_that_cannot_be_shown_leaves_nothing_behind(dog_file, tmp_path, c
     assert not list(tmp_path.iterdir())
 
 
-def test_long_loops_are_cut_not_slowed(dog_file, tmp_path, monkeypatch):
-    character = gambol.load(dog_file)
-    anatomy, shown = gambol.study(character), []
-    monkeypatch.setattr(premiere, "MOST", 0.4)
-    monkeypatch.setattr("gambol.render.movie.write_movie", lambda pictures, path, fps: shown.append((pictures, fps)))
-    walk = gambol.gait(character, anatomy, "walk")
-    assert walk.duration > 0.5
-    premiere.Crew(character, anatomy).movie(walk, tmp_path / "walk.mp4", tmp_path / "walk.png", 8.0)
-    ((pictures, fps),) = shown
-    assert fps == 8 and len(pictures) == 3
-
-
 def test_full_disks_are_found_before_the_work(dog_file, tmp_path, capsys, monkeypatch):
     def load(*_):
         raise AssertionError("worked in vain")
@@ -301,12 +286,28 @@ def test_full_disks_are_found_before_the_work(dog_file, tmp_path, capsys, monkey
     assert "has 100 MB free and the run may need 200 MB" in refused([dog_file, "it walks"], capsys)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits of resources")
+def test_a_disk_that_is_full_from_the_start_leaves_nothing_behind(dog_file, tmp_path):
+    """No file may be larger than 50 bytes: the first one that is written is config.json."""
+    import resource
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "gambol", "animate", str(dog_file), "a dog is walking", "-o", "new/run"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50)),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 2 and "config.json cannot be written: File too large" in ended.stderr, ended.stderr
+    assert ended.stderr.count("\n") == 1 and not list(tmp_path.iterdir())
+
+
 def test_what_the_clip_is_called(dog_file, tmp_path):
     character = gambol.load(dog_file)
     for path, chunks, name in (("a.VRM", (), "clip.vrm"), ("a.glb", (), "clip.glb"), ("a.gltf", None, "clip.glb")):
         source = dataclasses.replace(character.source, path=tmp_path / path, chunks=chunks)
-        assert premiere.clip_file(dataclasses.replace(character, source=source)) == name
-    assert premiere.clip_file(dog()) == "clip.glb"
+        assert outputs.clip_file(dataclasses.replace(character, source=source)) == name
+    assert outputs.clip_file(dog()) == "clip.glb"
 
 
 def test_files_that_a_run_would_overwrite_are_refused(dog_file, tmp_path, capsys):
@@ -318,11 +319,11 @@ def test_files_that_a_run_would_overwrite_are_refused(dog_file, tmp_path, capsys
 
 
 def test_from_python():
-    assert {"distill", "DistillConfig", "preset_for", "open_prior"} <= set(gambol.__all__)
-    config = gambol.DistillConfig(
-        sample=SampleConfig(views=1, steps=1), fit=FitConfig(steps=1, views=1), footing=None, fps=20
+    assert {"animate", "AnimateConfig", "open_prior"} <= set(gambol.__all__)
+    config = gambol.AnimateConfig(
+        sample=SampleConfig(views=1, steps=1), fit=VideoFitConfig(steps=1, views=1), foot_lock=None, fps=20
     )
-    motion = gambol.distill(dog(), "a dog is walking", gambol.open_prior("pocket"), config, name="stroll")
+    motion = gambol.animate(dog(), "a dog is walking", gambol.open_prior("pixels"), config, name="stroll")
     assert motion.name == "stroll" and motion.tracks
 
 

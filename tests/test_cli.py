@@ -3,6 +3,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from character.creatures import dog
 from PIL import Image
 
 import gambol
+from gambol.character.clip import Track
 from gambol.cli import main
+from gambol.creatures.gaits import gait
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +78,11 @@ def test_flex_writes_a_clip(dog_file, tmp_path, capsys):
     ("arguments", "message"),
     [
         (["info", "nothing.glb"], "nothing.glb does not exist"),
-        (["info", "dog.obj"], "gambol reads .glb, .gltf, .vrm"),
+        (["info", "dog.fbx"], "gambol reads .glb, .gltf, .vrm"),
         (["flex", "DOG", "-o", "DOG"], "is the input itself"),
         (["flex", "DOG", "-o", "missing/out.glb"], "the folder missing does not exist"),
         (["flex", "DOG", "-o", "out.obj"], "use a name that ends in .glb"),
-        (["flex", "DOG", "-o", ""], "'.': gambol writes"),
+        (["flex", "DOG", "-o", ""], "-o must not be empty"),
         (["create", "a human pacing"], "no action 'pace' for a human. Available: walk, jog"),
         (["flex", "DOG", "-o", "out.glb", "--seconds", "0"], "--seconds must be above 0"),
         (["flex", "DOG", "-o", "out.glb", "--seconds", "abc"], "could not convert string to float"),
@@ -89,10 +92,9 @@ def test_flex_writes_a_clip(dog_file, tmp_path, capsys):
         (["dance"], "Available subcommands: animate"),
         (["info", "DOG", "--up", "+z", "--forward", "-z"], "must be different axes"),
         (["render", "DOG", "-o", "out.avi"], "pictures are written as .mp4, .gif, .png"),
-        (["render", "DOG", "-o", "missing/out.mp4"], "the folder missing does not exist"),
-        (["render", "DOG", "--size", "5"], "--size must be from 16 to 4096, got 5"),
+        (["render", "DOG", "--size", "5"], "--size must be from 16 to 4,096, got 5"),
         (["render", "DOG", "--size", "101"], "--size must be even for an .mp4, got 101; use 102"),
-        (["render", "DOG", "--clip", "trot"], "'dog' has no clips, so no 'trot'"),
+        (["render", "DOG", "--clip", "trot"], "'dog' has no clips; make one first"),
         (["render", "DOG", "--azimuth", "nan"], "--azimuth must be from -360 to 360"),
         (["render", "DOG", "--view", "behind"], "invalid choice 'behind'"),
         (["render", "nothing.glb"], "nothing.glb does not exist"),
@@ -149,8 +151,8 @@ def test_a_skeleton_without_a_mesh_is_shown_as_bars(dog_file, tmp_path, capsys):
     """Both a .glb of joints alone and motion capture."""
     dog = gambol.load(dog_file)
     gambol.save(dataclasses.replace(dog, meshes=(), source=None), tmp_path / "bare.glb")
-    nod = gambol.Track(1, "rotation", np.array([0.0, 0.5]), np.array([[1.0, 0, 0, 0], [0.8, 0.6, 0, 0]]))
-    gambol.export(dog, gambol.Motion("nod", (nod,)), tmp_path / "nod.bvh")
+    nod = Track(1, "rotation", np.array([0.0, 0.5]), np.array([[1.0, 0, 0, 0], [0.8, 0.6, 0, 0]]))
+    gambol.export(dog, gambol.Clip("nod", (nod,)), tmp_path / "nod.bvh")
     for name, shown in (("bare.glb", "without a clip"), ("nod.bvh", "clip 'nod'")):
         picture = tmp_path / f"{name}.png"
         main(["render", str(tmp_path / name), "-o", str(picture), "--size", "48", "--samples", "1"])
@@ -189,7 +191,7 @@ def test_hostile_names_stay_on_their_line(dog_file, tmp_path, capsys):
     gambol.save(hostile, tmp_path / "evil.glb")
     main(["info", str(tmp_path / "evil.glb")])
     shown = capsys.readouterr().out
-    assert "evil??[31m:dog:\\" in shown
+    assert "evil \ufffd[31m:dog:\\" in shown
     assert "\x1b[31m" not in shown
 
 
@@ -198,8 +200,154 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"gambol {gambol.__version__}\n"
 
 
-def test_public_names_exist_and_others_say_what_does():
+def test_public_names_exist_and_others_do_not():
     for name in gambol.__all__:
         assert getattr(gambol, name) is not None
-    with pytest.raises(AttributeError, match=r"Available: .*load"):
+    with pytest.raises(AttributeError, match="No gambol attribute lode"):
         _ = gambol.lode
+
+
+def gambol_process(*arguments, **options):
+    return subprocess.run([sys.executable, "-m", "gambol", *map(str, arguments)], text=True, **options)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+@pytest.mark.parametrize("arguments", [["info", "DOG"], ["info", "DOG", "--json"], ["--help"], ["create", "--list"]])
+def test_a_full_disk_behind_standard_output_is_one_line(dog_file, arguments):
+    with open("/dev/full", "w") as full:
+        ended = gambol_process(
+            *(dog_file if each == "DOG" else each for each in arguments), stdout=full, stderr=subprocess.PIPE
+        )
+    assert ended.returncode == 2
+    assert ended.stderr == "gambol: standard output cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["animate", "DOG", "it walks", "--seconds", "0"],
+        ["animate", "DOG", "it walks", "--seconds", "600", "--fps", "240"],
+        ["animate", "DOG", "it walks", "--pin", "1" * 5000 + ":rest"],
+        ["animate", "DOG", "it walks", "--smooth", "1e-300"],
+        ["animate", "DOG", "it walks", "-o", ""],
+        ["clip", "DOG", "--smooth", "1e-300"],
+        ["clip", "DOG", "--speed", "nan"],
+        ["track", "DOG", "--iterations", "0"],
+        ["track", "DOG", "--in-place", "--root-motion"],
+        ["train-prior", "prior", "--videos", "0"],
+        ["eval-prior", "--creatures", "0"],
+        ["report", "DOG", "--prompt", " "],
+        ["flex", "DOG", "-o", "out.glb", "--seconds", "0"],
+    ],
+)
+def test_wrong_values_are_refused_before_anything_heavy_is_loaded(dog_file, arguments, tmp_path):
+    script = (
+        "import sys\nfrom gambol.cli import main\n"
+        "try:\n    main(sys.argv[1:])\n"
+        "finally:\n    print(*sorted({'torch', 'warp', 'scipy'} & set(sys.modules)))"
+    )
+    given = [str(dog_file) if each == "DOG" else each for each in arguments]
+    ended = subprocess.run(
+        [sys.executable, "-c", script, *given], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (2, "\n"), ended.stderr
+    assert ended.stderr.startswith("gambol: ") and ended.stderr.count("\n") == 1 and len(ended.stderr) < 300
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["animate", "DOG", "it walks", "-o", "x" * 300],
+        ["animate", "--resume", "x" * 300],
+        ["flex", "DOG", "-o", "x" * 300 + ".glb"],
+        ["clip", "DOG", "--loop", "-o", "x" * 300 + ".glb"],
+        ["track", "DOG", "-o", "x" * 300 + ".glb"],
+        ["report", "DOG", "-o", "x" * 300],
+        ["info", "DOG", "--picture", "x" * 300 + ".png"],
+        ["create", "a fox", "-o", "x" * 300 + ".glb"],
+        ["train-prior", "x" * 300],
+        ["eval-prior", "-o", "x" * 300],
+    ],
+)
+def test_names_of_over_255_bytes_are_one_line(dog_file, arguments, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    if arguments[0] in ("clip", "report", "track"):
+        main(["flex", str(dog_file), "-o", "flexed.glb"])
+    error = refused(
+        [
+            tmp_path / "flexed.glb"
+            if (tmp_path / "flexed.glb").exists() and each == "DOG"
+            else dog_file
+            if each == "DOG"
+            else each
+            for each in arguments
+        ],
+        capsys,
+    )
+    assert "File name too long" in error and error.count("\n") == 1
+    assert {path.name for path in tmp_path.iterdir()} <= {"flexed.glb"}
+
+
+@pytest.mark.parametrize("text", ["\udcff", "it \ud800 walks", "\x1b[31mred", "a\x07b"])
+@pytest.mark.parametrize("options", [["PROMPT"], ["it walks", "--name", "PROMPT"], ["it walks", "--pin", "0:PROMPT"]])
+def test_texts_that_cannot_be_written_are_refused_before_the_work(dog_file, text, options, capsys, monkeypatch):
+    monkeypatch.setattr("gambol.commands.animate.AnimateCommand.run", lambda command: pytest.fail("worked in vain"))
+    given = [text if each == "PROMPT" else each.replace("PROMPT", text) for each in options]
+    error = refused(["animate", dog_file, *given], capsys)
+    assert "must be up to 10,000 Unicode characters" in error and error.count("\n") == 1 and "\x1b" not in error
+
+
+def test_line_breaks_in_a_prompt_are_spaces(monkeypatch):
+    seen = []
+    monkeypatch.setattr("gambol.commands.animate.AnimateCommand.run", lambda command: seen.append(command.prompt))
+    main(["animate", "fox", "a fox\nis\twalking"])
+    assert seen == ["a fox is walking"]
+
+
+def test_names_in_files_do_not_command_the_terminal(dog_file, tmp_path, monkeypatch, capsys):
+    character = gambol.load(dog_file)
+    evil = "walk\x1b[2J\x07\n[red]x"
+    motion = dataclasses.replace(gait(character, gambol.analyze(character), "walk"), name=evil)
+    monkeypatch.chdir(tmp_path)
+    gambol.save(dataclasses.replace(character, name="dog\x1b[0m", clips={}), "evil.glb", motion)
+    for arguments in (
+        ["clip", "evil.glb", "--speed", "2", "-o", "fast.glb"],
+        ["clip", "evil.glb", "--clip", "none", "--loop"],
+        ["report", "evil.glb", "--no-page", "--prior", "none", "-o", "report"],
+        ["render", "evil.glb", "--size", "32", "-o", "evil.png"],
+    ):
+        with contextlib.suppress(SystemExit):
+            main(arguments)
+        told = capsys.readouterr()
+        assert told.out + told.err and not {"\x1b", "\x07"} & set(told.out + told.err), arguments
+
+
+def test_help_of_negative_options_says_what_they_do(capsys):
+    for command, option, does in (
+        ("report", "--no-page", "Do not write the page"),
+        ("clip", "--no-events", "Do not write foot contacts"),
+        ("track", "--no-fix-feet", "Do not keep planted feet from sliding"),
+    ):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+        assert f"{option} {does}" in text and "default: True" not in text.split(option)[1].split(" --")[0]
+
+
+def test_class_names_of_commands_are_unique():
+    import ast
+
+    names = [
+        node.name
+        for path in (Path(gambol.__file__).parent / "commands").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    ]
+    elsewhere = [
+        node.name
+        for path in Path(gambol.__file__).parent.rglob("*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert not [name for name in names if name.endswith("Command") and elsewhere.count(name) > 1]

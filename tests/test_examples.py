@@ -18,8 +18,8 @@ def run(*arguments, cwd):
 
 
 def test_examples_in_order(tmp_path):
-    run(ROOT / "examples/01_clay_dog.py", "dog.glb", cwd=tmp_path)
-    run(ROOT / "examples/02_trot.py", "dog.glb", "trot.glb", cwd=tmp_path)
+    run(ROOT / "examples/04_clay_dog.py", "dog.glb", cwd=tmp_path)
+    run(ROOT / "examples/05_trot.py", "dog.glb", "trot.glb", cwd=tmp_path)
     trot = gambol.load(tmp_path / "trot.glb")
     motion = trot.clips["trot"]
     first, last = (motion.sample(trot.skeleton, t).rotation for t in (motion.start, motion.end))
@@ -28,14 +28,14 @@ def test_examples_in_order(tmp_path):
 
 
 def test_a_pose_is_found_from_pixels(tmp_path):
-    said = run(ROOT / "examples/04_pose_from_pixels.py", "fox.png", cwd=tmp_path)
+    said = run(ROOT / "examples/07_pose_from_pixels.py", "fox.png", cwd=tmp_path)
     before, after = map(float, re.findall(r"kernels ([\d.]+) % of the height away", said))
     assert after < before / 3
     assert (tmp_path / "fox.png").exists()
 
 
 def test_a_fox_learns_to_walk(tmp_path):
-    said = run(ROOT / "examples/05_animate.py", "fox-walk.glb", cwd=tmp_path)
+    said = run(ROOT / "examples/01_animate.py", "fox-walk.glb", cwd=tmp_path)
     assert "clip 'walk'" in said
     fox = gambol.load(tmp_path / "fox-walk.glb")
     walk = fox.clips["walk"]
@@ -44,14 +44,14 @@ def test_a_fox_learns_to_walk(tmp_path):
 
 
 def test_a_fox_trots_with_weight(tmp_path):
-    said = run(ROOT / "examples/06_track.py", "fox-physics.glb", cwd=tmp_path)
+    said = run(ROOT / "examples/02_track.py", "fox-physics.glb", cwd=tmp_path)
     error, slip = map(float, re.findall(r"([\d.]+)(?:%| cm/s)", said))
     assert error < 5 and slip < 10
-    assert list(gambol.load(tmp_path / "fox-physics.glb").clips) == ["trot", "trot physics"]
+    assert list(gambol.load(tmp_path / "fox-physics.glb").clips) == ["trot physics"]
 
 
 def test_a_report_on_a_trot(tmp_path):
-    said = run(ROOT / "examples/07_report.py", "trot.html", cwd=tmp_path)
+    said = run(ROOT / "examples/03_report.py", "trot.html", cwd=tmp_path)
     assert said.startswith("good: ") and "foot_slide_mean: 0." in said
     assert "gambol-player" in (tmp_path / "trot.html").read_text(encoding="utf-8")
 
@@ -65,10 +65,10 @@ def test_readme_commands_and_python(tmp_path):
     readme = (ROOT / "README.md").read_text()
     shell = "\n".join(re.findall(r"```\n(.+?)```", readme, re.DOTALL))
     commands = re.findall(r"^gambol (.+?)(?:\s{2,}#.*)?$", shell, re.MULTILINE)
-    assert len(commands) == 21
+    assert len(commands) == 15
     for command in commands:
         run("-m", "gambol", *shlex.split(command), cwd=tmp_path)
     for python in re.findall(r"```python\n(.+?)```", readme, re.DOTALL):
         run("-c", python, cwd=tmp_path)
-    assert list(gambol.load(tmp_path / "fox-walk.glb").clips) == ["trot", "walk"]
-    assert list(gambol.load(tmp_path / "nod.glb").clips) == ["trot", "nod"]
+    assert list(gambol.load(tmp_path / "fox-walk.glb").clips) == ["walk"]
+    assert list(gambol.load(tmp_path / "fox-slow/clip.glb").clips) == ["run", "walk"]

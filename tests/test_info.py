@@ -3,12 +3,12 @@ import dataclasses
 import numpy as np
 from character.creatures import dog, snake, turned
 
-from gambol import study
-from gambol.info import warnings
+from gambol import analyze
+from gambol.character.info import warnings
 
 
 def found(character) -> str:
-    return " | ".join(warnings(character, study(character)))
+    return " | ".join(warnings(character, analyze(character)))
 
 
 def test_a_healthy_character_has_no_warnings():

@@ -3,26 +3,30 @@
 import dataclasses
 import json
 import re
+from pathlib import Path
 
 import av
 import numpy as np
 import pytest
 from character.creatures import dog
 from distillation.odd_characters import joints_alone, scaled
-from physics.performers import cut, stage_of, with_gaits, with_rest
+from physics.bodies import body_of, cut, with_gaits, with_rest
 from PIL import Image
 
 import gambol
+from gambol.character.clip import Clip, Track
 from gambol.character.skeleton import Pose
 from gambol.cli import main
-from gambol.distillation import premiere
-from gambol.distillation.footing import FootingConfig
+from gambol.creatures.gaits import gait
 from gambol.formats.gltf.document import glb_bytes
-from gambol.motion.motion import Motion, Track
-from gambol.physics import perform, take
+from gambol.motion.foot_lock import FootLock, FootLockConfig
+from gambol.motion.locked_clip import ClipLocker
+from gambol.physics import track as physics_track
 from gambol.physics.simulation import PAPER
+from gambol.quality.measures import BY_KEY
+from gambol.render import clip_renderer
 
-QUICK = FootingConfig(steps=4)
+QUICK = FootLockConfig(steps=4)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +34,7 @@ def human_file(tmp_path_factory):
     """A human who walks, stops in the middle of a step, and is carried through the air."""
     path = tmp_path_factory.mktemp("track") / "human.glb"
     character = gambol.create("human")
-    walk = gambol.gait(character, gambol.study(character), "walk")
+    walk = gait(character, gambol.analyze(character), "walk")
     write(path, character, walk, cut(walk, 0.4, "stop"), flight(character))
     return path
 
@@ -38,7 +42,7 @@ def human_file(tmp_path_factory):
 @pytest.fixture(scope="module")
 def dog_file(tmp_path_factory):
     path = tmp_path_factory.mktemp("track") / "dog.glb"
-    write(path, dog(), stage_of("dog", "walk").character.clips["walk"])
+    write(path, dog(), body_of("dog", "walk").character.clips["walk"])
     return path
 
 
@@ -49,27 +53,27 @@ def write(path, character, *motions) -> None:
         gambol.save(gambol.load(path), path, motion, overwrite=True)
 
 
-def flight(character) -> Motion:
+def flight(character) -> Clip:
     """All of it goes up and down, three times its own height above the ground."""
-    height = 3 * gambol.study(character).height
+    height = 3 * gambol.analyze(character).height
     hips = int(np.flatnonzero(character.skeleton.parents < 0)[0])
     times = np.linspace(0, 1, 9)
     places = character.skeleton.rest.translation[hips] + np.outer(1 + 0.1 * np.sin(2 * np.pi * times), [0, height, 0])
-    return Motion("Scene", (Track(hips, "translation", times, places),))
+    return Clip("Scene", (Track(hips, "translation", times, places),))
 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch, tmp_path):
-    """Feet are mended in a few steps, movies are small, in a folder of their own."""
-    usual = take.Footing.__init__
+    """Feet are locked in a few steps, movies are small, in a folder of their own."""
+    usual = FootLock.__init__
 
-    def footing(self, *arguments, **options):
-        arguments = [QUICK if isinstance(each, FootingConfig) else each for each in arguments]
+    def foot_lock(self, *arguments, **options):
+        arguments = [QUICK if isinstance(each, FootLockConfig) else each for each in arguments]
         usual(self, *arguments, **({**options, "config": QUICK} if QUICK not in arguments else options))
 
-    monkeypatch.setattr(take.Footing, "__init__", footing)
-    monkeypatch.setattr(premiere, "MOVIE_SIZE", 32)
-    monkeypatch.setattr(premiere, "MOVIE_FPS", 8.0)
+    monkeypatch.setattr(FootLock, "__init__", foot_lock)
+    monkeypatch.setattr(clip_renderer, "MOVIE_SIZE", 32)
+    monkeypatch.setattr(clip_renderer, "MOVIE_FPS", 8.0)
     monkeypatch.chdir(tmp_path)
 
 
@@ -86,7 +90,7 @@ def refused(arguments, capsys, **options) -> str:
     return error
 
 
-def assert_same_clip(found: Motion, expected: Motion) -> None:
+def assert_same_clip(found: Clip, expected: Clip) -> None:
     """Every key, bit for bit."""
     assert found.name == expected.name and len(found.tracks) == len(expected.tracks)
     for ours, theirs in zip(found.tracks, expected.tracks, strict=True):
@@ -119,12 +123,11 @@ def assert_tracked(before: gambol.Character, path, old: str, new: str) -> gambol
 def test_from_a_clip_to_its_physics(human_file, tmp_path, capsys):
     track(human_file, "--clip", "walk", "-o", "out.glb", iterations=5)
     told = capsys.readouterr()
-    assert told.err == ""
-    assert "walk physics, scaled to a height of 1 m" in told.out
-    for row in ("feet slide, cm/s", "skin sinks, mm", "lowest point hovers, mm"):
-        assert re.search(rf"{row} .*\d+\.\d .*\d+\.\d", told.out)
+    assert "walk physics, at a height of 1 m" in told.out
+    for row, unit in (("feet slide", "cm/s"), ("skin sinks into the ground", "mm")):
+        assert re.search(rf"{row} .*\d+\.\d {unit} .*\d+\.\d {unit}", told.out)
     assert re.search(
-        r"walk physics: bones stay within \d+\.\d+% of the height of the clip, \d+\.\d+% with its feet mended; ",
+        r"walk physics: bones stay within \d+\.\d+% of the height of the clip, \d+\.\d+% with its feet locked; ",
         told.out,
     )
     assert re.search(
@@ -157,14 +160,14 @@ def test_two_clips_at_once(human_file, capsys):
 def test_all_clips_but_those_in_the_air(human_file, capsys):
     track(human_file, "--all", "-o", "out.glb", iterations=2)
     told = capsys.readouterr()
-    assert told.err.startswith("warning: left out: the clip 'Scene' has no contact with the ground")
-    assert told.err.count("\n") == 1
+    (left_out,) = (line for line in told.err.splitlines() if " is worse than the clip: " not in line)
+    assert left_out.startswith("warning: left out: the clip 'Scene' has no contact with the ground")
     assert list(gambol.load("out.glb").clips) == ["walk", "stop", "Scene", "walk physics", "stop physics"]
 
 
 def test_names(human_file, capsys):
     track(human_file, "--clip", "stop", "--name", "halt!", "-o", "out.glb", iterations=1)
-    assert "halt!, scaled to" in capsys.readouterr().out
+    assert "halt!, at a height of" in capsys.readouterr().out
     assert_tracked(gambol.load(human_file), "out.glb", "stop", "halt!")
     track("out.glb", "--clip", "stop", "--name", "halt!", "-o", "again.glb", iterations=1)
     names = list(gambol.load("again.glb").clips)
@@ -180,19 +183,69 @@ def test_frames_a_second(human_file, fps):
     assert keys == round(before.clips["walk"].duration * fps) + 1
 
 
-def test_without_mending(human_file, monkeypatch):
-    """The first polish of the feet is left out; the last is not."""
-    mended = []
-    monkeypatch.setattr(take.Physique, "_mended", lambda physique, anatomy, draft, *_: mended.append(draft) or draft)
-    track(human_file, "--clip", "stop", "--no-mend", "-o", "out.glb", iterations=1)
-    assert not mended
+def numbers(table: str, title: str) -> list[str]:
+    """The cells of a row after its title."""
+    rows = ([cell.strip() for cell in line.strip("│").split("│")] for line in table.splitlines())
+    return next(cells for first, *cells in rows if first == title)
+
+
+def test_figures_are_those_of_the_report(dog_file, capsys):
+    """Of the clip that was and of the one that is."""
+    track(dog_file, "-o", "out.glb", iterations=1)
+    told = capsys.readouterr().out
+    for column, clip in enumerate(("walk", "walk physics")):
+        main(["report", "out.glb", "--clip", clip, "--prior", "none", "--no-page", "-o", clip])
+        metrics = json.loads(Path(clip, "report.json").read_text())["metrics"]
+        for key in ("foot_slide_mean", "foot_slide_worst", "penetration_mean", "penetration_worst", "floating"):
+            assert numbers(told, BY_KEY[key].title)[column] == BY_KEY[key].text(metrics[key]["value"]), key
+
+
+def test_a_clip_that_got_worse_is_told(dog_file, capsys, monkeypatch):
+    """In one line, with what got worse and what to do; nothing is said of one that is as good as it was."""
+    usual = physics_track.ground_values
+    for deeper, warned in ((100.0, True), (-100.0, False)):
+
+        def values(clip, deeper=deeper):
+            found = usual(clip)
+            return {**found, "penetration_mean": max(found["penetration_mean"] + deeper, 0), "foot_slide_mean": 0.0}
+
+        for place in ("gambol.physics.track.ground_values", "gambol.quality.measures.ground_values"):
+            monkeypatch.setattr(place, values)
+        track(dog_file, "-o", "out.glb", iterations=1)
+        lines = [line for line in capsys.readouterr().err.splitlines() if "sinks into" in line]
+        if warned:
+            (line,) = lines
+            assert re.match(
+                r"warning: walk physics is worse than the clip: .*skin sinks into the ground 10\d\.\d mm, "
+                r"\d\.\d before.*; more --iterations may help$",
+                line,
+            )
+        else:
+            assert not lines
+
+
+def test_without_locked_feet(human_file, monkeypatch):
+    """The first lock of the feet is left out."""
+    locked, usual = [], ClipLocker.lock
+
+    def lock(locker, motion, action, fps, lock, on_progress):
+        locked.append(lock)
+        return usual(locker, motion, action, fps, False, on_progress)
+
+    monkeypatch.setattr(ClipLocker, "lock", lock)
+    track(human_file, "--clip", "stop", "--no-fix-feet", "-o", "out.glb", iterations=1)
+    monkeypatch.setattr("gambol.physics.target.STANDS", 0.0)
     track(human_file, "--clip", "stop", "-o", "out2.glb", iterations=1)
-    assert len(mended) == 1
+    monkeypatch.setattr("gambol.physics.target.STANDS", 1e3)
+    track(human_file, "--clip", "stop", "-o", "out3.glb", iterations=1)
+    assert locked == [False, True, False], "feet that stand already are left alone"
 
 
 def test_the_papers_solver(dog_file, monkeypatch):
-    seen, usual = [], perform.track
-    monkeypatch.setattr(perform, "track", lambda *arguments: seen.append(arguments[2].solver) or usual(*arguments))
+    seen, usual = [], physics_track.track_references
+    monkeypatch.setattr(
+        physics_track, "track_references", lambda *arguments: seen.append(arguments[2].solver) or usual(*arguments)
+    )
     write("short.glb", dog(), cut(gambol.load(dog_file).clips["walk"], 0.1, "twitch"))
     track("short.glb", "--solver", "paper", "-o", "out.glb", iterations=1)
     assert seen == [PAPER]
@@ -211,7 +264,7 @@ def test_a_movie(dog_file, capsys):
 
 def test_for_mujoco(human_file, capsys):
     track(human_file, "--clip", "stop", "-o", "out.glb", "--export-mjcf", "body.xml", iterations=1)
-    assert "wrote body.xml and body.npz: the body and its motion for MuJoCo" in capsys.readouterr().out
+    assert "wrote body.xml and body.npz: the ragdoll and its motion for MuJoCo" in capsys.readouterr().out
     with np.load("body.npz") as motion:
         assert np.isfinite(motion["qpos"]).all() and len(motion["qpos"]) == len(motion["ctrl"])
         assert (len(motion["qpos"]) - 1) / motion["fps"] == pytest.approx(
@@ -222,9 +275,9 @@ def test_for_mujoco(human_file, capsys):
     assert model.nbody > 10 and model.opt.gravity[2] < 0
 
 
-def test_the_referee(human_file, capsys):
+def test_the_check_in_mujoco(human_file, capsys):
     pytest.importorskip("mujoco")
-    track(human_file, "--clip", "stop", "-o", "out.glb", "--referee", iterations=1)
+    track(human_file, "--clip", "stop", "-o", "out.glb", "--mujoco-check", iterations=1)
     assert re.search(
         r"stop physics: in MuJoCo the body strays \d+\.\d % of the height on average", capsys.readouterr().out
     )
@@ -254,12 +307,12 @@ def test_the_referee(human_file, capsys):
         (["HUMAN", "--export-mjcf", "no/body.xml"], "the folder no does not exist"),
         (["HUMAN", "--solver", "exact"], "invalid choice 'exact'"),
         (["HUMAN", "--up", "north"], "invalid choice 'north'"),
-        (["HUMAN", "--mend"], "--mend"),
+        (["HUMAN", "--fix-feet"], "--fix-feet"),
         (["HUMAN", "--clip", "Scene"], "the clip 'Scene' has no contact with the ground, it stays 2"),
     ],
 )
 def test_mistakes_leave_nothing_behind(human_file, tmp_path, arguments, message, capsys, monkeypatch):
-    monkeypatch.setattr("gambol.physics.perform.track", None)  # nothing is simulated
+    monkeypatch.setattr(physics_track, "track_references", None)  # nothing is simulated
     arguments = [str(human_file) if each == "HUMAN" else each for each in arguments]
     if "--iterations" in arguments:
         with pytest.raises(SystemExit):
@@ -274,8 +327,8 @@ def test_mistakes_leave_nothing_behind(human_file, tmp_path, arguments, message,
 
 def test_without_mujoco(human_file, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    error = refused([human_file, "--referee", "-o", "out.glb"], capsys)
-    assert "the referee needs MuJoCo: pip install 'gambol[mujoco]'" in error
+    error = refused([human_file, "--mujoco-check", "-o", "out.glb"], capsys)
+    assert "--mujoco-check needs MuJoCo: pip install 'gambol[mujoco]'" in error
 
 
 def test_without_clips(tmp_path, capsys):
@@ -294,7 +347,7 @@ def test_nothing_on_the_ground_at_all(tmp_path, capsys):
 
 def test_bodies_that_are_lost_are_told(dog_file, tmp_path, capsys, monkeypatch):
     """A clip that no body could follow gives no file."""
-    monkeypatch.setattr("gambol.physics.perform.LOST", 1e-4)
+    monkeypatch.setattr("gambol.physics.track.LOST", 1e-4)
     error = refused([dog_file, "-o", "out.glb"], capsys, iterations=1)
     assert re.search(
         r"the body could not follow 'walk': its bones end \d+% of the height off; more --iterations", error
@@ -349,7 +402,7 @@ def squeezed(character, *factors):
 def test_bones_without_length(tmp_path):
     character = without_length(dog())
     write("odd.glb", character, with_gaits(character, "walk").clips["walk"])
-    track("odd.glb", "-o", "out.glb", "--no-mend", iterations=2)
+    track("odd.glb", "-o", "out.glb", "--no-fix-feet", iterations=2)
     assert_tracked(gambol.load("odd.glb"), "out.glb", "walk", "walk physics")
 
 
@@ -362,13 +415,13 @@ def test_what_has_no_volume(make, dog_file, capsys):
 
 def test_a_paper_doll(dog_file):
     write("flat.glb", squeezed(dog(), 0, 1, 1), gambol.load(dog_file).clips["walk"])
-    track("flat.glb", "-o", "out.glb", "--up", "+y", "--forward", "+z", "--no-mend", iterations=2)
+    track("flat.glb", "-o", "out.glb", "--up", "+y", "--forward", "+z", "--no-fix-feet", iterations=2)
     assert_tracked(gambol.load("flat.glb"), "out.glb", "walk", "walk physics")
 
 
 @pytest.mark.parametrize("height", [1e-3, 1e3], ids=["a millimetre", "a kilometre"])
 def test_characters_of_any_size(height):
-    character = scaled(dog(), height / gambol.study(dog()).height)
+    character = scaled(dog(), height / gambol.analyze(dog()).height)
     write("odd.glb", character, with_gaits(character, "walk").clips["walk"])
     track("odd.glb", "-o", "out.glb", iterations=2)
     assert_tracked(gambol.load("odd.glb"), "out.glb", "walk", "walk physics")

@@ -1,69 +1,77 @@
-"""The command line: which commands there are, and how mistakes are told."""
+"""The command line: the list of commands, and how errors are reported."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import dataclasses
+import errno
 import gc
 import io
+import os
 import signal
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any, NoReturn
 
 import tyro
 
-from gambol.commands.animate import Animate
-from gambol.commands.clip import Clip
-from gambol.commands.create import Create
-from gambol.commands.eval_prior import EvalPrior
-from gambol.commands.flex import Flex
-from gambol.commands.info import Info
-from gambol.commands.priors import Priors
-from gambol.commands.render import Render
-from gambol.commands.report import Report
-from gambol.commands.skin import Skin
-from gambol.commands.splat import Splat
-from gambol.commands.track import Track
-from gambol.commands.train_prior import TrainPrior
+from gambol.commands.animate import AnimateCommand
+from gambol.commands.clip import ClipCommand
+from gambol.commands.create import CreateCommand
+from gambol.commands.eval_prior import EvalPriorCommand
+from gambol.commands.flex import FlexCommand
+from gambol.commands.info import InfoCommand
+from gambol.commands.priors import PriorsCommand
+from gambol.commands.render import RenderCommand
+from gambol.commands.report import ReportCommand
+from gambol.commands.skin import SkinCommand
+from gambol.commands.splat import SplatCommand
+from gambol.commands.track import TrackCommand
+from gambol.commands.train_prior import TrainPriorCommand
 from gambol.errors import GambolError
+from gambol.ranges import check_ranges
+from gambol.text import printable
 
+LONGEST_TEXT = 10_000
+"""Characters of a prompt or a name."""
 EPILOGUE = """examples:
   gambol animate fox "a fox is walking"       the main job: clip, movie and report in the folder fox-walk
   gambol animate hero.glb "a knight is running" -o hero-run   the same with a file of your own
   gambol track hero.glb --clip run -o hero-physics.glb        make a clip physically plausible: no skating, no floating
-  gambol clip hero.glb --clip run --loop --in-place           finish a clip: loops, root motion, rates, foot locking
-  gambol report hero.glb --clip run                           how good a clip is: table, report.json and a page in 3D
-  gambol info fox.glb                         what is in it, which way it faces, where its feet are
+  gambol clip hero.glb --clip run --loop --in-place           edit a clip: loop, root motion, frame rate, foot lock
+  gambol report hero.glb --clip run                           how good a clip is: a table, report.json and a page in 3D
+  gambol info fox.glb                         meshes and clips, which way it faces, where its feet are
   gambol info fox.glb --picture fox.png       the same as a picture: parts, bones, ground contacts
   gambol flex fox.glb -o fox-flex.glb         a clip that bends every joint, to check weights and your importer
   gambol create "a small brown horse" -o horse.glb            an animal of gambol's own zoo
-  gambol skin statue.obj --skeleton fox.glb -o moving.glb     hang a mesh on the skeleton of another file
+  gambol skin statue.obj --skeleton fox.glb -o moving.glb     bind a mesh to the skeleton of another file
   gambol render fox.glb --clip trot -o fox.mp4                a movie of a clip; .gif, or .png for a contact sheet
   gambol splat fox.glb -o fox.ply                             the character as Gaussians, for viewers of 3DGS
   gambol priors                               the video models that can drive a character, and what they need
-  gambol train-prior my-prior --clips animals/                teach the small one that ships with gambol
-  gambol eval-prior my-prior/weights.safetensors              and measure what it knows
+  gambol train-prior my-prior --clips animals/                train the small one that ships with gambol
+  gambol eval-prior my-prior/weights.safetensors              measure what it has learned
 """
 
 Command = (
-    Annotated[Animate, tyro.conf.subcommand("animate")]
-    | Annotated[Track, tyro.conf.subcommand("track")]
-    | Annotated[Clip, tyro.conf.subcommand("clip")]
-    | Annotated[Report, tyro.conf.subcommand("report")]
-    | Annotated[Info, tyro.conf.subcommand("info")]
-    | Annotated[Flex, tyro.conf.subcommand("flex")]
-    | Annotated[Skin, tyro.conf.subcommand("skin")]
-    | Annotated[Create, tyro.conf.subcommand("create")]
-    | Annotated[Render, tyro.conf.subcommand("render")]
-    | Annotated[Splat, tyro.conf.subcommand("splat")]
-    | Annotated[Priors, tyro.conf.subcommand("priors")]
-    | Annotated[TrainPrior, tyro.conf.subcommand("train-prior")]
-    | Annotated[EvalPrior, tyro.conf.subcommand("eval-prior")]
+    Annotated[AnimateCommand, tyro.conf.subcommand("animate")]
+    | Annotated[TrackCommand, tyro.conf.subcommand("track")]
+    | Annotated[ClipCommand, tyro.conf.subcommand("clip")]
+    | Annotated[ReportCommand, tyro.conf.subcommand("report")]
+    | Annotated[InfoCommand, tyro.conf.subcommand("info")]
+    | Annotated[FlexCommand, tyro.conf.subcommand("flex")]
+    | Annotated[SkinCommand, tyro.conf.subcommand("skin")]
+    | Annotated[CreateCommand, tyro.conf.subcommand("create")]
+    | Annotated[RenderCommand, tyro.conf.subcommand("render")]
+    | Annotated[SplatCommand, tyro.conf.subcommand("splat")]
+    | Annotated[PriorsCommand, tyro.conf.subcommand("priors")]
+    | Annotated[TrainPriorCommand, tyro.conf.subcommand("train-prior")]
+    | Annotated[EvalPriorCommand, tyro.conf.subcommand("eval-prior")]
 )
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point of `gambol`: a user's mistake is one line and exit code 2, never a traceback."""
+    """Entry point of `gambol`. What a user can fix is one line on standard error and exit code 2, never a traceback."""
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):  # a name the terminal cannot show must not stop the program
         if isinstance(stream, io.TextIOWrapper):
@@ -72,22 +80,78 @@ def main(arguments: list[str] | None = None) -> None:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     atexit.register(gc.freeze)  # what is left at the end goes with the process: to look through it takes up to 0.8 s
     if arguments == ["--version"]:
-        from gambol import __version__
+        from gambol.version import __version__
 
         print(f"gambol {__version__}")
         return
     try:
-        _parse(arguments or ["--help"]).run()
+        with _flushed_output():
+            command = _parse(arguments or ["--help"])
+            _check_texts(command)
+            check_ranges(command, options=True)
+            command.run()
     except GambolError as error:
-        print(f"gambol: {_one_line(str(error))}", file=sys.stderr)
-        sys.exit(2)
+        _fail(str(error))
+    except OSError as error:  # of the system, such as a full disk or a name that is too long
+        full = error.filename is None and error.errno == errno.ENOSPC  # files of ours have told their names
+        _fail(
+            f"{'standard output cannot be written: ' if full else _shortened(error.filename)}{error.strerror or error}"
+        )
+    except MemoryError:
+        _fail("there is not enough memory for this; try a smaller or shorter input")
     except KeyboardInterrupt:
         print("gambol: stopped", file=sys.stderr)
         sys.exit(130)
 
 
+def _fail(text: str) -> NoReturn:
+    """End with exit code 2 and one line, without control characters that names from files may hold."""
+    print(f"gambol: {printable(text)}", file=sys.stderr)
+    sys.exit(2)
+
+
+@contextlib.contextmanager
+def _flushed_output() -> Iterator[None]:
+    """Write out standard output at the end, so that a full disk is reported here and not while Python shuts down."""
+    try:
+        yield
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise GambolError(f"standard output cannot be written: {error.strerror}") from None
+
+
+def _shortened(path: object) -> str:
+    """The beginning of a path, to lead a message; "" if there is none."""
+    text = str(path or "")
+    return f"{text if len(text) <= 80 else text[:77] + '...'}: " if text else ""
+
+
+def _check_texts(command: Any) -> None:
+    """Refuse invalid Unicode and control characters in prompts and names; line breaks and tabs become spaces."""
+    for field in dataclasses.fields(command):
+        given = getattr(command, field.name)
+        texts = given if isinstance(given, tuple) else (given,)
+        if not any(isinstance(text, str) for text in texts):
+            continue
+        clean = tuple(printable(text) for text in texts)
+        for text, shown in zip(texts, clean, strict=True):
+            if shown.count("\ufffd") != text.count("\ufffd") or len(text) > LONGEST_TEXT:
+                option = field.name.replace("_", "-")
+                raise GambolError(
+                    f"{option} must be up to {LONGEST_TEXT:,} Unicode characters, none of them for control, "
+                    f"got '{shown[:60]}'"
+                )
+        setattr(command, field.name, clean if isinstance(given, tuple) else clean[0])
+
+
 def _parse(arguments: list[str]):
-    """The command with its options. What tyro says in a box of many lines, its errors, becomes one line."""
+    """The command with its options. An error, which tyro prints as a box of many lines, becomes one line."""
+    for option, value in zip(arguments, [*arguments[1:], None], strict=True):
+        if (option in ("-o", "--output") and value == "") or option in ("-o=", "--output="):
+            raise GambolError("-o must not be empty; give the name of a file or a folder")
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
@@ -115,8 +179,3 @@ def _unboxed(box: str) -> str:
             sections.append("")
     told = [section.rstrip(".") for i, section in enumerate(sections) if i == 0 or section.startswith("Available")]
     return "; ".join([*told, "see gambol --help"])
-
-
-def _one_line(text: str) -> str:
-    """Names from files may hold line breaks and control characters; an error stays one line without them."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -1,25 +1,88 @@
-"""Files that are whole or not there."""
+"""Files that are whole or not there, and folders that one process works in at a time."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gambol.errors import AssetError
+from gambol.errors import AssetError, GambolError
+
+LOCK = ".gambol.lock"
+"""Held in a folder while a process works in it; the system lets go of it when the process ends, however it ends."""
 
 
 def check_folder(path: Path) -> None:
     """Refuse, before any work, a file whose folder is missing or may not be written to."""
     folder = path.parent
-    if not folder.is_dir():
-        raise AssetError(f"the folder {folder} does not exist")
-    if path.is_dir():
-        raise AssetError(f"{path} is a folder; give the name of a file")
+    try:
+        if not folder.is_dir():
+            raise AssetError(f"the folder {folder} does not exist")
+        if path.is_dir():
+            raise AssetError(f"{path} is a folder; give the name of a file")
+    except OSError as error:  # such as a name that is too long
+        raise AssetError(f"{path} cannot be written: {error.strerror or error}") from None
     if not os.access(folder, os.W_OK):
         raise AssetError(f"{path} cannot be written: the folder {folder} is read-only")
+
+
+@contextmanager
+def output_folder(folder: Path) -> Iterator[None]:
+    """A folder to write into, made if it is missing. Folders that were made and stay empty are removed at the end."""
+    made: list[Path] = []
+    try:
+        try:
+            if folder.exists() and not folder.is_dir():
+                raise GambolError(f"{folder} is a file; give the name of a folder with -o")
+            for each in reversed([folder, *folder.parents]):
+                if not each.exists():
+                    each.mkdir(exist_ok=True)
+                    made.append(each)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            raise GambolError(f"the folder {folder} cannot be written to: {error.strerror or error}") from None
+        yield
+    finally:
+        with suppress(OSError):  # not empty: then it is to stay
+            for each in reversed(made):
+                each.rmdir()
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """A folder to write into (see `output_folder`) that no other process works in; GambolError if one does."""
+    from filelock import FileLock, Timeout
+
+    with output_folder(folder):
+        lock = FileLock(folder / LOCK, timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise GambolError(
+                f"another gambol is working in {folder}; wait until it is done, or give another folder"
+            ) from None
+        except OSError as error:
+            raise GambolError(f"the folder {folder} cannot be locked: {error.strerror or error}") from None
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # while it is held; Windows does not remove open files, and keeps an empty one
+                (folder / LOCK).unlink()
+            lock.release()
+
+
+def read_own_file(path: Path, most: int = 50_000_000) -> bytes:
+    """What one of our own files holds; OSError if it cannot be read, ValueError if it is no file or larger than `most`
+    bytes. A device or a pipe in its place would be read forever."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path.name} does not exist")
+    if not path.is_file():
+        raise ValueError(f"{path.name} is not a file")
+    if path.stat().st_size > most:
+        raise ValueError(f"{path.name} is larger than {most / 1e6:,.0f} MB")
+    return path.read_bytes()
 
 
 @contextmanager
@@ -46,13 +109,13 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Bytes into a file, all or nothing."""
+    """Write bytes into a file, all or nothing."""
     with replacing(path) as temporary:
         temporary.write_bytes(data)
 
 
 def _umask() -> int:
-    """The permissions new files do not get; it can only be read by setting it."""
+    """The permissions that new files do not get; it can only be read by setting it."""
     mask = os.umask(0o022)
     os.umask(mask)
     return mask

@@ -1,4 +1,4 @@
-"""Work on all cores: threads are enough, because Warp and torch let go of Python's lock while they count."""
+"""Threads on all cores. Threads suffice, because Warp and torch release Python's global lock while they compute."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import torch
 
 
 def workers() -> int:
-    """How many threads to use: torch's number, so that one dial (`torch.set_num_threads`) sets both.
+    """Return the number of threads to use: torch's, so that `torch.set_num_threads` sets both.
 
-    One if torch was imported before gambol: then its own threads spin after each of its operations, and a thread of
-    ours that has to share a core with them makes everybody wait.
+    It is 1 if torch was imported before gambol: then torch's own threads spin after each of its operations, and a
+    thread of ours that shares a core with one of them delays all others.
     """
     passive = os.environ.get("OMP_WAIT_POLICY", "").upper() == "PASSIVE"
     return torch.get_num_threads() if passive else 1
 
 
 def run(tasks: Sequence[Callable[[], None]]) -> None:
-    """Do all tasks, each on a thread of its own, the first one on the caller's; errors are raised here.
+    """Run all tasks, each on a thread of its own, the first on the calling one; errors are raised here.
 
-    Kernels must be loaded before (launch them once, or `wp.load_module`): compiling in two threads is not safe.
-    A task must not call `run` itself: it would wait for the thread it is on.
+    Kernels must be loaded before (launch them once, or call `wp.load_module`): compiling in two threads is not safe. A
+    task must not call `run` itself: it would wait for the thread it is on.
     """
     if len(tasks) == 1:
         return tasks[0]()
@@ -39,9 +39,11 @@ def run(tasks: Sequence[Callable[[], None]]) -> None:
 
 
 def together(work: Callable[[int], None], count: int) -> None:
-    """Calls `work` with 0 (here) to count - 1 (on other threads), each of which takes tasks from one list until none is
-    left. Who has not begun by the time the caller is through is told to stay away: with busy cores, waiting for a
-    thread to wake can take longer than the work. The rules of `run` hold.
+    """Call `work` with 0 on this thread and with 1 to count - 1 on others; each call takes tasks from a shared list
+    until none is left.
+
+    Workers that have not started when the calling thread is done are cancelled: on busy cores, waiting for a thread to
+    start can take longer than the work. The rules of `run` hold.
     """
     waiting = [_pool(count - 1).submit(work, worker) for worker in range(1, count)]
     try:
@@ -54,7 +56,7 @@ def together(work: Callable[[int], None], count: int) -> None:
 
 
 def shares(count: int, parts: int) -> list[slice]:
-    """A range cut into at most so many nearly equal, non-empty parts."""
+    """Return slices that cut a range into at most `parts` nearly equal, non-empty parts."""
     parts = max(1, min(parts, count))
     edges = [count * part // parts for part in range(parts + 1)]
     return [slice(start, stop) for start, stop in pairwise(edges)]

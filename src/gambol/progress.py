@@ -1,25 +1,43 @@
-"""Progress bars for people who wait."""
+"""A progress bar, and how much memory was used."""
+
+from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol, runtime_checkable
+
+from gambol.text import printable
+
+
+@runtime_checkable
+class Advance(Protocol):
+    """Updates a progress bar: steps done and in all, and a new title and a note if given."""
+
+    def __call__(self, done: int, total: int, /, title: str = "", note: str = "") -> None: ...
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error; call what it yields with (done, total). Silent where there is no terminal."""
+def progress(title: str) -> Iterator[Advance]:
+    """Show a bar on standard error, and yield the function that updates it. Silent where there is no terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
+    text, note = (TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[note]"))
+    columns = (text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), note)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(printable(title), total=None, note="")
+
+        def advance(done: int, total: int, /, title: str = "", note: str = "") -> None:
+            description = printable(title) if title else None
+            bar.update(task, completed=done, total=total, description=description, note=printable(note))
+
+        yield advance
 
 
 def peak_memory() -> str:
-    """The most memory this process has had, as '512 MB', and that on a GPU if one was used; empty if unknown."""
+    """Return the peak memory of this process, as '512 MB', and that of the GPU if one was used; "" if unknown."""
     told = []
     try:
         import resource

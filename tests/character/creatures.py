@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gambol import Character, Pose
+from gambol import Character
+from gambol.character.skeleton import Pose
 from gambol.character.transforms import quaternion_multiply
 
-CLAY = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "01_clay_dog.py"))
+CLAY = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "04_clay_dog.py"))
 GREY = (0.5, 0.5, 0.5, 1.0)
 
 

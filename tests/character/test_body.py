@@ -3,9 +3,9 @@ import dataclasses
 import numpy as np
 from creatures import dog, posed
 
-from gambol import Pose
 from gambol.character.body import find_body, vertex_areas
 from gambol.character.neutral import neutral_world
+from gambol.character.skeleton import Pose
 
 
 def renested(character, name, under):
@@ -52,7 +52,7 @@ def test_the_tree_of_a_plain_rig_is_the_files_own():
     body = find_body(character)
     skeleton = character.skeleton
     assert len(body) == skeleton.is_joint.sum()
-    assert not len(body.rehung)
+    assert not len(body.reparented)
     for name, parent in parents_by_name(character, body).items():
         above = skeleton.parents[skeleton.names.index(name)]
         assert parent == (skeleton.names[above] if above >= 0 else None)
@@ -67,7 +67,7 @@ def test_a_paw_under_an_ik_control_hangs_on_its_shin_again():
     character = with_joint(dog(), "IK.L", None, (0.1, 0.03, -0.29))
     body = find_body(renested(character, "hind_paw.L", "IK.L"))
     assert parents_by_name(character, body)["hind_paw.L"] == "hock.L"
-    assert [character.skeleton.names[body.nodes[joint]] for joint in body.rehung] == ["hind_paw.L"]
+    assert [character.skeleton.names[body.nodes[joint]] for joint in body.reparented] == ["hind_paw.L"]
     assert "IK.L" not in parents_by_name(character, body)
 
 

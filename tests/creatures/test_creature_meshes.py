@@ -1,4 +1,4 @@
-"""Meshes, colours and weights of creatures, and what study makes of them."""
+"""Meshes, colours and weights of creatures, and what `analyze` finds in them."""
 
 import dataclasses
 import subprocess
@@ -11,8 +11,8 @@ from character.creatures import without_names
 from scipy.spatial import cKDTree
 
 import gambol
+from gambol.creatures.mesh import mesh_blueprint
 from gambol.creatures.species import PLANS, SPECIES
-from gambol.creatures.surface import mesh_blueprint
 from gambol.creatures.zoo import Creature, random_creature
 
 
@@ -36,9 +36,9 @@ def check_mesh(mesh) -> None:
     assert gap.max() < 1e-5 * points[:, 1].max()  # left and right are mirror images
 
 
-def check_study(character, legs: int) -> None:
+def check_anatomy(character, legs: int) -> None:
     names = character.skeleton.names
-    anatomy = gambol.study(character)
+    anatomy = gambol.analyze(character)
     assert len(anatomy.legs) == legs
     np.testing.assert_allclose(anatomy.forward, (0, 0, 1), atol=1e-9)
     for limb in anatomy.legs:
@@ -53,7 +53,7 @@ def check_study(character, legs: int) -> None:
     assert {names[anatomy.body.nodes[j]] for j in anatomy.joints_of("head")} >= {"head"}
     found = {names[anatomy.body.nodes[j]] for j in anatomy.joints_of("tail")}
     assert found == {name for name in names if name.startswith("tail_")}
-    assert len(gambol.study(without_names(character)).legs) == legs
+    assert len(gambol.analyze(without_names(character)).legs) == legs
 
 
 @pytest.mark.parametrize("name", SPECIES)
@@ -67,7 +67,7 @@ def test_species_are_closed_mirrored_weighted_and_understood(name):
     assert mesh.colors.min() >= 0
     assert mesh.colors.max() <= 1
     assert len(np.unique(np.round(mesh.colors, 2), axis=0)) > 3  # more than one colour
-    check_study(character, SPECIES[name].legs)
+    check_anatomy(character, SPECIES[name].legs)
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -76,7 +76,7 @@ def test_random_creatures_are_closed_mirrored_and_understood(plan, seed):
     creature = random_creature(seed, plan)
     character = creature.character()
     check_mesh(character.meshes[0])
-    check_study(character, creature.plan.legs)
+    check_anatomy(character, creature.plan.legs)
 
 
 def test_the_body_is_one_piece_on_which_thin_legs_survive():
@@ -116,7 +116,7 @@ def test_a_bent_elbow_moves_the_hand_and_leaves_the_other_side_alone():
 
 
 def test_the_example_draws_the_creatures_it_is_asked_for(tmp_path):
-    script = Path(__file__).parents[2] / "examples" / "03_zoo.py"
+    script = Path(__file__).parents[2] / "examples" / "06_zoo.py"
     done = subprocess.run(
         [sys.executable, str(script), "sheet.png", "fox", "duck"], cwd=tmp_path, capture_output=True, text=True
     )

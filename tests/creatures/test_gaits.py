@@ -7,11 +7,11 @@ import pytest
 from assets import asset_files, asset_name, needs_assets
 from character.creatures import CLAY, GREY, dog, human, posed, snake, spider, turned
 
-from gambol import Anatomy, Character, GambolError, Motion, load, save, study
+from gambol import Anatomy, Character, Clip, GambolError, analyze, load, save
 from gambol.creatures.gaits import actions_for, gait
 from gambol.creatures.gaits.footfalls import GRAVITY, table_for
 from gambol.creatures.zoo import create
-from gambol.priors.pocket.takes.herd import gait_cycle
+from gambol.priors.pixels.data.synthetic import gait_cycle
 
 
 def ant() -> Character:
@@ -38,14 +38,14 @@ NAMES_AND_ACTIONS = [
 
 
 @cache
-def studied(name: str) -> tuple[Character, Anatomy]:
+def analyzed(name: str) -> tuple[Character, Anatomy]:
     character = CREATURES[name]()
-    return character, study(character)
+    return character, analyze(character)
 
 
 @cache
-def clip(name: str, action: str, **options) -> Motion:
-    return gait(*studied(name), action, **options)
+def clip(name: str, action: str, **options) -> Clip:
+    return gait(*analyzed(name), action, **options)
 
 
 ON_GROUND = 0.0015
@@ -55,7 +55,7 @@ ON_GROUND = 0.0015
 class Feet:
     """Contact points of all legs over a clip, for a character scaled to a height of 1 m."""
 
-    def __init__(self, character: Character, anatomy: Anatomy, motion: Motion, samples: int = 240):
+    def __init__(self, character: Character, anatomy: Anatomy, motion: Clip, samples: int = 240):
         self.anatomy, self.legs = anatomy, anatomy.legs
         self.duration = motion.duration
         times = np.linspace(motion.start, motion.end, samples + 1)
@@ -104,7 +104,7 @@ def planted(phase: float, duty: float, cycle: np.ndarray) -> np.ndarray:
     return since + (cycle[1] - cycle[0]) <= duty + 1e-6
 
 
-def slide_and_depth(character: Character, anatomy: Anatomy, motion: Motion, fps: float = 30.0) -> tuple[float, float]:
+def slide_and_depth(character: Character, anatomy: Anatomy, motion: Clip, fps: float = 30.0) -> tuple[float, float]:
     feet = Feet(character, anatomy, motion, samples=max(round(motion.duration * fps * 4), 120))
     footfalls = table_for(len(anatomy.legs))[motion.name]
     pairs = len(anatomy.legs) // 2
@@ -118,7 +118,7 @@ def slide_and_depth(character: Character, anatomy: Anatomy, motion: Motion, fps:
 @pytest.mark.parametrize("name, action", NAMES_AND_ACTIONS)
 @pytest.mark.parametrize("speed", [1.0, 1.5])
 def test_planted_feet_neither_slide_nor_sink(name, action, speed):
-    slide, depth = slide_and_depth(*studied(name), clip(name, action, speed=speed))
+    slide, depth = slide_and_depth(*analyzed(name), clip(name, action, speed=speed))
     assert slide < 0.005, "0.5 cm/s at 1 m height, sampled at four times the frame rate"
     assert depth < 0.002
 
@@ -126,13 +126,13 @@ def test_planted_feet_neither_slide_nor_sink(name, action, speed):
 @pytest.mark.parametrize("options", [{"stride": 0.6}, {"stride": 1.5}, {"bounce": 0.3}, {"bounce": 2.0}, {"frames": 7}])
 @pytest.mark.parametrize("name, action", [("dog", "walk"), ("human", "run"), ("dog", "jump"), ("spider", "walk")])
 def test_nor_do_they_in_any_style(name, action, options):
-    slide, depth = slide_and_depth(*studied(name), clip(name, action, **options))
+    slide, depth = slide_and_depth(*analyzed(name), clip(name, action, **options))
     assert slide < 0.005
     assert depth < 0.002
 
 
 def test_the_measure_of_sliding_finds_a_treadmill():
-    character, anatomy = studied("dog")
+    character, anatomy = analyzed("dog")
     slide, _ = slide_and_depth(character, anatomy, gait(character, anatomy, "walk", in_place=True))
     assert slide > 0.3
 
@@ -157,7 +157,7 @@ TOUCHDOWNS = [
 
 @pytest.mark.parametrize("name, action, expected", TOUCHDOWNS)
 def test_feet_land_in_the_order_of_the_gait(name, action, expected):
-    character, anatomy = studied(name)
+    character, anatomy = analyzed(name)
     feet = Feet(character, anatomy, clip(name, action))
     for index, label in enumerate(LEGS[name]):
         late = (feet.touchdown(index) - expected[label] + 0.5) % 1.0 - 0.5
@@ -165,7 +165,7 @@ def test_feet_land_in_the_order_of_the_gait(name, action, expected):
 
 
 def test_a_gallop_lands_hind_feet_then_fore_feet_then_flies():
-    character, anatomy = studied("dog")
+    character, anatomy = analyzed("dog")
     feet = Feet(character, anatomy, clip("dog", "gallop"))
     when = {label: (feet.touchdown(index) + 0.04) % 1.0 for index, label in enumerate(LEGS["dog"])}
     assert sorted(when, key=when.__getitem__) == ["LH", "RH", "LF", "RF"]
@@ -184,7 +184,7 @@ DUTIES = [
 
 @pytest.mark.parametrize("name, action, duty", DUTIES)
 def test_duty_factors(name, action, duty):
-    character, anatomy = studied(name)
+    character, anatomy = analyzed(name)
     feet = Feet(character, anatomy, clip(name, action))
     for index in range(len(anatomy.legs)):
         assert feet.on_ground(index).mean() == pytest.approx(duty, abs=0.06)  # toes leave the ground slowly
@@ -196,7 +196,7 @@ def _flying(feet: Feet) -> np.ndarray:
 
 @pytest.mark.parametrize("name", CREATURES)
 def test_a_jump_lifts_all_feet_and_a_walk_never_does(name):
-    character, anatomy = studied(name)
+    character, anatomy = analyzed(name)
     jump = Feet(character, anatomy, clip(name, "jump"))
     assert np.min([jump.heights(index) for index in range(len(anatomy.legs))], axis=0).max() > 0.06
     assert not _flying(jump)[:3].any(), "it lands at its first frame"
@@ -205,7 +205,7 @@ def test_a_jump_lifts_all_feet_and_a_walk_never_does(name):
 
 @pytest.mark.parametrize("name", CREATURES)
 def test_feet_lift_visibly_but_not_wildly_in_a_walk(name):
-    character, anatomy = studied(name)
+    character, anatomy = analyzed(name)
     feet = Feet(character, anatomy, clip(name, "walk"))
     stature = _stature(anatomy) / anatomy.height
     for index in range(len(anatomy.legs)):
@@ -230,7 +230,7 @@ def _stature(anatomy: Anatomy) -> float:
 
 def joints_of(name: str, action: str, **options) -> np.ndarray:
     """World positions of the body's joints, 100 frames."""
-    character, anatomy = studied(name)
+    character, anatomy = analyzed(name)
     motion = clip(name, action, **options)
     times = np.linspace(motion.start, motion.end, 100)
     return character.skeleton.world(motion.sample(character.skeleton, times))[:, anatomy.body.nodes][..., :3, 3]
@@ -243,7 +243,7 @@ def bend_of_hip(joints: np.ndarray, chain: tuple[int, ...]) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["dog", "human"])
 def test_left_and_right_alternate_in_a_walk(name):
-    *fore, left, right = (leg.chain for leg in studied(name)[1].legs)
+    *fore, left, right = (leg.chain for leg in analyzed(name)[1].legs)
     joints = joints_of(name, "walk", in_place=True)
     assert np.corrcoef(bend_of_hip(joints, left), bend_of_hip(joints, right))[0, 1] <= -0.6
     if fore:  # two bones of a foreleg must fold much in swing: its elbow says less than where its foot is
@@ -252,7 +252,7 @@ def test_left_and_right_alternate_in_a_walk(name):
 
 
 def test_a_trot_moves_diagonals_together():
-    chains = {label: leg.chain for label, leg in zip(LEGS["dog"], studied("dog")[1].legs, strict=True)}
+    chains = {label: leg.chain for label, leg in zip(LEGS["dog"], analyzed("dog")[1].legs, strict=True)}
     joints = joints_of("dog", "trot", in_place=True)
     ahead = {label: joints[:, chain[-1], 2] - joints[:, chain[0], 2] for label, chain in chains.items()}
     assert np.corrcoef(ahead["LH"], ahead["RF"])[0, 1] > 0.9
@@ -260,7 +260,7 @@ def test_a_trot_moves_diagonals_together():
 
 
 def test_human_arms_swing_against_the_legs_and_the_head_stays_steady():
-    character, anatomy = studied("human")
+    character, anatomy = analyzed("human")
     node = {name: list(anatomy.body.nodes).index(i) for i, name in enumerate(character.skeleton.names[:-1])}
     joints = joints_of("human", "walk", in_place=True)
     hand, foot = joints[:, node["hand.L"], 2], joints[:, node["foot.L"], 2]
@@ -271,7 +271,7 @@ def test_human_arms_swing_against_the_legs_and_the_head_stays_steady():
 
 @pytest.mark.parametrize("action", ["walk", "jog", "run", "hop", "jump", "idle", "turn left"])
 def test_human_knees_bend_forward(action):
-    left, right = (leg.chain for leg in studied("human")[1].legs)
+    left, right = (leg.chain for leg in analyzed("human")[1].legs)
     joints = joints_of("human", action, in_place=True)
     left_axis = joints[:, left[0]] - joints[:, right[0]]
     for thigh, shin, foot, *_ in (left, right):
@@ -281,7 +281,7 @@ def test_human_knees_bend_forward(action):
 
 @pytest.mark.parametrize("name, action", NAMES_AND_ACTIONS)
 def test_the_last_key_is_the_first_one_stride_on(name, action):
-    character, anatomy = studied(name)
+    character, anatomy = analyzed(name)
     motion = clip(name, action)
     first, last = character.skeleton.world(motion.sample(character.skeleton, np.array([motion.start, motion.end])))
     joints = anatomy.body.nodes
@@ -299,7 +299,7 @@ def test_the_last_key_is_the_first_one_stride_on(name, action):
 
 @pytest.mark.parametrize("name", CREATURES)
 def test_in_place_clips_loop_exactly_and_smoothly(name):
-    character, anatomy = studied(name)
+    character, anatomy = analyzed(name)
     motion = gait(character, anatomy, "walk", in_place=True)
     step = 1e-4
     times = np.array([0, step, motion.end - step, motion.end])
@@ -317,14 +317,14 @@ def test_standing_moves_less_than_a_tenth_of_walking(name):
     assert 0 < speed("idle") < 0.1 * speed("walk")
 
 
-def forward_speed(character: Character, anatomy: Anatomy, motion: Motion) -> float:
+def forward_speed(character: Character, anatomy: Anatomy, motion: Clip) -> float:
     ends = character.skeleton.world(motion.sample(character.skeleton, np.array([motion.start, motion.end])))
     return float((ends[1] - ends[0])[anatomy.body.nodes[0], :3, 3] @ anatomy.forward / motion.duration)
 
 
 @pytest.mark.parametrize("name, fast", [("dog", "gallop"), ("human", "run"), ("spider", "run"), ("ant", "run")])
 def test_speeds_have_the_froude_number_of_the_gait(name, fast):
-    character, anatomy = studied(name)
+    character, anatomy = analyzed(name)
     walk, run = (gait(character, anatomy, action, fps=480.0) for action in ("walk", fast))
     froude = [forward_speed(character, anatomy, m) ** 2 / (GRAVITY * _stature(anatomy)) for m in (walk, run)]
     table = table_for(len(anatomy.legs))
@@ -333,14 +333,14 @@ def test_speeds_have_the_froude_number_of_the_gait(name, fast):
 
 
 def test_spiders_step_far_however_low_they_carry_the_body():
-    anatomy = study(create("tarantula"))
+    anatomy = analyze(create("tarantula"))
     assert _hip_height(anatomy) < 0.45 * _leg_length(anatomy), "else this tells nothing"
     stride = np.linalg.norm(gait_cycle(anatomy, "walk").travel)
     assert 0.45 * _leg_length(anatomy) < stride < _leg_length(anatomy)
 
 
 def test_speed_and_stride_are_factors():
-    character, anatomy = studied("dog")
+    character, anatomy = analyzed("dog")
     usual, fast, short = (
         gait(character, anatomy, "walk", fps=480.0, **style) for style in ({}, {"speed": 1.3}, {"stride": 0.7})
     )
@@ -352,22 +352,22 @@ def test_speed_and_stride_are_factors():
 
 def test_a_dog_four_times_as_large_takes_strides_four_times_as_long_in_twice_the_time():
     small, large = (turned(dog(), (1, 0, 0, 0), scale=scale) for scale in (1.0, 4.0))
-    clips = [gait(each, study(each), "trot", fps=480.0) for each in (small, large)]
+    clips = [gait(each, analyze(each), "trot", fps=480.0) for each in (small, large)]
     assert clips[1].duration == pytest.approx(2 * clips[0].duration, rel=0.01)
-    speeds = [forward_speed(each, study(each), motion) for each, motion in zip((small, large), clips, strict=True)]
+    speeds = [forward_speed(each, analyze(each), motion) for each, motion in zip((small, large), clips, strict=True)]
     assert speeds[1] == pytest.approx(2 * speeds[0], rel=0.01)
 
 
 @pytest.mark.parametrize("scale", [0.001, 100.0])
 def test_characters_in_other_units_are_taken_to_be_a_metre_high(scale):
     character = turned(dog(), (1, 0, 0, 0), scale=scale)
-    assert gait(character, study(character), "walk").duration == pytest.approx(clip("dog", "walk").duration, abs=0.05)
+    assert gait(character, analyze(character), "walk").duration == pytest.approx(clip("dog", "walk").duration, abs=0.05)
 
 
 def test_it_walks_the_way_it_faces_from_any_rest_pose():
     quarter = (np.sqrt(0.5), 0, np.sqrt(0.5), 0)
     character = turned(posed(dog(), seed=3, radians=0.15), quarter, scale=2.0)
-    anatomy = study(character)
+    anatomy = analyze(character)
     assert np.allclose(anatomy.forward, [1, 0, 0], atol=1e-6)
     motion = gait(character, anatomy, "walk")
     assert forward_speed(character, anatomy, motion) > 0.5
@@ -377,32 +377,32 @@ def test_it_walks_the_way_it_faces_from_any_rest_pose():
 
 
 def test_frames_set_the_length():
-    assert gait(*studied("dog"), "trot", frames=16, fps=24.0).duration == pytest.approx(16 / 24)
+    assert gait(*analyzed("dog"), "trot", frames=16, fps=24.0).duration == pytest.approx(16 / 24)
 
 
 def test_a_file_keeps_the_feet_planted(tmp_path):
-    character, anatomy = studied("dog")
+    character, anatomy = analyzed("dog")
     save(character, tmp_path / "dog.glb", gait(character, anatomy, "trot"))
     saved = load(tmp_path / "dog.glb")
-    slide, depth = slide_and_depth(saved, study(saved), saved.clips["trot"])
+    slide, depth = slide_and_depth(saved, analyze(saved), saved.clips["trot"])
     assert slide < 0.005
     assert depth < 0.002
 
 
 def test_actions_follow_from_the_body_plan():
-    assert "pace" in actions_for(studied("dog")[1])
-    assert {"walk", "jog", "run"} <= set(actions_for(studied("human")[1]))
-    assert actions_for(study(snake())) == ()
+    assert "pace" in actions_for(analyzed("dog")[1])
+    assert {"walk", "jog", "run"} <= set(actions_for(analyzed("human")[1]))
+    assert actions_for(analyze(snake())) == ()
     assert clip("human", "trot").name == "jog", "another word for the same"
     assert clip("dog", "run").name == "gallop"
 
 
 def test_mistakes_are_named():
-    character, anatomy = studied("human")
+    character, anatomy = analyzed("human")
     with pytest.raises(GambolError, match=r"no action 'moonwalk' for a biped\. Available: walk, jog, run, hop"):
         gait(character, anatomy, "moonwalk")
     with pytest.raises(GambolError, match="stands on legs"):
-        gait(snake(), study(snake()), "walk")
+        gait(snake(), analyze(snake()), "walk")
     with pytest.raises(ValueError, match=r"speed must be positive, got -1"):
         gait(character, anatomy, "walk", speed=-1)
     with pytest.raises(ValueError, match=r"frames must be at least 2, got 1"):
@@ -413,9 +413,9 @@ def test_mistakes_are_named():
 @pytest.mark.parametrize("path", asset_files(), ids=asset_name)
 def test_real_characters_keep_their_feet_planted(path):
     character = load(path)
-    if not actions_for(study(character)):
+    if not actions_for(analyze(character)):
         pytest.skip("does not stand on legs")
-    anatomy = study(character)
+    anatomy = analyze(character)
     for action in ("walk", actions_for(anatomy)[2]):
         slide, depth = slide_and_depth(character, anatomy, gait(character, anatomy, action))
         assert slide < 0.005
@@ -425,7 +425,7 @@ def test_real_characters_keep_their_feet_planted(path):
 @pytest.mark.parametrize("name", ["elephant", "hippo", "trex", "penguin", "crocodile", "ladybug"])
 def test_the_zoo_keeps_its_feet_planted_and_its_skin_above_the_ground(name):
     character = create(name)
-    anatomy = study(character)
+    anatomy = analyze(character)
     for action in ("walk", "hop"):
         motion = gait(character, anatomy, action, metres_per_unit=1.0)
         slide, depth = slide_and_depth(character, anatomy, motion)

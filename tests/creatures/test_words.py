@@ -10,7 +10,8 @@ from gambol import GambolError
 from gambol.cli import main
 from gambol.creatures.species import PLANS, SPECIES
 from gambol.creatures.words import COLORS, SYNONYMS, understand
-from gambol.creatures.zoo import create, imagine, random_creature
+from gambol.creatures.zoo import create, creature_for, random_creature
+from gambol.errors import AssetError
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,7 @@ def test_two_animals_are_refused():
 
 
 def test_size_and_colour_reach_the_creature():
-    plain, small = imagine(understand("horse")), imagine(understand("a small blue horse"))
+    plain, small = creature_for(understand("horse")), creature_for(understand("a small blue horse"))
     np.testing.assert_allclose(small.blueprint.heads, 0.7 * plain.blueprint.heads)
     assert small.plan.coat.main == COLORS["blue"]
     colors = create("a blue horse").meshes[0].colors
@@ -90,7 +91,7 @@ def test_a_name_works_where_a_file_is_expected(capsys, tmp_path, monkeypatch):
 
 def test_a_file_without_a_suffix_is_still_a_file(tmp_path):
     (tmp_path / "fox").write_text("no character")
-    with pytest.raises(gambol.AssetError):
+    with pytest.raises(AssetError):
         gambol.load(tmp_path / "fox")
 
 

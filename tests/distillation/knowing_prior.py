@@ -2,22 +2,26 @@
 
 import torch
 
-from gambol.priors.pocket.evaluation.subjects import TOLD
-from gambol.priors.pocket.look import BACKGROUND, CONTRAST
-from gambol.priors.prior import Format, Prompt, VideoPrior
+from gambol.priors.pixels.evaluation import EVALUATED
+from gambol.priors.pixels.figure import BACKGROUND, CONTRAST
+from gambol.priors.pixels.prior import PixelPrior
+from gambol.priors.prior import Format, Prompt
 from gambol.priors.schedule import Flow
 
 
-class KnowingPrior(VideoPrior):
+class KnowingPrior(PixelPrior):
     """Told an action, it sees that action's video of the figure whose picture at rest it is shown, or a picture that
     does not move if it knows none; told nothing, the mean of all it knows. Known: (picture at rest, action, video)."""
 
-    name, look, reference = "knowing", "parts", "rest"
+    name = "knowing"
     schedule = Flow()
 
     def __init__(self, known, size=60):
         self.known = known
         self.format = Format(frames=(16,), sizes=((size, size),), fps=0)
+
+    def fingerprint(self):
+        return ""
 
     def embed(self, text):
         return Prompt(text, torch.zeros(1))
@@ -32,7 +36,7 @@ class KnowingPrior(VideoPrior):
         return tuple(torch.stack([self._recall(prompt.text, rest) for rest in reference]) for prompt in prompts)
 
     def _recall(self, text, rest):
-        action = {word: action for action, word in TOLD.items()}.get(text)
+        action = text if text in EVALUATED else None
         apart = [float((rest - other).abs().sum()) for other, _, _ in self.known]
         own = [known for known, far in zip(self.known, apart, strict=True) if far <= min(apart) + 1e-4]
         fitting = [video for _, known, video in own if action in (None, known)] or [rest.expand_as(own[0][2])]

@@ -8,12 +8,14 @@ import torch
 from character.creatures import CLAY, GREY, dog, turned
 from distillation.knowing_prior import KnowingPrior
 
-from gambol import Character, Mesh, Pose, Skeleton
-from gambol.character.anatomy import study
+from gambol import Character
+from gambol.character.anatomy import analyze
+from gambol.character.character import Mesh
 from gambol.character.rig import build_rig
-from gambol.distillation.figures import FigureSet
-from gambol.motion.draft import Draft
-from gambol.priors.pocket.look import draw_figure
+from gambol.character.skeleton import Pose, Skeleton
+from gambol.motion.rig_motion import RigMotion
+from gambol.priors.pixels.figure import draw_stick_figure
+from gambol.priors.pixels.views import StickViews
 
 HALF = np.sqrt(0.5)
 
@@ -169,16 +171,16 @@ class WaggingPrior(KnowingPrior):
     """Knows one video of one character, whatever it is told: every joint that shows swings to and fro."""
 
     def __init__(self, character, anatomy=None, views=1, size=60):
-        anatomy = anatomy or study(character)
-        film_set, rig = FigureSet(draw_figure(anatomy), views, size), build_rig(anatomy)
+        anatomy = anatomy or analyze(character)
+        renderer, rig = StickViews(draw_stick_figure(anatomy), views, size), build_rig(anatomy)
         time = torch.arange(16) / 16
-        still = Draft.at_rest(len(rig.nodes), 16, 1.0, True)
+        still = RigMotion.at_rest(len(rig.nodes), 16, 1.0, True)
         count = len(rig.nodes)
         few = min(1.0, 30 / count)  # many joints share a wave
         wag = 0.3 * few * torch.sin(2 * torch.pi * (time[:, None] + 0.37 * few * torch.arange(count)))
         poses = dataclasses.replace(still, angles=wag[..., None] * torch.tensor([1.0, 0.5, 0.0])).world(rig)
         super().__init__([], size)
-        self.videos = list(zip(film_set.at_rest(), film_set.film(poses), strict=True))
+        self.videos = list(zip(renderer.rest_images(), renderer.render(poses), strict=True))
 
     def _recall(self, text, rest):
         return self.encode(min(self.videos, key=lambda known: float((rest - known[0]).abs().sum()))[1])

@@ -4,59 +4,60 @@ import numpy as np
 import pytest
 import torch
 from character.creatures import dog, fish, human
+from distillation.fitting import fit_videos
 
-from gambol.character.anatomy import study
+from gambol.character.anatomy import analyze
 from gambol.creatures.zoo import random_creature
-from gambol.distillation.figures import FigureSet
-from gambol.distillation.fit import FitConfig, _views, fit_motion
-from gambol.priors.pocket.artists.clips import on_the_spot
-from gambol.priors.pocket.look import draw_figure
-from gambol.priors.pocket.takes.herd import gait_cycle
-from gambol.quality.gait import measure_gait, phase_errors
+from gambol.distillation.fit import VideoFitConfig, _views
+from gambol.motion.gait import measure_gait, phase_errors
+from gambol.motion.legs import leg_length
+from gambol.priors.pixels.data.cycle import poses_in_place
+from gambol.priors.pixels.data.synthetic import gait_cycle
+from gambol.priors.pixels.figure import draw_stick_figure
+from gambol.priors.pixels.views import StickViews
 
 
-def filmed(anatomy, poses, views=4):
-    film_set = FigureSet(draw_figure(anatomy), views, 60)
-    return film_set, film_set.film(torch.as_tensor(poses[:, :, :3], dtype=torch.float32))
+def rendered(anatomy, poses, views=4):
+    renderer = StickViews(draw_stick_figure(anatomy), views, 60)
+    return renderer, renderer.render(torch.as_tensor(poses[:, :, :3], dtype=torch.float32))
 
 
 @pytest.mark.parametrize("plan, gait", [("theropod", "run"), ("quadruped", "trot")])
 def test_knees_feet_and_phases_are_found_again(plan, gait):
     """On creatures of seeds that nothing was tuned on."""
-    anatomy = study(random_creature(1_000_040, plan).character())
-    poses = on_the_spot(gait_cycle(anatomy, gait))
-    film_set, videos = filmed(anatomy, poses)
-    fit = fit_motion(anatomy, film_set, videos)
-    found, truth = (measure_gait(anatomy, each) for each in (fit.T_world_joint, poses))
+    anatomy = analyze(random_creature(1_000_040, plan).character())
+    poses = poses_in_place(gait_cycle(anatomy, gait))
+    renderer, videos = rendered(anatomy, poses)
+    _, fitted, losses = fit_videos(anatomy, renderer, videos)
+    found, truth = (measure_gait(anatomy, each) for each in (fitted, poses))
     np.testing.assert_allclose(found.flexion / truth.flexion, 1, atol=0.15)
     np.testing.assert_allclose(found.lift / truth.lift, 1, atol=0.15)
     assert np.nanmax(phase_errors(found.phases, truth.phases)) < 0.02
-    assert fit.losses[-1] < 0.1 * fit.losses[0]
+    assert losses[-1] < 0.1 * losses[0]
 
 
 def test_who_stands_still_stays_still():
-    anatomy = study(human())
-    film_set = FigureSet(draw_figure(anatomy), 2, 60)
-    videos = film_set.at_rest()[:, None].expand(-1, 16, -1, -1, -1)
-    fit = fit_motion(anatomy, film_set, videos, config=FitConfig(steps=12))
-    assert fit.draft.angles.abs().max() < 0.05
-    assert fit.draft.root_translation.abs().max() < 0.02 * film_set.length
+    anatomy = analyze(human())
+    renderer = StickViews(draw_stick_figure(anatomy), 2, 60)
+    videos = renderer.rest_images()[:, None].expand(-1, 16, -1, -1, -1)
+    rig_motion, poses, _ = fit_videos(anatomy, renderer, videos, config=VideoFitConfig(steps=12))
+    assert rig_motion.angles.abs().max() < 0.05
+    assert rig_motion.root_translation.abs().max() < 0.02 * renderer.length
     neutral = anatomy.body.heads
-    assert np.linalg.norm(fit.T_world_joint[..., :3, 3] - neutral, axis=-1).max() < 0.08 * film_set.length
+    assert np.linalg.norm(poses[..., :3, 3] - neutral, axis=-1).max() < 0.08 * renderer.length
 
 
 def test_what_does_not_loop_need_not_end_as_it_began():
     """The body rises by a third of a leg from the first frame to the last."""
-    anatomy = study(dog())
-    leg = draw_figure(anatomy).leg
+    anatomy = analyze(dog())
+    leg = leg_length(anatomy)
     poses = np.repeat(anatomy.body.T_world_node[anatomy.body.nodes][None], 16, 0)
     rise = np.linspace(0, leg / 3, 16)
     poses[..., :3, 3] += rise[:, None, None] * anatomy.up
-    film_set, videos = filmed(anatomy, poses, views=2)
-    settings = FitConfig(steps=60)
+    renderer, videos = rendered(anatomy, poses, views=2)
+    settings = VideoFitConfig(steps=60)
     heights = [
-        fit_motion(anatomy, film_set, videos, loops=loops, config=settings).T_world_joint[:, 0, :3, 3] @ anatomy.up
-        for loops in (False, True)
+        fit_videos(anatomy, renderer, videos, loops, settings)[1][:, 0, :3, 3] @ anatomy.up for loops in (False, True)
     ]
     true = poses[:, 0, :3, 3] @ anatomy.up
     straight, looping = (np.abs(height - true)[[0, -1]].mean() / leg for height in heights)
@@ -65,23 +66,18 @@ def test_what_does_not_loop_need_not_end_as_it_began():
 
 
 def test_the_same_videos_give_the_same_motion():
-    anatomy = study(dog())
-    film_set, videos = filmed(anatomy, on_the_spot(gait_cycle(anatomy, "walk")), views=2)
-    seen = []
-    fits = [
-        fit_motion(anatomy, film_set, videos, config=FitConfig(steps=3), on_progress=lambda *done: seen.append(done))
-        for _ in range(2)
-    ]
-    np.testing.assert_array_equal(fits[0].T_world_joint, fits[1].T_world_joint)
-    assert seen[:3] == [(1, 3), (2, 3), (3, 3)]
-    assert fits[0].T_world_joint.shape == (16, len(anatomy.body), 4, 4)
+    anatomy = analyze(dog())
+    renderer, videos = rendered(anatomy, poses_in_place(gait_cycle(anatomy, "walk")), views=2)
+    first, again = (fit_videos(anatomy, renderer, videos, config=VideoFitConfig(steps=3))[1] for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert first.shape == (16, len(anatomy.body), 4, 4)
 
 
 def test_the_legless_can_be_fitted_too():
-    anatomy = study(fish())
+    anatomy = analyze(fish())
     poses = np.repeat(anatomy.body.T_world_node[anatomy.body.nodes][None], 16, 0)
-    film_set, videos = filmed(anatomy, poses, views=2)
-    assert np.isfinite(fit_motion(anatomy, film_set, videos, config=FitConfig(steps=2)).T_world_joint).all()
+    renderer, videos = rendered(anatomy, poses, views=2)
+    assert np.isfinite(fit_videos(anatomy, renderer, videos, config=VideoFitConfig(steps=2))[1]).all()
 
 
 @pytest.mark.parametrize("count, together", [(6, 2), (6, 6), (5, 2), (1, 4), (3, 2)])

@@ -2,18 +2,18 @@
 
 from dataclasses import replace
 from itertools import pairwise
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import torch
 from character.creatures import dog
 
-from gambol.character.anatomy import study
+from gambol.character.anatomy import analyze
 from gambol.character.rig import build_rig
-from gambol.distillation.puppet import FramePuppet
 from gambol.distillation.windows import lengthened, onwards_of, windows_for, windows_over
-from gambol.motion.draft import Draft
-from gambol.priors.prior import Format
+from gambol.motion.parameters import FrameParameters
+from gambol.motion.rig_motion import RigMotion
+from gambol.priors.prior import Format, VideoPrior
 
 CLIPS = [(17, 16, 1), (40, 16, 1), (161, 49, 4), (50, 49, 4), (20, 9, 4), (6, 5, 4), (121, 81, 4), (90, 17, 4)]
 """Frames of a clip, frames of a window, frames of a latent."""
@@ -25,7 +25,7 @@ def latents_of(squeeze, windows, doubled=0, axis=1, views=2, seed=0):
     shape = [views * len(windows), 3, 2]
     shape.insert(axis, count)
     parts = torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    return parts, SimpleNamespace(time_axis=axis, squeeze=squeeze)
+    return parts, Mock(spec=VideoPrior, time_axis=axis, squeeze=squeeze)
 
 
 def by_place(parts, windows, prior, doubled=0):
@@ -52,7 +52,7 @@ def test_windows_cover_the_clip_in_whole_latents(frames, length, squeeze):
     "frames, length", [(1, 9), (9, 9), (10, 17), (17, 17), (18, 25), (49, 49), (50, 49), (200, 49)]
 )
 def test_a_prior_sees_the_clip_at_once_if_it_can(frames, length):
-    prior = SimpleNamespace(format=Format((49, 9, 17, 25), ((8, 8),), 8), squeeze=4)
+    prior = Mock(spec=VideoPrior, format=Format((49, 9, 17, 25), ((8, 8),), 8), squeeze=4)
     windows = windows_for(prior, frames)
     assert windows.length == length
     assert (len(windows) == 1) == (frames <= 49)
@@ -127,33 +127,33 @@ def test_noise_of_windows_is_noise(squeeze):
 
 def spinning_loop(loops=True):
     """A dog that turns to the left and walks on in each round, with joints that move."""
-    anatomy = study(dog())
+    anatomy = analyze(dog())
     rig = build_rig(anatomy)
-    draft = Draft.at_rest(len(rig.nodes), 6, 1.0, loops, anatomy.height * anatomy.forward)
+    rig_motion = RigMotion.at_rest(len(rig.nodes), 6, 1.0, loops, anatomy.height * anatomy.forward)
     generator = torch.Generator().manual_seed(0)
-    yaw = torch.nn.functional.pad((0.5 * draft.along)[:, None], (0, 2))
-    draft = replace(
-        draft,
-        angles=0.3 * torch.randn(draft.angles.shape, generator=generator),
-        root_translation=draft.root_translation + torch.tensor([0.1, 0.2, 0.3]),
+    yaw = torch.nn.functional.pad((0.5 * rig_motion.along)[:, None], (0, 2))
+    rig_motion = replace(
+        rig_motion,
+        angles=0.3 * torch.randn(rig_motion.angles.shape, generator=generator),
+        root_translation=rig_motion.root_translation + torch.tensor([0.1, 0.2, 0.3]),
         root_angles=yaw,
         turn=0.5 if loops else 0.0,
     )
-    return FramePuppet(rig, draft, 1.0), draft, rig
+    return FrameParameters(rig, rig_motion, 1.0), rig_motion, rig
 
 
 def test_loops_go_on_as_they_repeat():
-    puppet, draft, rig = spinning_loop()
-    movement = puppet()
-    longer = lengthened(movement.T_world_joint, 15, onwards_of(puppet, movement))
-    torch.testing.assert_close(longer, draft.repeated(3, rig).world(rig)[:15], rtol=0, atol=1e-5)
+    params, rig_motion, rig = spinning_loop()
+    movement = params()
+    longer = lengthened(movement.T_world_joint, 15, onwards_of(params, movement))
+    torch.testing.assert_close(longer, rig_motion.repeated(3, rig).world(rig)[:15], rtol=0, atol=1e-5)
 
 
 def test_what_does_not_loop_stands_still():
-    puppet, draft, _ = spinning_loop(loops=False)
-    movement = puppet()
-    assert onwards_of(puppet, movement) is None
+    params, rig_motion, _ = spinning_loop(loops=False)
+    movement = params()
+    assert onwards_of(params, movement) is None
     longer = lengthened(movement.T_world_joint, 9, None)
     assert torch.equal(longer[:6], movement.T_world_joint)
     assert torch.equal(longer[6:], movement.T_world_joint[-1:].expand(3, -1, -1, -1))
-    assert lengthened(movement.T_world_joint, len(draft)) is movement.T_world_joint
+    assert lengthened(movement.T_world_joint, len(rig_motion)) is movement.T_world_joint

@@ -2,9 +2,6 @@
 
 import json
 import re
-import sys
-import types
-from collections import namedtuple
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,29 +10,32 @@ import tyro
 from walkers import rounds_of, walk, walker
 
 import gambol
+from gambol.character.clip import Clip
 from gambol.cli import main
-from gambol.commands.animate import Animate
-from gambol.commands.clip import Clip
-from gambol.distillation import premiere
-from gambol.distillation.config import DistillConfig
-from gambol.distillation.fit import FitConfig
-from gambol.distillation.footing import FootingConfig
-from gambol.distillation.recipe import Recipe
-from gambol.distillation.sampled import SampleConfig
+from gambol.commands.animate import AnimateCommand
+from gambol.commands.clip import ClipCommand
+from gambol.distillation import outputs
+from gambol.distillation.config import AnimateConfig
+from gambol.distillation.fit import VideoFitConfig
+from gambol.distillation.run_config import RunConfig
+from gambol.distillation.sample_and_fit import SampleConfig
 from gambol.errors import GambolError
 from gambol.finishing.finish import FinishConfig
 from gambol.formats import export
 from gambol.formats.npz import read_npz
-from gambol.motion.motion import Motion
-from gambol.physics import perform
+from gambol.motion.foot_lock import FootLockConfig
+from gambol.physics import track as physics_track
+from gambol.ranges import check_ranges
 
 
 def clip(*arguments) -> None:
-    tyro.cli(
-        Clip,
+    command = tyro.cli(
+        ClipCommand,
         args=[str(each) for each in arguments],
         config=(tyro.conf.OmitSubcommandPrefixes, tyro.conf.FlagCreatePairsOff),
-    ).run()
+    )
+    check_ranges(command, options=True)
+    command.run()
 
 
 @pytest.fixture(scope="module")
@@ -105,14 +105,14 @@ def test_a_clip_alone_in_another_format(human_file, tmp_path, capsys, suffix):
 
 
 def test_motion_capture_stands_on_its_ground(capture_file, tmp_path, capsys):
-    assert gambol.study(gambol.load(capture_file)).ground < -0.5
+    assert gambol.analyze(gambol.load(capture_file)).ground < -0.5
     out = tmp_path / "take.glb"
     clip(capture_file, "--loop", "--in-place", "-o", out)
     told = capsys.readouterr().out
     assert "looped" in told and "in place; goes" in told and re.search(r"\d contacts of feet noted", told)
     character = gambol.load(out)
     assert character.meshes and list(character.clips) == ["take", "take loop in place"]
-    assert abs(gambol.study(character).ground) < 0.1
+    assert abs(gambol.analyze(character).ground) < 0.1
     clip(capture_file, "-o", tmp_path / "plain.glb")
     assert list(gambol.load(tmp_path / "plain.glb").clips) == ["take"]
 
@@ -129,10 +129,10 @@ def test_motion_capture_stands_on_its_ground(capture_file, tmp_path, capsys):
         (["--trim", "1:50"], "can be trimmed from 0 to"),
         (["--speed", "0"], "--speed must be from 0.01 to 100, got 0"),
         (["--fps", "1000"], "--fps must be from 1 to 240, got 1000"),
-        (["--smooth", "9"], "--smooth must be above 0 and up to 2 s, got 9"),
+        (["--smooth", "9"], "--smooth must be from 0.001 to 2, got 9"),
         (["--force", "--in-place"], "--force is for --loop"),
         (["--loop", "--name", " "], "--name must not be empty"),
-        (["--clip", "half", "--loop"], "nothing in the clip 'half' comes round"),
+        (["--clip", "half", "--loop"], "nothing in the clip 'half' repeats"),
         (["--loop", "-o", "there/is/no/folder.glb"], "folder"),
         (["--loop", "-o", "out.fbx"], "out.fbx"),
     ],
@@ -151,8 +151,8 @@ def test_the_input_is_not_replaced(human_file):
 
 def test_a_run_remembers_what_to_do_with_its_clip():
     wanted = FinishConfig(trim=(0.5, None), smooth=0.03, in_place=True, events=False)
-    recipe = Recipe("fox", "a fox is walking", DistillConfig(), finish=wanted, export=("bvh", "npz"))
-    assert Recipe.from_json(recipe.json()) == recipe
+    run_config = RunConfig("fox", "a fox is walking", AnimateConfig(), finish=wanted, export=("bvh", "npz"))
+    assert RunConfig.from_json(run_config.json()) == run_config
 
 
 def test_animate_refuses_what_the_character_cannot_have(tmp_path, monkeypatch, capsys):
@@ -162,12 +162,13 @@ def test_animate_refuses_what_the_character_cannot_have(tmp_path, monkeypatch, c
     assert "--in-place and --root-motion exclude each other" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
     with pytest.raises(GambolError, match="leave out --lock-feet"):
-        Animate(resume=tmp_path, finishing=replace(Animate.finishing, lock_feet=True)).run()
+        AnimateCommand(resume=tmp_path, finishing=replace(AnimateCommand.finishing, lock_feet=True)).run()
 
 
 @dataclass
 class Done:
-    motion: Motion
+    motion: Clip
+    after: dict | None = None
 
 
 def test_track_gives_root_motion(tmp_path, monkeypatch, capsys):
@@ -176,22 +177,19 @@ def test_track_gives_root_motion(tmp_path, monkeypatch, capsys):
     file, out = tmp_path / "human.glb", tmp_path / "out.glb"
     gambol.save(character, file, walk("human", armature=True))
     done = Done(replace(walk("human", armature=True), name="walk physics"))
-    monkeypatch.setattr(perform, "perform", lambda *arguments, **options: [done])
-    monkeypatch.setattr("gambol.commands.track.Track._tell", lambda *arguments: None)
+    monkeypatch.setattr(physics_track, "track", lambda *arguments, **options: [done])
+    monkeypatch.setattr("gambol.commands.track.TrackCommand._tell", lambda *arguments: None)
     main(["track", str(file), "-o", str(out), "--root-motion"])
     assert "walk physics: root motion on 'armature'; goes" in capsys.readouterr().out
     assert gambol.load(out).clips["walk physics"].extras["gambol"]["root_motion"]["node"] == "armature"
 
 
 def test_animate_writes_a_finished_clip_and_joints_alone(tmp_path, monkeypatch, capsys):
-    """In a few steps, without pictures and measures."""
-    report = namedtuple("Report", "summary rows")("good: not measured", [])
-    blind = types.SimpleNamespace(measure_clip=lambda scene, draft, before: report)
-    monkeypatch.setitem(sys.modules, "gambol.quality.clip", blind)
-    monkeypatch.setattr(premiere.Crew, "preview", lambda *_: None)
-    monkeypatch.setattr(premiere.Crew, "movie", lambda *_: None)
-    short = DistillConfig(
-        sample=SampleConfig(views=1, steps=2), fit=FitConfig(steps=3, views=1), footing=FootingConfig(steps=4)
+    """In a few steps, without pictures."""
+    monkeypatch.setattr(outputs.ClipRenderer, "preview", lambda *_: None)
+    monkeypatch.setattr(outputs.ClipRenderer, "movie", lambda *_: None)
+    short = AnimateConfig(
+        sample=SampleConfig(views=1, steps=2), fit=VideoFitConfig(steps=3, views=1), foot_lock=FootLockConfig(steps=4)
     )
     monkeypatch.setattr("gambol.distillation.config.preset_for", lambda *_: short)
     monkeypatch.chdir(tmp_path)

@@ -7,9 +7,13 @@ import pytest
 from walkers import fall, held, rounds_of, walk, walker
 
 import gambol
-from gambol.finishing.events import contact_events, with_events
+from gambol.finishing.events import with_events
 from gambol.finishing.finish import FinishConfig, finish
 from gambol.finishing.timing import speed
+
+
+def contacts_of(character, anatomy, motion):
+    return with_events(character, anatomy, motion).extras["gambol"]["contacts"]
 
 
 @pytest.mark.parametrize("name, feet", [("dog", 4), ("human", 2)])
@@ -17,7 +21,7 @@ from gambol.finishing.timing import speed
 def test_every_foot_of_a_walk_comes_down_once(name, feet, in_place):
     character, anatomy = walker(name)
     motion = walk(name, in_place=in_place)
-    events = contact_events(character, anatomy, motion)
+    events = contacts_of(character, anatomy, motion)
     assert len({event["foot"] for event in events}) == len(events) == feet
     assert [event["down"] for event in events] == sorted(event["down"] for event in events)
     joints = {character.skeleton.names[node] for node in anatomy.body.nodes}
@@ -34,14 +38,14 @@ def test_every_foot_of_a_walk_comes_down_once(name, feet, in_place):
 def test_left_and_right_are_half_a_stride_apart():
     character, anatomy = walker("human")
     motion = walk("human")
-    left, right = sorted(contact_events(character, anatomy, motion), key=lambda event: event["foot"])
+    left, right = sorted(contacts_of(character, anatomy, motion), key=lambda event: event["foot"])
     assert abs((right["down"] - left["down"]) / motion.duration % 1 - 0.5) < 0.03
 
 
 def test_times_are_those_of_the_clip():
     character, anatomy = walker("dog")
     motion = walk("dog")
-    slow, quick = (contact_events(character, anatomy, each) for each in (motion, speed(motion, 2.0)))
+    slow, quick = (contacts_of(character, anatomy, each) for each in (motion, speed(motion, 2.0)))
     for one, two in zip(slow, quick, strict=True):
         assert one["foot"] == two["foot"]
         np.testing.assert_allclose([two["down"], two["up"]], [one["down"] / 2, one["up"] / 2], atol=0.02)
@@ -50,16 +54,16 @@ def test_times_are_those_of_the_clip():
 def test_of_what_does_not_loop_contacts_end_with_it():
     character, anatomy = walker("human")
     motion = rounds_of(walk("human"), 1.6)
-    events = contact_events(character, anatomy, motion)
+    events = contacts_of(character, anatomy, motion)
     assert len(events) >= 3
     assert all(0 <= event["down"] < event["up"] <= motion.duration + 1e-4 for event in events)
-    for event in contact_events(character, anatomy, held(walk("human", "idle"), 1.0)):
+    for event in contacts_of(character, anatomy, held(walk("human", "idle"), 1.0)):
         assert (event["down"], event["up"]) == (0.0, 1.0)
 
 
 def test_what_has_no_legs_has_no_contacts():
     character, anatomy = walker("fish")
-    assert contact_events(character, anatomy, fall(character)) == []
+    assert contacts_of(character, anatomy, fall(character)) == []
 
 
 def test_files_keep_them(tmp_path):

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from walkers import fall, held, places, walk, walker
 
+from gambol.character.clip import Clip, Track
 from gambol.errors import GambolError
 from gambol.finishing.locking import lock_feet
 from gambol.finishing.timing import speed
-from gambol.motion.motion import Motion, Track
 from gambol.quality.ground import foot_slide
-from gambol.quality.specimen import examine
+from gambol.quality.normalized_clip import normalize_clip
 
 
-def skating(name: str, factor: float) -> Motion:
+def skating(name: str, factor: float) -> Clip:
     """A walk whose body goes farther than its feet do, with a head that grows, and a face."""
     motion = walk(name, armature=True)
     tracks = []
@@ -41,7 +41,9 @@ def test_a_walk_that_skates_no_longer_does():
     assert locked.changed and done[-1][0] == done[-1][1]
     assert locked.before > 8, "cm/s"
     assert locked.after < 0.2 * locked.before
-    assert foot_slide(examine(character, locked.motion, anatomy)).mean == pytest.approx(locked.after)
+    assert foot_slide(normalize_clip(character, locked.motion, anatomy))["foot_slide_mean"] == pytest.approx(
+        locked.after
+    )
     times = np.linspace(0, motion.duration, 30)
     moved = np.linalg.norm(places(character, locked.motion, times) - places(character, motion, times), axis=-1)
     assert moved.mean() < 0.05 * anatomy.height, "it is still the same walk"

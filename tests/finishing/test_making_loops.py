@@ -8,13 +8,13 @@ from assets import assets_folder
 from walkers import fall, held, joined, places, rounds_of, walk, walker
 
 import gambol
+from gambol.character.clip import Clip, Track
 from gambol.errors import GambolError
-from gambol.finishing.cycles import find_cycle
 from gambol.finishing.finish import FinishConfig, finish
 from gambol.finishing.loops import closed, make_loop
 from gambol.finishing.timing import trim
-from gambol.motion.footage import footage_of
-from gambol.motion.motion import Motion, Track
+from gambol.motion.cycles import find_cycle
+from gambol.motion.loops import looped_clip
 
 
 def seam_of(character, motion, step: float = 1e-4) -> tuple[float, float, float]:
@@ -35,7 +35,7 @@ def assert_seamless(character, anatomy, motion) -> None:
     assert kink < usual, "speed changes no more than elsewhere in a frame"
 
 
-def disturbed(motion: Motion, size: float, seed: int = 0) -> Motion:
+def disturbed(motion: Clip, size: float, seed: int = 0) -> Clip:
     """Joints turn on and on by random small amounts, so that no two rounds are the same."""
     rng = np.random.default_rng(seed)
     tracks = []
@@ -85,8 +85,8 @@ def test_a_seam_is_closed_in_pose_and_speed(seed):
     assert cycle.gap > 1e-3 and seam_of(character, cut)[0] > 1e-3 * anatomy.height
     found = make_loop(character, anatomy, motion, cycle)
     assert_seamless(character, anatomy, found)
-    footage = footage_of(character, anatomy, found, may_travel=True)
-    assert footage.loops and footage.drift.any(), "it still goes somewhere"
+    looped = looped_clip(character, anatomy, found, may_travel=True)
+    assert looped.loops and looped.travel.any(), "it still goes somewhere"
     height = places(character, found, np.array([0.0, found.duration])).mean(1) @ anatomy.up
     assert height[1] == pytest.approx(height[0], abs=1e-9)
 
@@ -98,7 +98,7 @@ def test_speeds_agree_where_ends_meet():
     angle = times**2 / 8
     turns = np.stack([np.cos(angle / 2), np.sin(angle / 2), 0 * times, 0 * times], axis=1)
     hand = character.skeleton.names.index("hand.L")
-    motion = Motion("grow", (Track(0, "weights", times, times[:, None] ** 2), Track(hand, "rotation", times, turns)))
+    motion = Clip("grow", (Track(0, "weights", times, times[:, None] ** 2), Track(hand, "rotation", times, turns)))
     weights, turned = closed(character, anatomy, motion).tracks
     moments = np.array([0.0, 0.002, 1.998, 2.0])
     for values, speed in ((weights.sample(moments), 4.0), (2 * turned.sample(moments)[:, 1:], 0.5)):
@@ -156,11 +156,11 @@ def test_turns_go_on():
     character, anatomy = walker("dog")
     one = walk("dog", "turn left")
     found = make_loop(character, anatomy, disturbed(one, 0.05))
-    footage = footage_of(character, anatomy, found, may_travel=True, may_turn=True)
-    whole = footage_of(character, anatomy, one, may_travel=True, may_turn=True)
-    assert footage.loops and whole.turn > 0.2
-    assert footage.turn == pytest.approx(whole.turn, abs=0.1)
-    poses = footage.poses(np.array([0.0, footage.duration * (1 - 1e-9)]))
+    looped = looped_clip(character, anatomy, found, may_travel=True, may_turn=True)
+    whole = looped_clip(character, anatomy, one, may_travel=True, may_turn=True)
+    assert looped.loops and whole.turn > 0.2
+    assert looped.turn == pytest.approx(whole.turn, abs=0.1)
+    poses = looped.poses(np.array([0.0, looped.duration * (1 - 1e-9)]))
     assert np.abs(poses[1] - poses[0]).max() < 1e-6
 
 
@@ -168,7 +168,7 @@ def test_a_missing_last_key_is_added():
     character, anatomy = walker("dog")
     one = walk("dog", "walk", True)
     times = np.linspace(0, one.duration, 25)
-    short = Motion("game", tuple(Track(t.node, t.path, times[:-1], t.sample(times[:-1])) for t in one.tracks))
+    short = Clip("game", tuple(Track(t.node, t.path, times[:-1], t.sample(times[:-1])) for t in one.tracks))
     cycle = find_cycle(character, anatomy, short)
     assert cycle.whole and cycle.closed and cycle.end == pytest.approx(one.duration, rel=0.01)
     found = make_loop(character, anatomy, short)
@@ -178,7 +178,7 @@ def test_a_missing_last_key_is_added():
 
 def test_what_does_not_come_round_is_refused_unless_forced():
     character, anatomy = walker("human")
-    with pytest.raises(GambolError, match=r"nothing in the clip 'death' comes round: at best.*\d\d\.\d% of the height"):
+    with pytest.raises(GambolError, match=r"nothing in the clip 'death' repeats: at best.*\d\d\.\d% of the height"):
         find_cycle(character, anatomy, fall(character))
     found = make_loop(character, anatomy, fall(character), force=True)
     first, last = places(character, found, np.array([0.0, 1.5]))
@@ -213,7 +213,7 @@ def test_a_face_alone_can_loop():
     character, anatomy = walker("human")
     times = np.linspace(0, 2.5, 151)
     smile = np.stack([np.sin(2 * np.pi * times), np.cos(2 * np.pi * times)], 1)
-    cycle = find_cycle(character, anatomy, Motion("smile", (Track(0, "weights", times, smile),)))
+    cycle = find_cycle(character, anatomy, Clip("smile", (Track(0, "weights", times, smile),)))
     assert cycle.duration == pytest.approx(2.0, abs=0.02)
 
 
@@ -231,7 +231,7 @@ def test_motion_capture_is_looped():
     if not file.exists():
         pytest.skip("no motion capture")
     character = gambol.load(file)
-    anatomy = gambol.study(character)
+    anatomy = gambol.analyze(character)
     found = make_loop(character, anatomy, character.clips[file.stem])
     assert found.duration == pytest.approx(1.07, abs=0.05)  # one stride of the 4.2 s
     assert_seamless(character, anatomy, found)

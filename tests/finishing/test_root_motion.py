@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from walkers import fall, held, places, rounds_of, walk, walker
 
-from gambol.character.anatomy import study
+from gambol.character.anatomy import analyze
+from gambol.character.clip import Clip, Track
 from gambol.character.transforms import about, quaternion_from_matrix, quaternion_multiply
 from gambol.errors import GambolError
 from gambol.finishing.path import find_path
 from gambol.finishing.retrack import key_times, retracked, world_of
 from gambol.finishing.root_motion import in_place, root_node, with_root_motion
-from gambol.motion.motion import Motion, Track
 
 
 def level(anatomy, points: np.ndarray) -> np.ndarray:
@@ -25,7 +25,7 @@ def way_of(character, motion) -> np.ndarray:
     return last - first
 
 
-def gliding(character, anatomy, speed=1.5, sway=0.04, sways=1.5, seconds=4.0, turn=0.0) -> Motion:
+def gliding(character, anatomy, speed=1.5, sway=0.04, sways=1.5, seconds=4.0, turn=0.0) -> Clip:
     """It goes ahead, from rest to rest, and sways from side to side; lengths in heights. turn: to the left [rad]."""
     times = np.linspace(0, seconds, round(60 * seconds) + 1)
     along = np.clip((times - 0.5) / (seconds - 1), 0, 1)
@@ -40,7 +40,7 @@ def gliding(character, anatomy, speed=1.5, sway=0.04, sways=1.5, seconds=4.0, tu
     rotation = quaternion_multiply(turns, np.broadcast_to(rest.rotation[hips], turns.shape))
     arm = int(np.flatnonzero(character.skeleton.is_joint)[-1])
     waves = np.stack([np.cos(0.2 * np.sin(times)), np.sin(0.2 * np.sin(times)), 0 * times, 0 * times], 1)
-    return Motion(
+    return Clip(
         "glide",
         (
             Track(hips, "translation", times, rest.translation[hips] + way + aside),
@@ -176,7 +176,7 @@ def test_turns_go_to_the_root():
     hips = glide.tracks[0].node
     times = glide.tracks[0].times
     T_world = world_of(plain.skeleton, glide, times)
-    motion = retracked(character.skeleton, Motion("glide", glide.tracks[2:]), times, {hips: T_world[:, hips]})
+    motion = retracked(character.skeleton, Clip("glide", glide.tracks[2:]), times, {hips: T_world[:, hips]})
     found, path, _ = with_root_motion(character, anatomy, motion)
     assert path.yaw[-1] == pytest.approx(1.5, abs=1e-3)
     keys = key_times(found)
@@ -217,7 +217,7 @@ def test_of_several_roots_none_can_carry_the_way():
     parents[np.flatnonzero(parents == np.flatnonzero(parents < 0)[0])[0]] = -1
     apart = replace(character, skeleton=replace(character.skeleton, parents=parents), clips={})
     with pytest.raises(GambolError, match=r"no node for root motion: its joints hang on 2 nodes.*--in-place"):
-        with_root_motion(apart, study(apart), walk("human"))
+        with_root_motion(apart, analyze(apart), walk("human"))
 
 
 def test_a_path_is_written_as_plain_numbers():

@@ -4,21 +4,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter1d
 from walkers import angles_between, random_track
 
+from gambol.character.clip import Clip, Track
 from gambol.errors import GambolError
 from gambol.finishing.timing import resample, smooth, speed, trim
-from gambol.motion.motion import Motion, Track
 
 PATHS = ("translation", "rotation", "scale", "weights")
 INTERPOLATIONS = ("LINEAR", "STEP", "CUBICSPLINE")
 
 
-def clip_of(*tracks: Track, **extras) -> Motion:
-    return Motion("clip", tracks, extras)
+def clip_of(*tracks: Track, **extras) -> Clip:
+    return Clip("clip", tracks, extras)
 
 
-def random_clip(seed: int) -> Motion:
+def random_clip(seed: int) -> Clip:
     """A track of every path and interpolation."""
     rng = np.random.default_rng(seed)
     return clip_of(*(random_track(rng, path, how) for path in PATHS for how in INTERPOLATIONS))
@@ -203,3 +204,30 @@ def test_steps_at_frames_do_not_come_a_frame_late():
     steps = Track(0, "weights", times, np.arange(31.0)[:, None], "STEP")
     found = resample(clip_of(steps), 30.0).tracks[0]
     np.testing.assert_array_equal(found.values, steps.values)
+
+
+@pytest.mark.parametrize("loops", [True, False])
+@pytest.mark.parametrize("duration", [1e-3, 0.06])
+def test_a_filter_far_wider_than_the_clip_is_no_more_work(loops, duration, monkeypatch):
+    """Of a short loop only the mean is left, however many rounds the filter spans."""
+    seen = []
+
+    def counted(values, width, **options):
+        seen.append(len(values))
+        return gaussian_filter1d(values, width, **options)
+
+    monkeypatch.setattr("gambol.finishing.timing.gaussian_filter1d", counted)
+    times = np.linspace(0, duration, 9)
+    wave = np.sin(np.linspace(0, 2 * np.pi, 9))
+    motion = Clip("short", (Track(0, "translation", times, np.stack([wave, 3 + 0 * wave, wave], 1)),))
+    found = smooth(motion, 2.0, loops).tracks[0].values
+    assert max(seen) < 50 * len(found)
+    if loops:
+        np.testing.assert_allclose(found, np.tile([0, 3, 0], (len(found), 1)), atol=1e-7)
+
+
+def test_clips_have_a_limit_of_frames():
+    motion = Clip("long", (Track(0, "translation", np.array([0.0, 600.0]), np.eye(3)[:2]),))
+    assert len(resample(motion, 30).tracks[0].times) == 18_001
+    with pytest.raises(GambolError, match="600 s at 240 frames a second are 144,000 frames"):
+        resample(motion, 240)

@@ -6,11 +6,11 @@ from functools import cache
 import numpy as np
 from character.creatures import dog, fish, human, turned
 
-from gambol.character.anatomy import Anatomy, study
+from gambol.character.anatomy import Anatomy, analyze
 from gambol.character.character import Character
+from gambol.character.clip import Clip, Track, continuous
 from gambol.character.transforms import normalize, quaternion_multiply
 from gambol.creatures.gaits import gait
-from gambol.motion.motion import Motion, Track, continuous
 
 ARMATURE = (np.cos(np.pi / 4), -np.sin(np.pi / 4), 0.0, 0.0)
 """A quarter turn about x, as Blender puts above what stands along z."""
@@ -22,7 +22,7 @@ def walker(name: str, armature: bool = False) -> tuple[Character, Anatomy]:
     character = {"dog": dog, "human": human, "fish": fish}[name]()
     if armature:
         character = _under_an_armature(character)
-    return character, study(character)
+    return character, analyze(character)
 
 
 def _under_an_armature(character: Character) -> Character:
@@ -39,17 +39,17 @@ def _under_an_armature(character: Character) -> Character:
 
 
 @cache
-def walk(name: str, action: str = "walk", in_place: bool = False, armature: bool = False) -> Motion:
+def walk(name: str, action: str = "walk", in_place: bool = False, armature: bool = False) -> Clip:
     return gait(*walker(name, armature), action, in_place=in_place)
 
 
-def places(character: Character, motion: Motion, times: np.ndarray) -> np.ndarray:
+def places(character: Character, motion: Clip, times: np.ndarray) -> np.ndarray:
     """Of all joints in the world (times, joints, 3)."""
     T_world = character.skeleton.world(motion.sample(character.skeleton, np.asarray(times, float)))
     return T_world[..., :3, 3][:, character.skeleton.is_joint]
 
 
-def rounds_of(motion: Motion, rounds: float, name: str = "rounds", fps: float = 60.0) -> Motion:
+def rounds_of(motion: Clip, rounds: float, name: str = "rounds", fps: float = 60.0) -> Clip:
     """A loop several times over, or not even to its end, as one clip; its way goes on."""
     times = np.arange(round(rounds * motion.duration * fps) + 1) / fps
     number = np.floor(times / motion.duration + 1e-9)
@@ -62,10 +62,10 @@ def rounds_of(motion: Motion, rounds: float, name: str = "rounds", fps: float = 
             first, last = track.sample(np.array([motion.start, motion.end]))
             values = values + number[:, None] * (last - first)
         tracks.append(Track(track.node, track.path, times, values))
-    return Motion(name, tuple(tracks))
+    return Clip(name, tuple(tracks))
 
 
-def joined(*motions: Motion, name: str = "joined") -> Motion:
+def joined(*motions: Clip, name: str = "joined") -> Clip:
     """One after the other, of the same tracks; each goes on from where the one before ended."""
     tracks = []
     for number, track in enumerate(motions[0].tracks):
@@ -82,17 +82,17 @@ def joined(*motions: Motion, name: str = "joined") -> Motion:
         found = np.concatenate(values)
         found = continuous(found) if track.path == "rotation" else found
         tracks.append(Track(track.node, track.path, np.concatenate(times), found))
-    return Motion(name, tuple(tracks))
+    return Clip(name, tuple(tracks))
 
 
-def held(motion: Motion, seconds: float) -> Motion:
+def held(motion: Clip, seconds: float) -> Clip:
     """Its first pose for so long, with its tracks."""
     first = [track.sample(np.array([motion.start, motion.start])) for track in motion.tracks]
     times = np.array([0.0, seconds])
-    return Motion("held", tuple(Track(t.node, t.path, times, v) for t, v in zip(motion.tracks, first, strict=True)))
+    return Clip("held", tuple(Track(t.node, t.path, times, v) for t, v in zip(motion.tracks, first, strict=True)))
 
 
-def fall(character: Character) -> Motion:
+def fall(character: Character) -> Clip:
     """It tips over about its left-right axis, and lies."""
     hips = int(np.flatnonzero(character.skeleton.parents < 0)[0])
     rest = character.skeleton.rest
@@ -101,7 +101,7 @@ def fall(character: Character) -> Motion:
     turn = np.stack([np.cos(angle / 2), np.sin(angle / 2), 0 * angle, 0 * angle], axis=1)
     rotation = quaternion_multiply(turn, np.broadcast_to(rest.rotation[hips], turn.shape))
     height = rest.translation[hips] * np.stack([0 * angle + 1, 0.15 + 0.85 * np.cos(angle), 0 * angle + 1], axis=1)
-    return Motion("death", (Track(hips, "rotation", times, rotation), Track(hips, "translation", times, height)))
+    return Clip("death", (Track(hips, "rotation", times, rotation), Track(hips, "translation", times, height)))
 
 
 def random_track(rng: np.random.Generator, path: str, interpolation: str, node: int = 0, keys: int = 6) -> Track:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gambol.formats.bvh import read_bvh
+from gambol.formats.bvh.reader import read_bvh
 
 CLOSE = 1e-5
 """Of the height, or of the size for skeletons that have no up."""

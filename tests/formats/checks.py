@@ -6,10 +6,10 @@ import numpy as np
 from naive import local_matrix
 
 from gambol.character.character import Character
+from gambol.character.clip import Clip
 from gambol.character.skeleton import Pose
 from gambol.character.transforms import normalize
 from gambol.formats.gltf.document import Document
-from gambol.motion.motion import Motion
 
 PATHS = ("translation", "rotation", "scale")
 
@@ -57,7 +57,7 @@ def assert_kept(old: Document, new: Document) -> None:
     assert (new.chunks or ())[1:] == (old.chunks or ())[1:]
 
 
-def assert_same_motion(found: Motion, expected: Motion) -> None:
+def assert_same_motion(found: Clip, expected: Clip) -> None:
     """Equal to the last bit of float32."""
     assert len(found.tracks) == len(expected.tracks)
     for track, given_track in zip(found.tracks, expected.tracks, strict=True):

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from gambol.character.character import Character
+from gambol.character.clip import Clip
 from gambol.character.skeleton import Pose, Skeleton
 from gambol.formats.joints import joint_tree
-from gambol.motion.motion import Motion
 
 FPS = 30.0
 
@@ -29,7 +29,7 @@ def random_wxyz(rng: np.random.Generator, count: int) -> np.ndarray:
     return np.roll(Rotation.random(count, random_state=int(rng.integers(2**31))).as_quat(), 1, axis=1)
 
 
-def random_motion(character: Character, seed: int, frames: int = 9, stretch: float = 0.0, swell: float = 0.0) -> Motion:
+def random_motion(character: Character, seed: int, frames: int = 9, stretch: float = 0.0, swell: float = 0.0) -> Clip:
     """All nodes turn and roots travel; stretch, swell: how much every second node moves in its parent, or grows."""
     rng = np.random.default_rng(seed)
     rest, nodes = character.skeleton.rest, len(character.skeleton)
@@ -41,10 +41,10 @@ def random_motion(character: Character, seed: int, frames: int = 9, stretch: flo
     translation[:, ::2] += stretch * rng.normal(size=(frames, (nodes + 1) // 2, 3))
     scale = np.tile(rest.scale, (frames, 1, 1))
     scale[:, ::2] *= 1 + swell * rng.uniform(-1, 1, (frames, (nodes + 1) // 2, 1))
-    return Motion.from_poses("dance", Pose(translation, rotation, scale), character.skeleton, FPS)
+    return Clip.from_poses("dance", Pose(translation, rotation, scale), character.skeleton, FPS)
 
 
-def joint_positions(character: Character, motion: Motion, times: np.ndarray) -> np.ndarray:
+def joint_positions(character: Character, motion: Clip, times: np.ndarray) -> np.ndarray:
     """World positions (frames, joints, 3) in the order of exported joints; an added root is in the origin."""
     nodes, _ = joint_tree(character.skeleton)
     T_world = character.skeleton.world(motion.sample(character.skeleton, times))

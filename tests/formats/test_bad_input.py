@@ -117,9 +117,9 @@ def test_a_missing_file_a_folder_and_a_wrong_name(tmp_path):
     (tmp_path / "folder.glb").mkdir()
     with pytest.raises(AssetError, match=r"folder\.glb cannot be read"):
         load(tmp_path / "folder.glb")
-    (tmp_path / "a.obj").write_text("v 0 0 0")
+    (tmp_path / "a.fbx").write_text("v 0 0 0")
     with pytest.raises(AssetError, match=r"gambol reads \.glb, \.gltf, \.vrm"):
-        load(tmp_path / "a.obj")
+        load(tmp_path / "a.fbx")
     with pytest.raises(AssetError, match="cannot be read"):
         load(tmp_path / "nul\0.glb")
 
@@ -300,10 +300,10 @@ def gltf_with_buffer(folder: Path, uri: str) -> Path:
 
 
 BAD_URIS = {
-    "missing": ("gone.bin", "'gone.bin' cannot be read: No such file or directory; keep it beside a.gltf"),
+    "missing": ("gone.bin", "'gone.bin' does not exist; keep it beside a.gltf"),
     "empty": ("", "cannot be read: it is not a regular file"),
     "nul": ("a\0b", "is not a usable file name|cannot be read"),
-    "surrogate": ("\ud800", "is not a usable file name|cannot be read"),
+    "surrogate": ("\ud800", "is not a usable file name|cannot be read|does not exist"),
     "too long": ("x" * 5000, "is not a usable file name|cannot be read"),
     "no data": ("data:application/octet-stream;base64", "is a data URI without data"),
     "not base64": ("data:application/octet-stream;base64,@@@@", "is not valid base64"),

@@ -10,10 +10,13 @@ from bvh_texts import ARM, CLOSE, read_text, world_at
 from character.creatures import dog
 from moving_skeletons import joint_positions, naive_positions
 
-from gambol import gait, load, save, study
+from gambol import analyze, load, save
+from gambol.character.info import describe
+from gambol.creatures.gaits import gait
 from gambol.errors import AssetError
-from gambol.formats.bvh import read_bvh, reader, write_bvh
-from gambol.info import describe
+from gambol.formats.bvh import reader
+from gambol.formats.bvh.reader import read_bvh
+from gambol.formats.bvh.writer import write_bvh
 
 
 @pytest.mark.parametrize(
@@ -80,9 +83,9 @@ def test_a_bvh_is_a_character_like_others(tmp_path, monkeypatch):
     """It is described, saved as .glb with its clip, and given by name without a folder."""
     dog_file = tmp_path / "dog.bvh"
     character = dog()
-    write_bvh(character, gait(character, study(character), "trot"), dog_file)
+    write_bvh(character, gait(character, analyze(character), "trot"), dog_file)
     loaded = load(dog_file)
-    described = describe(loaded, study(loaded))
+    described = describe(loaded, analyze(loaded))
     assert described["plan"] == "quadruped"
     assert [clip["name"] for clip in described["clips"]] == ["dog"]
     assert any("there is no mesh" in warning for warning in described["warnings"])
@@ -213,7 +216,7 @@ def test_a_pipe_a_folder_and_a_large_file(tmp_path, monkeypatch):
             load(tmp_path / "pipe.bvh")
     with pytest.raises(AssetError, match="cannot be read"):
         load(tmp_path / "nul\0.bvh")
-    monkeypatch.setattr("gambol.formats.plain.LARGEST", 10)
+    monkeypatch.setattr("gambol.formats.files.LARGEST", 10)
     with pytest.raises(AssetError, match="is larger than"):
         read_text(tmp_path, ARM)
 

@@ -4,8 +4,8 @@ from builder import TRIANGLE, Gltf
 from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial.transform import Rotation, Slerp
 
+from gambol.character.clip import Track
 from gambol.formats.gltf.clips import unique_name
-from gambol.motion.motion import Track
 
 TIMES = np.array([0.5, 1.0, 1.25, 3.0], np.float32)
 MOMENTS = np.linspace(-1, 4, 101)
@@ -105,7 +105,7 @@ def test_rotations_as_normalised_integers(dtype, largest):
 def test_a_single_key_holds_for_ever(interpolation):
     rows = [[9, 9, 9], [1, 2, 3], [9, 9, 9]] if interpolation == "CUBICSPLINE" else [[1, 2, 3]]
     track, _ = read_track("translation", [2.0], rows, interpolation)
-    np.testing.assert_array_equal(track.sample(np.array([0, 2, 5])), [[1, 2, 3]] * 3)
+    np.testing.assert_array_equal(track.sample(np.array([0.0, 2, 5])), [[1, 2, 3]] * 3)
 
 
 def test_a_clip_that_starts_late():

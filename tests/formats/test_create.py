@@ -7,12 +7,12 @@ from checks import assert_same_vertices
 from scipy.spatial.transform import Rotation
 
 from gambol.character.character import Character, Material, Mesh, Texture
+from gambol.character.clip import Clip, Track
 from gambol.character.skeleton import Pose, Skeleton
 from gambol.errors import AssetError
 from gambol.formats import load, save
 from gambol.formats.gltf.create import document_from_character
 from gambol.formats.gltf.reader import read_character
-from gambol.motion.motion import Motion, Track
 
 
 def random_skeleton(rng: np.random.Generator, nodes: int, roots: int = 1) -> Skeleton:
@@ -319,11 +319,11 @@ def test_clips_come_along():
     character = random_character(18)
     times = np.array([0.5, 1, 2])
     quaternions = np.roll(Rotation.random(3, random_state=0).as_quat(), 1, axis=1)
-    walk = Motion(
+    walk = Clip(
         "walk", (Track(2, "rotation", times, quaternions), Track(3, "scale", times, np.ones((3, 3, 3)), "CUBICSPLINE"))
     )
     again = rebuilt(
-        replace(character, clips={"walk": walk, "run": replace(walk, name="other"), "still": Motion("still", ())})
+        replace(character, clips={"walk": walk, "run": replace(walk, name="other"), "still": Clip("still", ())})
     )
     assert list(again.clips) == ["walk", "run"]
     np.testing.assert_allclose(again.clips["walk"].tracks[0].values, quaternions, atol=1e-7)
@@ -346,7 +346,7 @@ def test_the_rules_of_the_file():
     """Alignment, bounds of positions, targets of views, no empty lists: glTF 2.0, 3.6 and 3.7."""
     character = random_character(19)
     mesh = replace(character.meshes[0], morph_positions=np.ones((1, 30, 3)), morph_weights=np.zeros(1))
-    walk = Motion("walk", (Track(2, "scale", np.arange(3.0), np.ones((3, 3))),))
+    walk = Clip("walk", (Track(2, "scale", np.arange(3.0), np.ones((3, 3))),))
     document = document_from_character(replace(rigid_mesh(replace(character, meshes=(mesh,)), 2), clips={"walk": walk}))
     content, blob = document.json, document.binary_chunk
     assert content["buffers"] == [{"byteLength": len(blob)}]
@@ -379,7 +379,7 @@ def test_bounds_of_positions_are_exact():
 @pytest.mark.parametrize("name", ["b.glb", "b.vrm"])
 def test_saving_a_character_without_a_file(tmp_path, name):
     character = random_character(21)
-    motion = Motion("walk", (Track(2, "translation", np.arange(3.0), np.eye(3)),))
+    motion = Clip("walk", (Track(2, "translation", np.arange(3.0), np.eye(3)),))
     assert save(character, tmp_path / name, motion) == "walk"
     saved = load(tmp_path / name)
     assert list(saved.clips) == ["walk"]

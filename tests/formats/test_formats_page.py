@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gambol import export, gait, load, save, study
+from gambol import analyze, export, load, save
+from gambol.creatures.gaits import gait
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "formats.md").read_text()
@@ -18,7 +19,7 @@ PAGE = (ROOT / "docs" / "formats.md").read_text()
 @pytest.fixture(scope="module")
 def fox():
     character = load("fox")
-    return character, gait(character, study(character), "walk")
+    return character, gait(character, analyze(character), "walk")
 
 
 def run(*arguments, cwd):

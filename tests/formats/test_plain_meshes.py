@@ -4,9 +4,11 @@ import struct
 import numpy as np
 import pytest
 
-from gambol import AssetError, save
+from gambol import save
+from gambol.character.colors import linear_from_srgb
+from gambol.errors import AssetError
+from gambol.formats import load
 from gambol.formats.obj import read_mtl
-from gambol.formats.plain import linear_from_srgb, load_mesh
 
 SQUARE = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]
 
@@ -18,7 +20,7 @@ def written(tmp_path, name: str, content: str | bytes):
 
 
 def obj(tmp_path, *lines: str):
-    return load_mesh(written(tmp_path, "thing.obj", "\n".join(lines)))
+    return load(written(tmp_path, "thing.obj", "\n".join(lines)))
 
 
 def test_obj_polygons_become_triangles_and_corners_vertices(tmp_path):
@@ -71,6 +73,72 @@ def test_obj_without_its_library_is_grey_and_says_so(tmp_path):
     character = obj(tmp_path, "mtllib gone.mtl", "v 0 0 0", "v 1 0 0", "v 0 1 0", "usemtl fur", "f 1 2 3")
     assert "colours are missing" in character.warnings[0]
     assert character.meshes[0].material.name == "fur"
+
+
+def test_obj_relative_indices_count_from_their_own_line(tmp_path):
+    """Exporters that write part after part rely on it."""
+    part = ["f -3 -2 -1", "v 5 5 5", "v 6 5 5", "v 5 6 5", "f -3 -2 -1"]
+    (mesh,) = obj(tmp_path, "v 0 0 0", "v 1 0 0", "v 0 1 0", *part).meshes
+    corners = mesh.positions[mesh.faces]
+    np.testing.assert_allclose(corners[0], [(0, 0, 0), (1, 0, 0), (0, 1, 0)])
+    np.testing.assert_allclose(corners[1], corners[0] + 5)
+
+
+@pytest.fixture
+def secret(tmp_path):
+    """A folder with an .obj in it, and an image outside."""
+    (tmp_path / "secret.png").write_bytes(b"\x89PNG secret")
+    (tmp_path / "elsewhere.mtl").write_text("newmtl fur\nKd 1 0 0\n")
+    (tmp_path / "inside" / "maps").mkdir(parents=True)
+    (tmp_path / "inside" / "maps" / "fur.png").write_bytes(b"\x89PNG fur")
+    return tmp_path / "inside"
+
+
+def furry(folder, library: str = "looks.mtl"):
+    lines = [f"mtllib {library}", "v 0 0 0", "v 1 0 0", "v 0 1 0", "usemtl fur", "f 1 2 3"]
+    return load(written(folder, "thing.obj", "\n".join(lines)))
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret.png", "ABSOLUTE", "maps/../../secret.png", "link.png", "http://x.org/a.png"]
+)
+def test_obj_embeds_no_image_from_outside_its_folder(secret, name):
+    if name == "link.png":
+        (secret / name).symlink_to(secret.parent / "secret.png")
+    name = str(secret.parent / "secret.png") if name == "ABSOLUTE" else name
+    written(secret, "looks.mtl", f"newmtl fur\nmap_Kd {name}\n")
+    character = furry(secret)
+    assert character.meshes[0].material.texture is None
+    assert "leaves the folder of thing.obj; only files beside it are read" in character.warnings[0]
+
+
+@pytest.mark.parametrize("name", ["../elsewhere.mtl", "maps/../../elsewhere.mtl"])
+def test_obj_reads_no_material_library_from_outside_its_folder(secret, name):
+    character = furry(secret, name)
+    assert character.meshes[0].material.base_color == (1.0, 1.0, 1.0, 1.0)
+    assert "leaves the folder of thing.obj; only files beside it are read" in character.warnings[0]
+
+
+def test_obj_textures_are_relative_to_the_library(secret):
+    (secret / "looks").mkdir()
+    written(secret / "looks", "fur.mtl", "newmtl fur\nmap_Kd ../maps/fur.png\n")
+    character = furry(secret, "looks/fur.mtl")
+    assert character.warnings == ()
+    assert character.meshes[0].material.texture.data == b"\x89PNG fur"
+
+
+def test_obj_images_are_read_once_and_limited_together(secret, monkeypatch):
+    """A short file can name a large image many times over."""
+    written(secret, "maps/other.png", b"\x89PNG other")
+    lines = [f"newmtl m{i}\nmap_Kd maps/{'other' if i == 9 else 'fur'}.png" for i in range(10)]
+    written(secret, "looks.mtl", "\n".join(lines))
+    found = list(read_mtl(secret / "looks.mtl", []).values())
+    assert all(material.texture is found[0].texture for material in found[:9])
+    monkeypatch.setattr("gambol.formats.obj.LARGEST_IMAGES", 10)
+    warnings: list[str] = []
+    found = list(read_mtl(secret / "looks.mtl", warnings).values())
+    assert found[0].texture is not None and found[9].texture is None
+    assert len(warnings) == 1
 
 
 @pytest.mark.parametrize(
@@ -129,7 +197,7 @@ def ply(order: str, polygons: list[tuple[int, ...]]) -> bytes:
     ],
 )
 def test_ply_text_and_binary(tmp_path, order, polygons, triangles):
-    (mesh,) = load_mesh(written(tmp_path, "square.ply", ply(order, polygons))).meshes
+    (mesh,) = load(written(tmp_path, "square.ply", ply(order, polygons))).meshes
     np.testing.assert_allclose(mesh.positions, SQUARE)
     np.testing.assert_array_equal(mesh.faces, triangles)
     assert mesh.colors is not None
@@ -142,12 +210,12 @@ def test_cut_off_ply_is_refused(tmp_path, order):
     whole = ply(order, [(0, 1, 2), (0, 2, 3)])
     for length in (0, 3, 100, len(whole) - 3):
         with pytest.raises(AssetError):
-            load_mesh(written(tmp_path, "cut.ply", whole[:length]))
+            load(written(tmp_path, "cut.ply", whole[:length]))
 
 
 def test_ply_with_a_face_to_nowhere_is_refused(tmp_path):
     with pytest.raises(AssetError, match="a face names a vertex that does not exist; there are 4"):
-        load_mesh(written(tmp_path, "x.ply", ply("<", [(0, 1, 9)])))
+        load(written(tmp_path, "x.ply", ply("<", [(0, 1, 9)])))
 
 
 @pytest.mark.parametrize(
@@ -161,13 +229,21 @@ def test_ply_with_a_face_to_nowhere_is_refused(tmp_path):
         ("3 0 1 2", "-3 0 1 2", "a list has a negative length"),
         ("property float x", "property list uchar float x", "x must not be a list"),
         ("property list uchar int vertex_indices", "property int vertex_indices", "vertex_indices must be a list"),
+        ("property uchar red", "property uchar red\nproperty uchar red", "the header declares red of vertex twice"),
+        ("property float y", "property float x", "the header declares x of vertex twice"),
     ],
 )
 def test_ply_with_broken_numbers_or_kinds_is_refused(tmp_path, old, new, message):
     text = ply("", [(0, 1, 2)]).decode()
     assert old in text
     with pytest.raises(AssetError, match=message):
-        load_mesh(written(tmp_path, "broken.ply", text.replace(old, new)))
+        load(written(tmp_path, "broken.ply", text.replace(old, new)))
+
+
+def test_ply_of_nothing_but_blanks_is_refused(tmp_path):
+    header = ply("", [(0, 1, 2)]).decode().split("end_header\n")[0].replace("vertex 4", "vertex 1")
+    with pytest.raises(AssetError, match="the file ends too early"):
+        load(written(tmp_path, "blank.ply", header + "end_header\n \n"))
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e30])
@@ -175,7 +251,7 @@ def test_binary_ply_with_broken_indices_is_refused(tmp_path, value):
     header, body = ply("<", [(0, 1, 2)]).replace(b"uchar int vertex", b"uchar float vertex"), b"end_header\n"
     start = header.index(body) + len(body) + 4 * 15
     with pytest.raises(AssetError, match="a number that is not whole"):
-        load_mesh(written(tmp_path, "x.ply", header[:start] + struct.pack("<B3f", 3, 0, 1, value)))
+        load(written(tmp_path, "x.ply", header[:start] + struct.pack("<B3f", 3, 0, 1, value)))
 
 
 @pytest.mark.parametrize("line", ["d nan", "d inf", "d", "Kd nan 0 0", "Kd 1 inf 0", "Kd 1 0"])
@@ -210,4 +286,4 @@ def test_broken_looks_become_zero_with_a_warning(tmp_path):
 def test_missing_files_and_unknown_kinds_say_so(tmp_path):
     for name in ("gone.obj", "gone.ply", "gone.glb"):
         with pytest.raises(AssetError, match="does not exist"):
-            load_mesh(tmp_path / name)
+            load(tmp_path / name)

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import naive
 import numpy as np
 import pytest
@@ -5,6 +7,9 @@ from builder import TRIANGLE, Gltf, arm, triangle_at
 from scipy.spatial.transform import Rotation
 
 from gambol.character.character import Character
+from gambol.formats import load, save
+from gambol.formats.gltf.document import parse_document
+from gambol.formats.gltf.reader import read_character
 
 
 def random_rotation(rng: np.random.Generator) -> list[float]:
@@ -268,3 +273,19 @@ def test_an_unknown_requirement_is_a_warning():
     gltf.json["extensionsUsed"] = gltf.json["extensionsRequired"] = ["ACME_wobble", "KHR_materials_unlit"]
     (warning,) = gltf.character().warnings
     assert "ACME_wobble" in warning
+
+
+def test_names_can_be_written_and_printed(tmp_path):
+    """Lone surrogates cannot be encoded, and escape sequences would command a terminal."""
+    gltf = arm()
+    for key in ("nodes", "meshes"):
+        gltf.json[key][0]["name"] = "\x1b[2J\ud800"
+    gltf.json["extensionsRequired"] = ["\x1b]0;\ud800"]
+    gltf.clip("walk\ud800\n", (0, "rotation", [0, 1], [[0, 0, 0, 1], [0, 0, 0, 1]], "LINEAR"))
+    character = read_character(parse_document(gltf.glb(), Path("\udc80\x1b.glb")))
+    assert character.name == "\ufffd\ufffd"
+    assert character.skeleton.names[0] == character.meshes[0].name == "\ufffd[2J\ufffd"
+    assert list(character.clips) == ["walk\ufffd "]
+    assert "\ufffd]0;\ufffd" in "".join(character.warnings)
+    save(character, tmp_path / "out.glb", character.clips["walk\ufffd "])
+    assert list(load(tmp_path / "out.glb").clips) == ["walk\ufffd ", "walk\ufffd .001"]

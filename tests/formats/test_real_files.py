@@ -8,21 +8,21 @@ from assets import asset_files, asset_name, needs_assets
 from checks import assert_kept, assert_same_motion, assert_same_vertices
 
 from gambol.character.character import Character
+from gambol.character.clip import Clip, Track
 from gambol.formats import load, save
 from gambol.formats.gltf.document import open_document
-from gambol.motion.motion import Motion, Track
 
 pytestmark = needs_assets
 every_file = pytest.mark.parametrize("path", asset_files(), ids=asset_name)
 
 
-def nod(character: Character) -> Motion:
+def nod(character: Character) -> Clip:
     """Turns and moves a few joints."""
     joints = np.flatnonzero(character.skeleton.is_joint)[:4].tolist() or [0]
     times, rest = np.array([0.0, 0.5, 1.0]), character.skeleton.rest
     turns = [np.array([rest.rotation[joint], [0.8, 0.6, 0, 0], [0, 0, 1, 0]]) for joint in joints]
     tracks = [Track(joint, "rotation", times, turn) for joint, turn in zip(joints, turns, strict=True)]
-    return Motion("nod by gambol", (*tracks, Track(joints[0], "translation", times, np.eye(3))))
+    return Clip("nod by gambol", (*tracks, Track(joints[0], "translation", times, np.eye(3))))
 
 
 @every_file

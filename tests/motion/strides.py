@@ -7,9 +7,11 @@ from functools import cache
 import numpy as np
 from character.creatures import dog, human, spider
 
-from gambol import Anatomy, Character, Motion, Track, gait, study
+from gambol import Anatomy, Character, Clip, analyze
+from gambol.character.clip import Track
+from gambol.creatures.gaits import gait
 from gambol.creatures.gaits.footfalls import Footfalls, table_for
-from gambol.quality.specimen import Specimen, examine
+from gambol.quality.normalized_clip import NormalizedClip, normalize_clip
 
 MAKERS = {"dog": dog, "human": human, "spider": spider}
 
@@ -17,7 +19,7 @@ MAKERS = {"dog": dog, "human": human, "spider": spider}
 @cache
 def body(name: str) -> tuple[Character, Anatomy]:
     character = MAKERS[name]()
-    return character, study(character)
+    return character, analyze(character)
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Stride:
 
     character: Character
     anatomy: Anatomy
-    motion: Motion
+    motion: Clip
     footfalls: Footfalls
 
     @property
@@ -35,8 +37,8 @@ class Stride:
         pairs = len(self.anatomy.legs) // 2
         return np.array([self.footfalls.phase(leg, pairs) for leg in self.anatomy.legs])
 
-    def examined(self, motion: Motion | None = None) -> Specimen:
-        return examine(self.character, motion or self.motion, self.anatomy)
+    def examined(self, motion: Clip | None = None) -> NormalizedClip:
+        return normalize_clip(self.character, motion or self.motion, self.anatomy)
 
 
 @cache
@@ -46,7 +48,7 @@ def stride(name: str, action: str, in_place: bool = False) -> Stride:
     return Stride(character, anatomy, motion, table_for(len(anatomy.legs))[action])
 
 
-def longer(motion: Motion, rounds: float, rate: float = 240.0) -> Motion:
+def longer(motion: Clip, rounds: float, rate: float = 240.0) -> Clip:
     """Round after round, one way farther each time."""
     times = np.arange(round(rounds * motion.duration * rate) + 1) / rate
     number = np.floor(times / motion.duration + 1e-9)
@@ -57,10 +59,10 @@ def longer(motion: Motion, rounds: float, rate: float = 240.0) -> Motion:
             first, last = track.sample(np.array([motion.start, motion.end]))
             values = values + number[:, None] * (last - first)
         tracks.append(Track(track.node, track.path, times, values))
-    return Motion(motion.name, tuple(tracks))
+    return Clip(motion.name, tuple(tracks))
 
 
-def moved(character: Character, motion: Motion, way: Callable[[np.ndarray], np.ndarray], rate: float = 240.0) -> Motion:
+def moved(character: Character, motion: Clip, way: Callable[[np.ndarray], np.ndarray], rate: float = 240.0) -> Clip:
     """The whole body shifted, by so much at a time [file units]; clay creatures have one root, without a turn."""
     root = int(np.flatnonzero(character.skeleton.parents < 0)[0])
     times = motion.start + np.arange(round(motion.duration * rate) + 1) / rate
@@ -71,16 +73,16 @@ def moved(character: Character, motion: Motion, way: Callable[[np.ndarray], np.n
     return replace(motion, tracks=(*others, Track(root, "translation", times, values)))
 
 
-def slower(made: Stride, factor: float) -> Motion:
+def slower(made: Stride, factor: float) -> Clip:
     """The same steps, the body going on only by a part of what it should, or more: feet slide by the rest."""
     whole = made.examined()
-    way = whole.T_own_file[:3, :3].T @ whole.way * made.anatomy.height**2
+    way = whole.T_norm_file[:3, :3].T @ whole.travel * made.anatomy.height**2
     return moved(made.character, made.motion, lambda t: (factor - 1) * np.outer(t / made.motion.duration, way))
 
 
-def standing(character: Character, seconds: float = 2.0) -> Motion:
+def standing(character: Character, seconds: float = 2.0) -> Clip:
     """Nothing moves; in no time, it is a single pose."""
     root = int(np.flatnonzero(character.skeleton.parents < 0)[0])
     times = np.array([0.0, seconds] if seconds else [0.0])
     values = np.tile(character.skeleton.rest.translation[root], (len(times), 1))
-    return Motion("standing", (Track(root, "translation", times, values),))
+    return Clip("standing", (Track(root, "translation", times, values),))

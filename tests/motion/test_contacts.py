@@ -7,7 +7,8 @@ import pytest
 from assets import asset_files, needs_assets
 from motion.strides import body, longer, moved, slower, standing, stride
 
-from gambol import Motion, Track, load, study
+from gambol import Clip, analyze, load
+from gambol.character.clip import Track
 from gambol.motion.contacts import find_contacts, runs
 
 GAITS = [("dog", "walk"), ("dog", "gallop"), ("human", "walk"), ("human", "run")]
@@ -44,12 +45,12 @@ def test_a_stride_and_a_half_does_not_loop_and_has_the_same_contacts(name, actio
     assert not contacts.loops and not contacts.ground.any()
     for leg, phase in enumerate(made.phases):
         found = contacts.spans(leg)
-        assert min(start for start, _ in found) >= 0 and max(end for _, end in found) <= contacts.footage.duration
+        assert min(start for start, _ in found) >= 0 and max(end for _, end in found) <= contacts.clip.duration
         starts = [start / made.motion.duration for start, _ in found if start > 0]
         expected = [down for down in phase + np.arange(2) if 0.1 < down < 1.4]
         for down in expected:
             assert min(abs(start - down) for start in starts) < EARLY
-        ends = [end / made.motion.duration for _, end in found if end < contacts.footage.duration]
+        ends = [end / made.motion.duration for _, end in found if end < contacts.clip.duration]
         for up in phase + made.footfalls.duty + np.arange(-1, 2):
             if 0.1 < up < 1.4:
                 assert min(abs(end - up) for end in ends) < LATE
@@ -75,7 +76,7 @@ def test_a_pose_that_is_pushed_along_stays_down():
 @pytest.mark.parametrize("name, action", [("dog", "walk"), ("human", "run"), ("spider", "walk")])
 def test_the_ground_passes_below_a_round_in_place_as_fast_as_it_would_go(name, action):
     made, goes = stride(name, action, True), stride(name, action)
-    pace = contacts_of(goes).footage.drift / goes.motion.duration
+    pace = contacts_of(goes).clip.travel / goes.motion.duration
     np.testing.assert_allclose(contacts_of(made).ground, -pace, atol=0.02 * np.linalg.norm(pace))
     assert not contacts_of(goes).ground.any()
 
@@ -84,7 +85,7 @@ def test_a_round_played_backwards_goes_backwards():
     made = stride("human", "walk", True)
     times = np.linspace(made.motion.start, made.motion.end, 241)
     tracks = [Track(track.node, track.path, times, track.sample(times[::-1])) for track in made.motion.tracks]
-    ahead, back = contacts_of(made).ground, contacts_of(made, Motion("back", tuple(tracks))).ground
+    ahead, back = contacts_of(made).ground, contacts_of(made, Clip("back", tuple(tracks))).ground
     np.testing.assert_allclose(back, -ahead, atol=0.02 * np.linalg.norm(ahead))
 
 
@@ -93,7 +94,7 @@ def test_who_stands_or_breathes_goes_nowhere_and_has_all_feet_down():
     for motion in (standing(character), stride("dog", "idle").motion):
         contacts = find_contacts(character, anatomy, motion)
         assert contacts.down.all() and not contacts.ground.any()
-        assert contacts.spans(0) == [(0.0, contacts.footage.duration)]
+        assert contacts.spans(0) == [(0.0, contacts.clip.duration)]
 
 
 def test_a_single_pose_has_contacts():
@@ -117,7 +118,7 @@ def test_a_leap_leaves_the_ground_with_all_feet_at_once():
 def test_a_turn_has_steps_and_ends_where_it_ends(side):
     made = stride("dog", f"turn {side}")
     contacts = contacts_of(made)
-    assert not contacts.loops and contacts.footage.loops
+    assert not contacts.loops and contacts.clip.loops
     np.testing.assert_allclose(contacts.down.mean(1), made.footfalls.duty, atol=0.08)
     steps = np.linalg.norm(np.diff(contacts.poses()[..., :3, 3], axis=0), axis=-1).max(1)
     assert steps[-1] < 2 * np.median(steps)
@@ -125,7 +126,7 @@ def test_a_turn_has_steps_and_ends_where_it_ends(side):
 
 def test_spans_of_what_loops_go_on_across_the_seam_and_others_do_not():
     contacts = contacts_of(stride("dog", "walk"))
-    count, seconds = len(contacts.times), contacts.footage.duration
+    count, seconds = len(contacts.times), contacts.clip.duration
     down = np.zeros((4, count), bool)
     down[0, :10] = down[0, -6:] = down[1, 20:30] = down[1, 40:50] = True
     down[2] = True
@@ -161,7 +162,7 @@ def test_artists_gaits_in_place_go_somewhere_and_their_idles_do_not():
     names = ("RobotExpressive.glb", "platformer_Character.glb", "Fox.glb")
     for path in [path for path in asset_files() if path.name in names]:
         character = load(path)
-        anatomy = study(character)
+        anatomy = analyze(character)
         for name, motion in character.clips.items():
             words = name.lower()
             goes = any(word in words for word in ("walking", "running", "walk", "run")) and "jump" not in words

@@ -3,11 +3,11 @@ import pytest
 import torch
 from builders import chain_skeleton, pose_by_quaternions, random_rig, random_rotations, random_skeleton, rig_of
 
+from gambol.character.clip import Clip
 from gambol.character.rig import Rig
 from gambol.character.skeleton import Skeleton
 from gambol.motion.export import poses_from_world
 from gambol.motion.kinematics import Kinematics
-from gambol.motion.motion import Motion
 
 
 def random_world(rng: np.random.Generator, rig: Rig, frames: int = 3) -> np.ndarray:
@@ -35,7 +35,7 @@ def test_round_trip(seed: int, roots: int, stretch: float) -> None:
     joints = np.unique(np.concatenate([np.flatnonzero(skeleton.parents < 0), rng.choice(16, size=10, replace=False)]))
     rig = random_rig(rng, skeleton, nodes=joints)
     T_world_joint = random_world(rng, rig)
-    pose = poses_from_world(skeleton, rig, T_world_joint)
+    pose = poses_from_world(skeleton, rig.nodes, T_world_joint)
     np.testing.assert_allclose(skeleton.world(pose)[:, rig.nodes, :3], T_world_joint, atol=1e-9)
     others = np.setdiff1d(np.arange(16), rig.nodes)
     assert (pose.rotation[:, others] == skeleton.rest.rotation[others]).all()
@@ -51,7 +51,7 @@ def test_round_trip_of_a_rehung_joint(seed: int) -> None:
     rig = random_rig(rng, skeleton, rehang={moved: other})
     assert rig.nodes[rig.parents[rig.nodes.tolist().index(moved)]] == other
     T_world_joint = random_world(rng, rig)
-    pose = poses_from_world(skeleton, rig, T_world_joint)
+    pose = poses_from_world(skeleton, rig.nodes, T_world_joint)
     np.testing.assert_allclose(skeleton.world(pose)[:, rig.nodes, :3], T_world_joint, atol=1e-9)
     assert np.ptp(pose.translation[:, moved], axis=0).max() > 1e-3
 
@@ -63,7 +63,7 @@ def test_accepts_4_by_4() -> None:
     T = random_world(rng, rig)
     square = np.concatenate([T, np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*T.shape[:2], 1, 4))], axis=2)
     np.testing.assert_array_equal(
-        poses_from_world(skeleton, rig, square).rotation, poses_from_world(skeleton, rig, T).rotation
+        poses_from_world(skeleton, rig.nodes, square).rotation, poses_from_world(skeleton, rig.nodes, T).rotation
     )
 
 
@@ -76,7 +76,7 @@ def test_mirrored_joints_keep_their_signs(signs: tuple[int, int, int]) -> None:
     rig = random_rig(rng, skeleton)
     angles = rng.uniform(-1, 1, (3, 8, 3))
     wanted = pose_by_quaternions(skeleton, rig, angles)
-    pose = poses_from_world(skeleton, rig, skeleton.world(wanted)[:, rig.nodes])
+    pose = poses_from_world(skeleton, rig.nodes, skeleton.world(wanted)[:, rig.nodes])
     assert (pose.scale == skeleton.rest.scale).all()
     np.testing.assert_allclose(np.abs((pose.rotation * wanted.rotation).sum(-1)), 1.0, atol=1e-12)
 
@@ -88,9 +88,9 @@ def test_the_rest_pose_needs_no_tracks(seed: int) -> None:
     moved, other = unrelated_nodes(skeleton)
     rig = random_rig(rng, skeleton, rehang={moved: other})
     still = [torch.zeros(2, *shape) for shape in ((20, 3), (3,), (3,))]
-    pose = poses_from_world(skeleton, rig, Kinematics(rig)(*still).numpy())
+    pose = poses_from_world(skeleton, rig.nodes, Kinematics(rig)(*still).numpy())
     assert (pose.rotation == skeleton.rest.rotation).all()
-    assert Motion.from_poses("rest", pose, skeleton).tracks == ()
+    assert Clip.from_poses("rest", pose, skeleton).tracks == ()
 
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
@@ -101,8 +101,8 @@ def test_rounding_of_float32_makes_no_tracks(scale: float) -> None:
     rig = rig_of(skeleton)
     angles = torch.tensor(np.random.default_rng(0).uniform(-1, 1, (5, 200, 3)), dtype=torch.float32)
     angles[:, -1] = 0.0
-    pose = poses_from_world(skeleton, rig, Kinematics(rig)(angles, torch.zeros(5, 3), torch.zeros(5, 3)).numpy())
-    tracks = Motion.from_poses("curl", pose, skeleton).tracks
+    pose = poses_from_world(skeleton, rig.nodes, Kinematics(rig)(angles, torch.zeros(5, 3), torch.zeros(5, 3)).numpy())
+    tracks = Clip.from_poses("curl", pose, skeleton).tracks
     assert [(track.node, track.path) for track in tracks] == [(node, "rotation") for node in range(199)]
 
 
@@ -112,7 +112,7 @@ def test_small_motion_is_kept() -> None:
     angles = torch.zeros(2, 5, 3, dtype=torch.float64)
     angles[1, 3, 0] = 1e-4
     still = torch.zeros(2, 3, dtype=torch.float64)
-    pose = poses_from_world(skeleton, rig, Kinematics(rig, torch.float64)(angles, still, still).numpy())
+    pose = poses_from_world(skeleton, rig.nodes, Kinematics(rig, torch.float64)(angles, still, still).numpy())
     assert 2 * np.arcsin(np.abs(pose.rotation[1, 3, 1])) == pytest.approx(1e-4)
     assert (pose.rotation[:, [0, 1, 2, 4]] == skeleton.rest.rotation[[0, 1, 2, 4]]).all()
 
@@ -124,7 +124,7 @@ def test_joints_of_scale_zero_and_those_below_stay_at_rest() -> None:
     rig = rig_of(skeleton)
     rig.scale[1], skeleton.rest.scale[1] = 0.0, 0.0
     T_world_joint = random_world(rng, rig)
-    pose = poses_from_world(skeleton, rig, T_world_joint)
+    pose = poses_from_world(skeleton, rig.nodes, T_world_joint)
     np.testing.assert_allclose(skeleton.world(pose)[:, 0, :3], T_world_joint[:, 0], atol=1e-12)
     for rest, posed in ((skeleton.rest.translation, pose.translation), (skeleton.rest.rotation, pose.rotation)):
         assert (posed[:, 1:] == rest[1:]).all()
@@ -135,6 +135,6 @@ def test_a_joint_rehung_from_under_scale_zero_stays_at_rest() -> None:
     skeleton = chain_skeleton(3)
     rig = rig_of(skeleton, nodes=np.array([0, 2]))
     skeleton.rest.scale[1] = 0.0
-    pose = poses_from_world(skeleton, rig, random_world(np.random.default_rng(0), rig))
+    pose = poses_from_world(skeleton, rig.nodes, random_world(np.random.default_rng(0), rig))
     assert (pose.translation[:, 1:] == skeleton.rest.translation[1:]).all()
     assert (pose.rotation[:, 1:] == skeleton.rest.rotation[1:]).all()

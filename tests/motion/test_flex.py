@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from character.creatures import dog, human, posed
 
-from gambol import study
+from gambol import analyze
 from gambol.motion.flex import flex
 
 
 def test_every_joint_moves_and_all_return():
     character = dog()
-    motion = flex(character, study(character), degrees=20, seconds_per_joint=0.2)
+    motion = flex(character, analyze(character), degrees=20, seconds_per_joint=0.2)
     assert {track.node for track in motion.tracks} == set(np.flatnonzero(character.skeleton.is_joint))
     assert all(track.path == "rotation" for track in motion.tracks)
     rest = character.skeleton.rest
@@ -19,7 +19,7 @@ def test_every_joint_moves_and_all_return():
 @pytest.mark.parametrize("degrees", [10.0, 45.0])
 def test_joints_bend_as_far_as_told(degrees):
     character = dog()
-    motion = flex(character, study(character), degrees=degrees, seconds_per_joint=0.4)
+    motion = flex(character, analyze(character), degrees=degrees, seconds_per_joint=0.4)
     for track in motion.tracks:
         turn = 2 * np.degrees(
             np.arccos(np.clip(np.abs(track.values @ character.skeleton.rest.rotation[track.node]), 0, 1))
@@ -29,13 +29,13 @@ def test_joints_bend_as_far_as_told(degrees):
 
 def test_keys_only_where_a_joint_moves():
     character = dog()
-    motion = flex(character, study(character))
+    motion = flex(character, analyze(character))
     assert max(len(track.times) for track in motion.tracks) <= 7  # five of its own, the beginning and the end
 
 
 def test_mirror_images_move_as_mirror_images():
     character = human()
-    anatomy = study(character)
+    anatomy = analyze(character)
     motion = flex(character, anatomy, degrees=40, seconds_per_joint=1.0)
     names = character.skeleton.names
     left, right = names.index("hand.L"), names.index("hand.R")
@@ -46,7 +46,7 @@ def test_mirror_images_move_as_mirror_images():
 
 def test_a_file_that_shows_another_pose_is_flexed_about_the_neutral_one():
     character = posed(dog(), 1)
-    anatomy = study(character)
+    anatomy = analyze(character)
     motion = flex(character, anatomy)
     start = character.skeleton.world(motion.sample(character.skeleton, 0.0))
     np.testing.assert_allclose(start[anatomy.body.nodes], anatomy.body.T_world_node[anatomy.body.nodes], atol=1e-6)

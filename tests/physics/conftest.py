@@ -2,9 +2,9 @@
 
 import pytest
 
-from gambol.character.anatomy import study
+from gambol import load
+from gambol.character.anatomy import analyze
 from gambol.character.rig import build_rig
-from gambol.formats import load
 from gambol.physics.ragdoll import Ragdoll, build_ragdoll
 
 
@@ -16,5 +16,5 @@ def mujoco():
 @pytest.fixture(scope="session")
 def human() -> Ragdoll:
     character = load("human")
-    anatomy = study(character)
+    anatomy = analyze(character)
     return build_ragdoll(character, anatomy, build_rig(anatomy))

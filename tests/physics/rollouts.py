@@ -3,7 +3,7 @@
 import dataclasses
 
 import torch
-from small_ragdolls import Scene, scene_of
+from small_ragdolls import Problem, scene_of
 from torch import Tensor
 
 from gambol.physics.simulation import Simulation, SolverConfig, States
@@ -17,7 +17,7 @@ LIMP = SolverConfig(substeps=16, stiffness=0.0, upright=0.0)
 USUAL = SolverConfig(substeps=16)
 
 
-def by_kernel(simulation: Simulation, scene: Scene) -> States:
+def by_kernel(simulation: Simulation, scene: Problem) -> States:
     return simulation(*scene)
 
 
@@ -28,7 +28,7 @@ def error(got: Tensor, expected: Tensor) -> float:
     return float((got.detach().double() - expected).norm() / expected.norm().clamp(min=1e-12))
 
 
-def answers(run, simulation: Simulation, scene: Scene, dtype=torch.float32) -> tuple[States, list[Tensor]]:
+def answers(run, simulation: Simulation, scene: Problem, dtype=torch.float32) -> tuple[States, list[Tensor]]:
     """States, and the gradients of a random function of all of them by all that goes in."""
     leaves = [part.detach().to(dtype).requires_grad_() for part in scene.leaves]
     states = run(simulation, scene_of(leaves))
@@ -45,7 +45,7 @@ def random_loss(states: States) -> Tensor:
     return sum((part * weight).sum() for part, weight in zip(states, weights, strict=True))
 
 
-def raw_gradients(simulation: Simulation, scene: Scene, weights=None) -> list[Tensor]:
+def raw_gradients(simulation: Simulation, scene: Problem, weights=None) -> list[Tensor]:
     leaves = [part.detach().requires_grad_() for part in scene.leaves]
     states = by_kernel(simulation, scene_of(leaves))
     weights = torch.ones(states.x.shape[1]) if weights is None else weights

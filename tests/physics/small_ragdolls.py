@@ -65,7 +65,7 @@ def blocks(half_size, centers, parents=(-1,), anchors=None, masses=None) -> Ragd
     )
 
 
-class Scene(NamedTuple):
+class Problem(NamedTuple):
     """All that a rollout takes."""
 
     start: Start
@@ -79,12 +79,12 @@ class Scene(NamedTuple):
         return (*self.start, self.targets, self.upwards, self.ground)
 
 
-def scene_of(leaves) -> Scene:
+def scene_of(leaves) -> Problem:
     x, q, v, w, targets, upwards, ground = leaves
-    return Scene(Start(x, q, v, w), targets, upwards, ground)
+    return Problem(Start(x, q, v, w), targets, upwards, ground)
 
 
-def still(simulation: Simulation, frames: int, worlds: int = 1, height: float = 0.0) -> Scene:
+def still(simulation: Simulation, frames: int, worlds: int = 1, height: float = 0.0) -> Problem:
     """Nothing moves yet, nothing is asked for."""
     ragdoll = simulation.ragdoll
     count, knots = len(ragdoll), frames * simulation.knots + 1
@@ -93,10 +93,10 @@ def still(simulation: Simulation, frames: int, worlds: int = 1, height: float = 
     rest = torch.zeros(worlds, count, 3)
     upwards = torch.tensor([0.0, 1.0, 0.0]).repeat(knots, worlds, 1)
     start = Start(x.repeat(worlds, 1, 1), q, rest, rest.clone())
-    return Scene(start, torch.zeros(knots, worlds, count, 3), upwards)
+    return Problem(start, torch.zeros(knots, worlds, count, 3), upwards)
 
 
-def tumbling(simulation: Simulation, seed: int, frames: int = 1, worlds: int = 1, height: float = -0.005) -> Scene:
+def tumbling(simulation: Simulation, seed: int, frames: int = 1, worlds: int = 1, height: float = -0.005) -> Problem:
     """Everything moves, everywhere, on ground that moves too."""
     random = torch.Generator().manual_seed(seed)
 
@@ -107,10 +107,10 @@ def tumbling(simulation: Simulation, seed: int, frames: int = 1, worlds: int = 1
     q = torch.nn.functional.normalize(q + noise(q, 0.02), dim=-1)
     start = Start(x + noise(x, 0.003), q, v + noise(v, 0.3), w + noise(w, 1.0))
     ground = noise(torch.zeros(worlds, 3), 0.5)
-    return Scene(start, targets + noise(targets, 0.3), upwards + noise(upwards, 0.2), ground)
+    return Problem(start, targets + noise(targets, 0.3), upwards + noise(upwards, 0.2), ground)
 
 
-def tilted(scene: Scene, angle: float) -> Scene:
+def tilted(scene: Problem, angle: float) -> Problem:
     """All bones turned about x, without moving their centres [rad]."""
     half = torch.tensor(angle / 2)
     q = torch.stack([half.cos(), half.sin(), half * 0, half * 0]).expand(scene.start.q.shape).clone()

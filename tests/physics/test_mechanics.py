@@ -10,7 +10,7 @@ from distillation.odd_characters import scaled
 from rollouts import EXPLICIT, FREE, LIMP, USUAL, answers, by_kernel, error, raw_gradients
 from small_ragdolls import (
     TREES,
-    Scene,
+    Problem,
     blocks,
     joint_gaps,
     random_ragdoll,
@@ -21,7 +21,7 @@ from small_ragdolls import (
 )
 from torch import Tensor
 
-from gambol.character.anatomy import study
+from gambol.character.anatomy import analyze
 from gambol.character.rig import build_rig
 from gambol.physics.ragdoll import SIZE, Ragdoll, build_ragdoll
 from gambol.physics.simulation import Simulation, SolverConfig, States, rotate, substeps_for
@@ -31,13 +31,13 @@ every_scheme = pytest.mark.parametrize("config", [FREE, EXPLICIT], ids=["implici
 on_the_ground = pytest.mark.parametrize("height", [-0.005, 1.0], ids=["ground", "air"])
 
 
-def rolled(simulation: Simulation, scene: Scene) -> States:
+def rolled(simulation: Simulation, scene: Problem) -> States:
     with torch.no_grad():
         return simulation(*scene)
 
 
 def times(simulation: Simulation, states: States) -> Tensor:
-    return torch.arange(len(states.x)) * simulation.law.dt
+    return torch.arange(len(states.x)) * simulation.params.dt
 
 
 @pytest.mark.parametrize("tree", ["chain", "siblings"])
@@ -51,7 +51,7 @@ def test_free_fall(tree):
     time = times(simulation, states)
     down = torch.tensor([0.0, -9.81, 0.0])
     torch.testing.assert_close(momentum, momentum[0] + time[:, None] * down, atol=1e-3, rtol=0)
-    fallen = momentum[0] * time[:, None] + down * (time * (time + simulation.law.dt) / 2)[:, None]
+    fallen = momentum[0] * time[:, None] + down * (time * (time + simulation.params.dt) / 2)[:, None]
     torch.testing.assert_close(centre, centre[0] + fallen, atol=1e-3, rtol=0)
     assert not simulation.loads(states).any()
 
@@ -85,7 +85,7 @@ def dog_ragdoll() -> Ragdoll:
 
 
 def ragdoll_of(character) -> Ragdoll:
-    anatomy = study(character)
+    anatomy = analyze(character)
     return build_ragdoll(character, anatomy, build_rig(anatomy))
 
 
@@ -153,7 +153,7 @@ def pulled_together(share: float) -> tuple[Simulation, Tensor]:
     """Speed towards each other of two blocks that a long, soft spring pulls with a share of what friction can hold."""
     ragdoll = blocks(FLAT, [[0.0, 0.05, 0.0], [0.0, 0.05, 0.0]], parents=(-1, 0))
     simulation = Simulation(ragdoll, 30.0, dataclasses.replace(LIMP, joints=0.01, substeps=96))
-    apart = share * 0.5 * 9.81 / simulation.law.joint_stiffness
+    apart = share * 0.5 * 9.81 / simulation.params.joint_stiffness
     scene = still(simulation, 6, height=-simulation.config.sink * SIZE)
     x = scene.start.x.clone()
     x[:, 1, 0] += apart
@@ -165,13 +165,13 @@ def pulled_together(share: float) -> tuple[Simulation, Tensor]:
 def test_friction_holds_what_is_inside_its_cone(share):
     """It only creeps, at the speed at which viscous friction bears that share."""
     simulation, speeds = pulled_together(share)
-    creeping = simulation.law.creep * share / np.sqrt(1 - share**2)
+    creeping = simulation.params.creep * share / np.sqrt(1 - share**2)
     torch.testing.assert_close(speeds[-1], torch.full((2,), float(creeping)), rtol=0.05, atol=0)
 
 
 def test_friction_holds_no_more_than_its_cone():
     simulation, speeds = pulled_together(1.5)
-    time = (len(speeds) - 1) * simulation.law.dt
+    time = (len(speeds) - 1) * simulation.params.dt
     torch.testing.assert_close(speeds[-1], torch.full((2,), 0.5 * 9.81 * time), rtol=0.05, atol=0)
 
 
@@ -207,7 +207,7 @@ def test_pd_control_holds_a_bent_joint():
     targets[:, :, 1, 0] = -0.5  # about x: lifts what points to z
     states = rolled(simulation, scene._replace(targets=targets))
     angle = 2 * torch.asin(states.q[-1, 0, 1, 1])
-    weight_on_arm = 0.1 * 9.81 * 0.3 * np.cos(0.5) / simulation.law.stiffness
+    weight_on_arm = 0.1 * 9.81 * 0.3 * np.cos(0.5) / simulation.params.stiffness
     assert weight_on_arm > 0.005
     assert float(angle) == pytest.approx(-0.5 + weight_on_arm, abs=5e-3)
     assert states.w[-1].abs().max() < 0.01
@@ -258,7 +258,7 @@ def test_a_character_of_any_size_moves_alike(height):
     films = []
     for tall in (1.0, height):
         character = dog()
-        ragdoll = ragdoll_of(scaled(character, tall / study(character).height))
+        ragdoll = ragdoll_of(scaled(character, tall / analyze(character).height))
         simulation = Simulation(ragdoll, 30.0)
         scene = still(simulation, 3, height=0.01)
         random = torch.Generator().manual_seed(0)

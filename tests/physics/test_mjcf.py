@@ -12,19 +12,16 @@ from small_ragdolls import TREES, joint_gaps, random_ragdoll, still, tumbling
 from gambol.character.transforms import matrix_from_quaternion
 from gambol.errors import GambolError
 from gambol.motion.kinematics import compound_rotation
-from gambol.physics.hinges import hinge_angles, hinge_directions
-from gambol.physics.mjcf import (
-    DEEPEST,
+from gambol.physics.coordinates import (
     control_of,
     coordinates_of,
     depth_first,
-    export_mjcf,
     from_mujoco,
-    hinge_names,
-    mjcf_of,
-    safe_names,
+    hinge_angles,
+    hinge_directions,
     to_mujoco,
 )
+from gambol.physics.mjcf import DEEPEST, export_mjcf, hinge_names, mjcf_of, safe_names
 from gambol.physics.ragdoll import Ragdoll
 from gambol.physics.simulation import Simulation, SolverConfig, States, quaternions_of
 
@@ -173,9 +170,9 @@ def test_gains_are_the_same_in_mujoco(mujoco):
     model, data = shown(mujoco, simulation, qpos, qvel)
     data.ctrl[0], data.ctrl[1] = 0.2, 0.3
     mujoco.mj_forward(model, data)
-    law = simulation.law
-    assert data.actuator_force[0] == pytest.approx(0.2 * law.stiffness)
-    assert data.actuator_force[1] == pytest.approx(0.3 * law.stiffness - 0.5 * law.damping)
+    params = simulation.params
+    assert data.actuator_force[0] == pytest.approx(0.2 * params.stiffness)
+    assert data.actuator_force[1] == pytest.approx(0.3 * params.stiffness - 0.5 * params.damping)
     names = [model.actuator(number).name for number in range(model.nu)]
     assert names == hinge_names(simulation.ragdoll) == [model.joint(1 + number).name for number in range(model.nu)]
 

@@ -22,7 +22,7 @@ from motion.builders import box_points, chain_skeleton, character_of, mesh_of
 from scipy.spatial import cKDTree
 from small_ragdolls import still
 
-from gambol.character.anatomy import Anatomy, study
+from gambol.character.anatomy import Anatomy, analyze
 from gambol.character.character import Character, Mesh
 from gambol.character.rig import Rig, build_rig
 from gambol.character.skeleton import line_up
@@ -30,9 +30,10 @@ from gambol.creatures.zoo import create
 from gambol.errors import GambolError
 from gambol.formats import load
 from gambol.motion.cuboids import fit_cuboids
-from gambol.motion.draft import Draft
 from gambol.motion.kinematics import compound_rotation
-from gambol.physics.ragdoll import LIGHTEST, SIZE, STANDARD_GRAVITY, THINNEST, Ragdoll, build_ragdoll
+from gambol.motion.rig_motion import RigMotion
+from gambol.physics.mass import LIGHTEST, THINNEST
+from gambol.physics.ragdoll import SIZE, STANDARD_GRAVITY, Ragdoll, build_ragdoll
 from gambol.physics.simulation import Simulation
 
 SPECIES = ("fox", "human", "duck", "trex", "spider", "crocodile", "ladybug")
@@ -41,24 +42,24 @@ Studied = tuple[Character, Anatomy, Rig, Ragdoll]
 every_species = pytest.mark.parametrize("species", SPECIES)
 
 
-def studied(character: Character, **axes) -> Studied:
-    anatomy = study(character, **axes)
+def analyzed(character: Character, **axes) -> Studied:
+    anatomy = analyze(character, **axes)
     rig = build_rig(anatomy)
     return character, anatomy, rig, build_ragdoll(character, anatomy, rig)
 
 
 @cache
 def of_the_zoo(species: str) -> Studied:
-    return studied(create(species))
+    return analyzed(create(species))
 
 
 @cache
 def of_clay() -> Studied:
-    return studied(dog())
+    return analyzed(dog())
 
 
 def skin(anatomy: Anatomy, ragdoll: Ragdoll) -> np.ndarray:
-    return anatomy.body.vertices @ ragdoll.T_own_file[:3, :3].T + ragdoll.T_own_file[:3, 3]
+    return anatomy.body.vertices @ ragdoll.T_ragdoll_file[:3, :3].T + ragdoll.T_ragdoll_file[:3, 3]
 
 
 def check(found: Studied) -> None:
@@ -149,7 +150,7 @@ def bones_of(ragdoll: Ragdoll, leg) -> list[int]:
 def test_hips_are_as_high_as_all_hips(species):
     _, anatomy, rig, ragdoll = of_the_zoo(species)
     heads = rig.world()[[leg.chain[0] for leg in anatomy.legs], :3, 3]
-    heights = (heads @ ragdoll.T_own_file[:3, :3].T + ragdoll.T_own_file[:3, 3])[:, 1]
+    heights = (heads @ ragdoll.T_ragdoll_file[:3, :3].T + ragdoll.T_ragdoll_file[:3, 3])[:, 1]
     assert heights.max() <= SIZE * (1 + 1e-9)
     longest = np.ptp(skin(anatomy, ragdoll), axis=0).max()
     assert max(heights.max(), 0.3 * longest) == pytest.approx(SIZE)
@@ -162,7 +163,7 @@ def test_bones_turn_about_their_axes_as_joints_do(species):
 
 @pytest.mark.parametrize("scale", [1.0, 0.01, (-1.0, 1.0, 1.0)], ids=["plain", "small", "mirrored"])
 def test_bones_under_an_armature_turn_as_joints_do(scale):
-    assert_same_turns(studied(turned(dog(), (HALF, 0, HALF, 0), scale)))
+    assert_same_turns(analyzed(turned(dog(), (HALF, 0, HALF, 0), scale)))
 
 
 def assert_same_turns(found: Studied) -> None:
@@ -171,11 +172,11 @@ def assert_same_turns(found: Studied) -> None:
     count = len(rig.nodes)
     angles = torch.zeros(count, count, 3, dtype=torch.float64)
     angles[range(count), range(count)] = torch.tensor([0.7, -0.4, 0.3], dtype=torch.float64)
-    still_draft = Draft.at_rest(count, count, 1.0, True)
-    draft = dataclasses.replace(still_draft, angles=angles.to(still_draft.angles))
-    T_world = draft.world(rig)[range(count), range(count), :, :3].double().numpy()
+    still_draft = RigMotion.at_rest(count, count, 1.0, True)
+    rig_motion = dataclasses.replace(still_draft, angles=angles.to(still_draft.angles))
+    T_world = rig_motion.world(rig)[range(count), range(count), :, :3].double().numpy()
     relative = T_world @ np.linalg.inv(rig.world()[:, :3, :3])
-    turn = ragdoll.T_own_file[:3, :3] * ragdoll.unit
+    turn = ragdoll.T_ragdoll_file[:3, :3] * ragdoll.unit
     expected = turn @ relative[ragdoll.joints] @ turn.T
     own = compound_rotation(angles[range(count), range(count)][ragdoll.joints], torch.as_tensor(ragdoll.axes))
     np.testing.assert_allclose(own, expected, atol=1e-5)
@@ -218,7 +219,7 @@ def two_boxes(leaf: Mesh | None = None) -> Character:
 
 
 def test_masses_are_volumes():
-    _, _, _, ragdoll = studied(two_boxes(), up="+y", forward="+z")
+    _, _, _, ragdoll = analyzed(two_boxes(), up="+y", forward="+z")
     np.testing.assert_allclose(ragdoll.masses, [0.25, 0.75])
     unit = ragdoll.unit
     np.testing.assert_allclose(ragdoll.centers * unit, [[0.0, 0.5, 0.5], [0.0, 0.5, 2.5]], atol=1e-9)
@@ -233,7 +234,7 @@ def test_bones_of_several_boxes_have_their_common_inertia():
     """A long, light third box is part of the second bone: parallel axes."""
     thick, long = 0.06, 10.0
     leaf = box((thick / 2, thick / 2, long / 2), (0, 0, 4 + long / 2), 2)
-    ragdoll = studied(two_boxes(leaf), up="+y", forward="+z")[3]
+    ragdoll = analyzed(two_boxes(leaf), up="+y", forward="+z")[3]
     assert len(ragdoll) == 2
     assert ragdoll.boxes.bones.tolist() == [0, 1, 1]
     volumes, places = np.array([3.0, thick**2 * long]), np.array([2.5, 4 + long / 2])
@@ -273,7 +274,7 @@ def assert_alike(found: Ragdoll, expected: Ragdoll, tolerance: float = 1e-5) -> 
 @pytest.mark.parametrize("factor", [1e-3, 1e3])
 def test_size_does_not_matter(factor):
     _, anatomy, _, expected = of_clay()
-    found = studied(scaled(dog(), factor))[3]
+    found = analyzed(scaled(dog(), factor))[3]
     assert_alike(found, expected)
     assert found.unit == pytest.approx(factor * expected.unit, rel=1e-5)
     # Nobody knows what its unit is, so it is as if it were a metre high.
@@ -291,10 +292,10 @@ DIRECTIONS = {
 @pytest.mark.parametrize("scale", [1.0, 0.01])
 def test_directions_do_not_matter(direction, scale):
     wxyz, axes = DIRECTIONS[direction]
-    found = studied(turned(dog(), wxyz, scale), **axes)
+    found = analyzed(turned(dog(), wxyz, scale), **axes)
     check(found)
     assert_alike(found[3], of_clay()[3])
-    turn = found[3].T_own_file[:3, :3] * found[3].unit
+    turn = found[3].T_ragdoll_file[:3, :3] * found[3].unit
     np.testing.assert_allclose(turn @ turn.T, np.eye(3), atol=1e-12)
     assert np.linalg.det(turn) == pytest.approx(1.0)
 
@@ -320,7 +321,7 @@ def cloud() -> Character:
 @pytest.mark.parametrize("make", [joints_alone, one_joint_and_no_mesh, point_character, flat, cloud])
 def test_what_has_no_volume_is_told_so(make):
     with pytest.raises(GambolError, match="has no volume: physics needs skin around its joints"):
-        studied(make())
+        analyzed(make())
 
 
 def colocated() -> Character:
@@ -345,7 +346,7 @@ ODD = [one_joint, mesh_alone, colocated, all_in_one_place, hidden_tail, snake, f
 
 @pytest.mark.parametrize("make", [*ODD, lambda: together(dog(), dog(), 2.0)], ids=[m.__name__ for m in ODD] + ["two"])
 def test_odd_characters_have_ragdolls_that_can_be_simulated(make):
-    found = studied(make())
+    found = analyzed(make())
     check(found)
     simulation = Simulation(found[3], 30.0)
     scene = still(simulation, 5)
@@ -359,7 +360,7 @@ def test_odd_characters_have_ragdolls_that_can_be_simulated(make):
 def test_a_joint_scaled_to_nothing_takes_its_skin_along():
     names = of_clay()[3].names
     assert any("tail" in name for name in names)
-    found = studied(hidden_tail())[3]
+    found = analyzed(hidden_tail())[3]
     assert set(found.names) <= {name for name in names if "tail" not in name} | {"hips"}
 
 
@@ -369,7 +370,7 @@ def test_real_characters(name):
     path = next((path for path in asset_files() if path.name == name), None)
     if path is None:
         pytest.skip(f"no {name}")
-    found = studied(load(path))
+    found = analyzed(load(path))
     check(found)
     if name == "HVGirl.glb":  # of 40 joints
         assert len(found[3]) < 20

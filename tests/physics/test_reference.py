@@ -7,26 +7,26 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from bodies import body_with, target_of, waving_draft, with_rest
 from character.creatures import dog, spider, turned
 from distillation.odd_characters import scaled, together
-from performers import on_stage, take_of, waving_draft, with_rest
 from small_ragdolls import joint_gaps, random_turns
 
 from gambol.character.character import Character
 from gambol.character.skeleton import Pose
 from gambol.creatures.zoo import create
-from gambol.motion.draft import Draft, compound_angles, near_angles
 from gambol.motion.kinematics import compound_rotation
+from gambol.motion.rig_motion import RigMotion, compound_angles, near_angles
 from gambol.physics.ragdoll import SIZE
 from gambol.physics.reference import (
     Reference,
     continuous_quaternions,
-    redraft,
     refer,
+    rig_motion_from_bones,
     rotation_matrices,
 )
 from gambol.physics.simulation import Simulation, States, quaternions_of
-from gambol.physics.take import Physique
+from gambol.physics.target import PhysicalCharacter
 
 HALF = np.sqrt(0.5)
 
@@ -76,8 +76,8 @@ CHARACTERS = {
 
 
 @cache
-def physique(name: str) -> Physique:
-    return on_stage(CHARACTERS[name]())
+def body(name: str) -> PhysicalCharacter:
+    return body_with(CHARACTERS[name]())
 
 
 def states_of(reference: Reference) -> States:
@@ -85,7 +85,9 @@ def states_of(reference: Reference) -> States:
     return States(reference.x[:, None], reference.q[:, None], still, still)
 
 
-def assert_same(found: Draft, expected: Draft, on: Physique, joints=slice(None), tolerance: float = 1e-5) -> None:
+def assert_same(
+    found: RigMotion, expected: RigMotion, on: PhysicalCharacter, joints=slice(None), tolerance: float = 1e-5
+) -> None:
     ours, theirs = (each.world(on.rig)[:, joints] for each in (found, expected))
     size = theirs[..., :3].norm(dim=-2).amax()
     torch.testing.assert_close(ours[..., :3] / size, theirs[..., :3] / size, atol=tolerance, rtol=0)
@@ -97,24 +99,26 @@ def assert_same(found: Draft, expected: Draft, on: Physique, joints=slice(None),
 
 @pytest.mark.parametrize("name", CHARACTERS)
 def test_there_and_back(name):
-    on = physique(name)
-    draft = waving_draft(on, 0)
-    reference = refer(on.ragdoll, on.rig, draft)
+    on = body(name)
+    rig_motion = waving_draft(on, 0)
+    reference = refer(on.ragdoll, on.rig, rig_motion)
     assert not reference.loops and reference.fps == pytest.approx(11) and not reference.ground.any()
-    found = redraft(on.ragdoll, on.rig, draft, reference.x, reference.q)
-    assert_same(found, draft, on)
+    found = rig_motion_from_bones(on.ragdoll, on.rig, rig_motion, reference.x, reference.q)
+    assert_same(found, rig_motion, on)
     # Angles stay in the way of counting that the draft had.
-    torch.testing.assert_close(found.angles, draft.angles, atol=1e-3, rtol=0)
+    torch.testing.assert_close(found.angles, rig_motion.angles, atol=1e-3, rtol=0)
 
 
 @pytest.mark.parametrize("name", CHARACTERS)
 def test_bones_go_where_they_are_simulated_whatever_the_draft_had(name):
     """Joints that are no bones keep the angles of the draft, and all that is simulated is as it was simulated."""
-    on = physique(name)
-    draft, other = waving_draft(on, 1), waving_draft(on, 2)
-    reference = refer(on.ragdoll, on.rig, draft)
-    found = redraft(on.ragdoll, on.rig, other, reference.x, reference.q)
-    assert_same(found, draft, on, on.ragdoll.joints, 1e-3)  # near 90 degrees the middle angle is known to 4e-4 only
+    on = body(name)
+    rig_motion, other = waving_draft(on, 1), waving_draft(on, 2)
+    reference = refer(on.ragdoll, on.rig, rig_motion)
+    found = rig_motion_from_bones(on.ragdoll, on.rig, other, reference.x, reference.q)
+    assert_same(
+        found, rig_motion, on, on.ragdoll.joints, 1e-3
+    )  # near 90 degrees the middle angle is known to 4e-4 only
     others = np.setdiff1d(np.arange(len(on.rig.nodes)), on.ragdoll.joints)
     assert torch.equal(found.angles[:, others], other.angles[:, others])
     again = refer(on.ragdoll, on.rig, found)
@@ -122,7 +126,7 @@ def test_bones_go_where_they_are_simulated_whatever_the_draft_had(name):
 
 
 def test_a_root_without_weight_is_no_bone():
-    on = physique("floor root")
+    on = body("floor root")
     assert on.ragdoll.names[0] == "hips" and on.rig.parents[on.ragdoll.joints[0]] == 0
     assert on.character.skeleton.names[on.rig.nodes[0]] == "armature"
 
@@ -130,22 +134,22 @@ def test_a_root_without_weight_is_no_bone():
 @pytest.mark.parametrize("name", CHARACTERS)
 def test_joints_of_a_reference_hold_together(name):
     """Rotations and centres of mass tell the same story as the anchors of the ragdoll."""
-    on = physique(name)
+    on = body(name)
     reference = refer(on.ragdoll, on.rig, waving_draft(on, 3))
     gaps = joint_gaps(Simulation(on.ragdoll, reference.fps), states_of(reference))
     assert float(gaps.max()) < 1e-5 * SIZE
 
 
 def test_two_skeletons_in_one_file():
-    on = on_stage(together(dog(), dog(), 2.0))
-    draft = waving_draft(on, 0)
-    reference = refer(on.ragdoll, on.rig, draft)
-    assert_same(redraft(on.ragdoll, on.rig, draft, reference.x, reference.q), draft, on)
+    on = body_with(together(dog(), dog(), 2.0))
+    rig_motion = waving_draft(on, 0)
+    reference = refer(on.ragdoll, on.rig, rig_motion)
+    assert_same(rig_motion_from_bones(on.ragdoll, on.rig, rig_motion, reference.x, reference.q), rig_motion, on)
 
 
 @pytest.mark.parametrize("name", ["dog", "mirrored armature", "mirrored leg"])
 def test_angles_turn_bones_against_their_parents(name):
-    on = physique(name)
+    on = body(name)
     reference = refer(on.ragdoll, on.rig, waving_draft(on, 4))
     turns = rotation_matrices(reference.q.double())
     own = compound_rotation(reference.angles.double(), torch.as_tensor(on.ragdoll.axes))
@@ -160,16 +164,19 @@ def test_angles_turn_bones_against_their_parents(name):
 @pytest.mark.parametrize("name", ["tiny", "huge", "z up", "small armature"])
 def test_size_and_direction_are_none_of_the_ragdolls_business(name):
     """The same motion of the same dog, in a file of another kind."""
-    plain, on = physique("dog"), physique(name)
-    draft = waving_draft(plain, 5)
+    plain, on = body("dog"), body(name)
+    rig_motion = waving_draft(plain, 5)
     number = {node: joint for joint, node in enumerate(on.rig.nodes.tolist())}
-    angles = torch.zeros(len(draft), len(on.rig.nodes), 3)
-    angles[:, [number[node] for node in plain.rig.nodes.tolist()]] = draft.angles
-    turn = torch.as_tensor(np.linalg.inv(on.ragdoll.T_own_file) @ plain.ragdoll.T_own_file)[:3, :3].float()
+    angles = torch.zeros(len(rig_motion), len(on.rig.nodes), 3)
+    angles[:, [number[node] for node in plain.rig.nodes.tolist()]] = rig_motion.angles
+    turn = torch.as_tensor(np.linalg.inv(on.ragdoll.T_ragdoll_file) @ plain.ragdoll.T_ragdoll_file)[:3, :3].float()
     same = dataclasses.replace(
-        draft, angles=angles, root_translation=draft.root_translation @ turn.T, travel=turn @ draft.travel
+        rig_motion,
+        angles=angles,
+        root_translation=rig_motion.root_translation @ turn.T,
+        travel=turn @ rig_motion.travel,
     )
-    ours, theirs = refer(on.ragdoll, on.rig, same), refer(plain.ragdoll, plain.rig, draft)
+    ours, theirs = refer(on.ragdoll, on.rig, same), refer(plain.ragdoll, plain.rig, rig_motion)
     torch.testing.assert_close(ours.x, theirs.x, atol=1e-4, rtol=0)
     torch.testing.assert_close((ours.q * theirs.q).sum(-1).abs(), torch.ones(ours.q.shape[:2]), atol=1e-5, rtol=0)
 
@@ -179,40 +186,40 @@ def test_size_and_direction_are_none_of_the_ragdolls_business(name):
 
 @pytest.mark.parametrize("name", ["dog", "tiny", "z up"])
 def test_rounds_go_on_the_spot_while_the_ground_passes(name):
-    on = physique(name)
-    draft = waving_draft(on, 6, loops=True)
+    on = body(name)
+    rig_motion = waving_draft(on, 6, loops=True)
     forward = torch.as_tensor(on.anatomy.forward).float()
     here, ahead = (
-        refer(on.ragdoll, on.rig, draft.leading(way * on.length * forward)) for way in (0.0, 1.5)
+        refer(on.ragdoll, on.rig, rig_motion.leading(way * on.length * forward)) for way in (0.0, 1.5)
     )  # in a second
-    assert ahead.loops and ahead.fps == pytest.approx(len(draft))
+    assert ahead.loops and ahead.fps == pytest.approx(len(rig_motion))
     torch.testing.assert_close(ahead.x, here.x, atol=1e-5, rtol=0)
     torch.testing.assert_close(here.ground, torch.zeros(3))
     torch.testing.assert_close(ahead.ground, torch.tensor([0.0, 0.0, -1.5 * SIZE]), atol=1e-5, rtol=0)
-    slow = refer(on.ragdoll, on.rig, dataclasses.replace(draft.leading(1.5 * on.length * forward), seconds=2.0))
+    slow = refer(on.ragdoll, on.rig, dataclasses.replace(rig_motion.leading(1.5 * on.length * forward), seconds=2.0))
     torch.testing.assert_close(slow.ground, ahead.ground / 2)
 
 
 def test_what_turns_is_no_round_on_the_spot():
-    on = physique("dog")
-    draft = dataclasses.replace(waving_draft(on, 6, loops=True), turn=0.5)
-    reference = refer(on.ragdoll, on.rig, draft)
+    on = body("dog")
+    rig_motion = dataclasses.replace(waving_draft(on, 6, loops=True), turn=0.5)
+    reference = refer(on.ragdoll, on.rig, rig_motion)
     assert not reference.loops and not reference.ground.any()
-    assert_same(redraft(on.ragdoll, on.rig, draft, reference.x, reference.q), draft, on)
+    assert_same(rig_motion_from_bones(on.ragdoll, on.rig, rig_motion, reference.x, reference.q), rig_motion, on)
 
 
 @pytest.mark.parametrize("name", ["dog", "human", "spider"])
 def test_feet_of_a_walk_stand_on_the_ground_that_passes(name):
     """The known answer of a gait: points on the ground move with it."""
-    take = take_of(name, "walk")
-    reference, length = take.reference, take.physique.length
-    simulation = Simulation(take.physique.ragdoll, reference.fps)
+    target = target_of(name, "walk")
+    reference, length = target.reference, target.body.length
+    simulation = Simulation(target.body.ragdoll, reference.fps)
     points = simulation.points(states_of(reference))[:, 0]
     velocity = (torch.roll(points, -1, 0) - torch.roll(points, 1, 0)) * reference.fps / 2
     low = points[..., 1] < 0.003 * SIZE
     stands = low & torch.roll(low, 1, 0) & torch.roll(low, -1, 0)
     assert stands.any(1).float().mean() > 0.5, "some foot stands most of the time"
-    speed = float(take.raw.travel.norm()) / take.raw.seconds / length * SIZE
+    speed = float(target.clip.raw.travel.norm()) / target.clip.raw.seconds / length * SIZE
     assert float(-reference.ground[2]) == pytest.approx(speed, rel=1e-3)
     assert (velocity[stands] - reference.ground).norm(dim=-1).median() < 0.02 * speed
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 from rollouts import EXPLICIT, FREE, answers, by_kernel, error, random_loss, raw_gradients
+from simulation_twin import rollout, small_turn
 from small_ragdolls import (
     TREES,
-    Scene,
+    Problem,
     random_ragdoll,
     scene_of,
     tumbling,
@@ -18,7 +19,6 @@ from small_ragdolls import (
 from torch import Tensor
 
 from gambol.physics.simulation import Simulation, SolverConfig, States, quaternions_of, rotate
-from gambol.physics.simulation_torch import rollout, small_turn
 
 every_tree = pytest.mark.parametrize("tree", TREES)
 every_scheme = pytest.mark.parametrize("config", [FREE, EXPLICIT], ids=["implicit", "explicit"])
@@ -35,11 +35,11 @@ def exact(config: SolverConfig) -> SolverConfig:
     return config if config.implicit else dataclasses.replace(config, substeps=2 * config.substeps)
 
 
-def by_twin(simulation: Simulation, scene: Scene) -> States:
+def by_twin(simulation: Simulation, scene: Problem) -> States:
     return rollout(simulation, *scene)
 
 
-def in_precision(scene: Scene, dtype: torch.dtype) -> Scene:
+def in_precision(scene: Problem, dtype: torch.dtype) -> Problem:
     return scene_of([part.detach().to(dtype) for part in scene.leaves])
 
 
@@ -117,7 +117,7 @@ def test_quaternions_of_rotations(seed):
 
 
 def along_a_direction(
-    simulation: Simulation, scene: Scene, run, step: float, dtype: torch.dtype
+    simulation: Simulation, scene: Problem, run, step: float, dtype: torch.dtype
 ) -> tuple[float, float]:
     """Derivative of a random function of the states by a random change of all that goes in: kernel, differences."""
     random = torch.Generator().manual_seed(1)

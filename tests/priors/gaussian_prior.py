@@ -30,7 +30,6 @@ class GaussianPrior(VideoPrior):
 
     name = "gaussian"
     format = Format(frames=(2,), sizes=((1, 2),), fps=8)
-    look = "own"
 
     def __init__(self, schedule: Schedule, spread: float = 0.5, covariances: dict[str, Tensor] | None = None):
         self.schedule = schedule

@@ -3,15 +3,15 @@ import shutil
 
 import pytest
 import torch
+from priors.full_size_models import VIDEO_MODELS
 from safetensors.torch import load_file, save_file
 from tiny_models import write_cogvideox, write_wan
 
 from gambol.errors import GambolError
-from gambol.priors.big import folder as folders
-from gambol.priors.big.components import Components
-from gambol.priors.big.configurations import BIG_MODELS
-from gambol.priors.big.figures import FIGURES
 from gambol.priors.catalogue import PRIORS, open_prior
+from gambol.priors.costs import PRIOR_COSTS
+from gambol.priors.video_models import model_folder
+from gambol.priors.video_models.components import ModelComponents
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +39,10 @@ def refused(name, **options) -> str:
 
 def test_every_big_prior_is_described():
     names = {name for name, prior in PRIORS.items() if prior.hub}
-    assert names == set(BIG_MODELS) == set(FIGURES) - {"pocket"}
+    assert names == set(VIDEO_MODELS) == set(PRIOR_COSTS) - {"pixels"}
     for name in names:
-        assert folders.is_hub_id(PRIORS[name].hub)
-        assert PRIORS[name].experts == BIG_MODELS[name].experts
+        assert model_folder.is_hub_id(PRIORS[name].hub)
+        assert PRIORS[name].experts == VIDEO_MODELS[name].experts
         memory = PRIORS[name].memory
         assert memory() > memory(offload=True) >= memory(offload=True, encode=False)
 
@@ -60,7 +60,9 @@ def test_every_big_prior_is_described():
     ],
 )
 def test_formats_are_those_of_the_cards(name, frames, size, fps, multiple, wrong):
-    taken = PRIORS[name].format
+    taken = VIDEO_MODELS[name].format
+    costs = PRIORS[name].costs
+    assert (costs.frames, (costs.height, costs.width), costs.fps) == (taken.frames[0], taken.sizes[0], taken.fps)
     assert (taken.frames[0], taken.fps, taken.multiple) == (frames, fps, multiple)
     assert size in taken.sizes
     assert len(set(taken.frames)) == len(taken.frames)
@@ -78,10 +80,10 @@ def test_opens_by_the_class_in_the_folder(made):
 
 
 def test_unknown_names_are_told_the_known_ones():
-    assert "there is no prior 'cogvideo'; gambol knows pocket, cogvideox-2b" in refused("cogvideo")
+    assert "there is no prior 'cogvideo'; gambol knows pixels, cogvideox-2b" in refused("cogvideo")
     assert refused("./models/cogvideo") == "the folder ./models/cogvideo does not exist"
     assert "no option precision; there are checkpoint, device" in refused("cogvideox-5b", precision="half")
-    assert "pocket has no option dtype" in refused("pocket", dtype="float32")
+    assert "pixels has no option dtype" in refused("pixels", dtype="float32")
 
 
 def test_options_that_cannot_be_are_refused(made):
@@ -92,7 +94,7 @@ def test_options_that_cannot_be_are_refused(made):
 
 
 def test_says_how_to_install_what_is_missing(made, monkeypatch):
-    monkeypatch.setattr(folders, "NEEDED", ("diffusers", "no_such_package", "no.such.package"))
+    monkeypatch.setattr(model_folder, "NEEDED", ("diffusers", "no_such_package", "no.such.package"))
     for name in (made["wan"], "cogvideox-5b"):
         message = "big video models need no_such_package, no.such.package; pip install 'gambol[diffusers]'"
         assert refused(name) == message
@@ -176,17 +178,17 @@ def test_missing_tensors_are_refused_not_made_up(part, broken):
 def test_takes_models_from_the_hubs_cache(made, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     hub = PRIORS["cogvideox-5b"].hub
-    assert folders.find_in_cache(hub) is None
+    assert model_folder.find_in_cache(hub) is None
     assert "is not on this machine and the hub was not reached" in refused("cogvideox-5b", download=False)
     kept = tmp_path / "models--zai-org--CogVideoX-5b"
     (kept / "refs").mkdir(parents=True)
     (kept / "refs" / "main").write_text("0" * 40)
     snapshot = shutil.copytree(made["cogvideox"], kept / "snapshots" / ("0" * 40))
-    assert folders.find_in_cache(hub) == snapshot
+    assert model_folder.find_in_cache(hub) == snapshot
     assert open_prior("cogvideox-5b", download=False).name == "cogvideox-5b"
     assert open_prior(hub, download=False).name == hub
     next((snapshot / "transformer").glob("*.safetensors")).unlink()  # a download that was stopped
-    assert folders.find_in_cache(hub) is None
+    assert model_folder.find_in_cache(hub) is None
 
 
 def test_without_the_hub_an_id_is_refused_with_a_way_out(tmp_path, monkeypatch):
@@ -204,7 +206,7 @@ def test_offload_keeps_one_component_on_the_device(made, monkeypatch):
     prior = open_prior(str(made["wan"]), offload=True)
     names = {}
     monkeypatch.setattr(
-        "gambol.priors.big.components._move",
+        "gambol.priors.video_models.components._move",
         lambda module, device: places.__setitem__(names.get(id(module), "new"), device.type),
     )
     monkeypatch.setattr(prior.components, "device", torch.device("meta"))
@@ -217,7 +219,7 @@ def test_offload_keeps_one_component_on_the_device(made, monkeypatch):
 
 def test_components_are_frozen(made):
     prior = open_prior(str(made["cogvideox"]))
-    assert isinstance(prior.components, Components)
+    assert isinstance(prior.components, ModelComponents)
     for name in ("transformer", "vae", "text_encoder"):
         part = prior.components.use(name)
         assert not part.training and not any(parameter.requires_grad for parameter in part.parameters())

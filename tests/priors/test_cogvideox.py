@@ -34,7 +34,7 @@ def draw_video(version, batch=1, seed=0):
 def test_is_a_prior_that_shows_characters_as_they_are(model):
     version, folder, prior, _ = model
     assert isinstance(prior, VideoPrior)
-    assert (prior.name, prior.look, prior.reference) == (folder.name, "own", "none")
+    assert (prior.name, prior.vocabulary, prior.reference) == (folder.name, None, "none")
     assert prior.format.fps == (16 if version == "1.5" else 8)
 
 
@@ -77,7 +77,7 @@ def test_encode_has_the_gradient_of_finite_differences(model):
         assert float((video.grad * direction).sum()) == pytest.approx(slope, rel=1e-6)
 
 
-@pytest.mark.parametrize("options", [{"checkpoint": False}, {"offload": True}, {"guidance": "in turn"}])
+@pytest.mark.parametrize("options", [{"checkpoint": False}, {"offload": True}])
 def test_options_do_not_change_what_is_computed(model, options):
     version, folder, prior, _ = model
     other = open_prior(str(folder), dtype="float64", **options)

@@ -5,9 +5,9 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 pytest.importorskip("diffusers")
 pytest.importorskip("transformers")
 
-from gambol.priors.big.configurations import BIG_MODELS
-from gambol.priors.big.costs import Meter, count_costs, count_pocket_costs, empty_prior, measure
-from gambol.priors.big.figures import FIGURES
+from priors.full_size_models import VIDEO_MODELS, costs
+
+from gambol.priors.costs import PRIOR_COSTS
 
 KNOWN_SIZES = {
     "cogvideox-2b": 1.69e9,
@@ -22,7 +22,7 @@ KNOWN_SIZES = {
 
 
 def test_meter_counts_arithmetic_and_living_bytes():
-    with FakeTensorMode(), Meter() as meter:
+    with FakeTensorMode(), costs.CostMeter() as meter:
         left, right = torch.empty(10, 20), torch.empty(20, 30)
         assert meter.bytes == 4 * (200 + 600)
         product = left @ right
@@ -37,7 +37,7 @@ def test_meter_counts_arithmetic_and_living_bytes():
 def test_meter_counts_attention_there_and_back():
     with FakeTensorMode():
         query = torch.empty(1, 2, 100, 16, requires_grad=True)
-        with Meter() as meter:
+        with costs.CostMeter() as meter:
             out = torch.nn.functional.scaled_dot_product_attention(query, query, query)
             assert meter.flop == 2 * 2 * 2 * 100 * 100 * 16
             out.sum().backward()
@@ -47,23 +47,23 @@ def test_meter_counts_attention_there_and_back():
 def test_meter_does_not_count_weights():
     with FakeTensorMode():
         module = torch.nn.Linear(1000, 10)
-        meter = measure(lambda: module(torch.empty(1, 1000)), module)
+        meter = costs.measure(lambda: module(torch.empty(1, 1000)), module)
         assert meter.peak == 4 * (1000 + 10)
 
 
-@pytest.mark.parametrize("name", BIG_MODELS)
+@pytest.mark.parametrize("name", VIDEO_MODELS)
 def test_networks_have_their_published_sizes(name):
-    assert FIGURES[name].network == pytest.approx(KNOWN_SIZES[name], rel=3e-3)
-    assert FIGURES[name].text_encoder == pytest.approx(4.76e9 if "cog" in name else 5.68e9, rel=1e-3)
+    assert PRIOR_COSTS[name].network == pytest.approx(KNOWN_SIZES[name], rel=3e-3)
+    assert PRIOR_COSTS[name].text_encoder == pytest.approx(4.76e9 if "cog" in name else 5.68e9, rel=1e-3)
 
 
 @pytest.mark.parametrize("name", ["cogvideox-5b", "wan-2.1-14b", "cogvideox-1.5-5b", "wan-2.2-5b"])
 def test_figures_are_those_of_the_full_size_model(name):
-    """The whole model, as published, runs a guided call on tensors without content."""
-    counted = count_costs(BIG_MODELS[name], encode=False)
-    for field in ("network", "vae", "text_encoder", "call_flop"):
-        assert getattr(FIGURES[name], field) == getattr(counted, field)
-    assert FIGURES[name].call == pytest.approx(counted.call, rel=0.02)
+    """The whole model, as published, runs a guided call on fake tensors."""
+    counted = costs.count_costs(VIDEO_MODELS[name], encode=False)
+    for field in ("frames", "height", "width", "fps", "network", "vae", "text_encoder", "call_flop"):
+        assert getattr(PRIOR_COSTS[name], field) == getattr(counted, field)
+    assert PRIOR_COSTS[name].call == pytest.approx(counted.call, rel=0.02)
 
 
 def test_cogvideox_5b_costs_what_its_formula_says():
@@ -72,7 +72,7 @@ def test_cogvideox_5b_costs_what_its_formula_says():
     matrices = 2 * 2 * layers * tokens * 12 * width**2
     attention = 2 * 2 * layers * tokens**2 * 2 * width
     assert matrices == pytest.approx(338e12, rel=0.001)  # the figure of counters that do not see the attention
-    assert FIGURES["cogvideox-5b"].call_flop == pytest.approx(matrices + attention, rel=0.001)
+    assert PRIOR_COSTS["cogvideox-5b"].call_flop == pytest.approx(matrices + attention, rel=0.001)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_cogvideox_5b_costs_what_its_formula_says():
     ],
 )
 def test_full_size_encoders_have_gradients_to_the_pixels(name, frames, size, latents):
-    with empty_prior(BIG_MODELS[name]) as prior:
+    with costs.empty_prior(VIDEO_MODELS[name]) as prior:
         video = torch.empty(1, frames, *size, 3, requires_grad=True)
         encoded = prior.encode(video)
         assert encoded.shape[1:] == latents == prior.latent_shape(frames, *size)
@@ -98,16 +98,16 @@ def test_full_size_encoders_have_gradients_to_the_pixels(name, frames, size, lat
 def test_checkpoints_save_memory_not_arithmetic():
     readings = []
     for checkpoint in (False, True):
-        with empty_prior(BIG_MODELS["wan-2.1-1.3b"], checkpoint=checkpoint) as prior:
+        with costs.empty_prior(VIDEO_MODELS["wan-2.1-1.3b"], checkpoint=checkpoint) as prior:
             video = torch.empty(1, 13, 240, 416, 3, requires_grad=True)
             work = lambda prior=prior, video=video: prior.encode(video).sum().backward()  # noqa: E731
-            readings.append(measure(work, prior.components.use("vae")))
+            readings.append(costs.measure(work, prior.components.use("vae")))
     assert readings[1].peak < 0.5 * readings[0].peak
     assert readings[0].flop < readings[1].flop < 2.1 * readings[0].flop
 
 
-def test_pocket_prior_fits_a_pocket():
-    costs = count_pocket_costs()
-    assert costs == FIGURES["pocket"]
-    assert costs.network < 6e6
-    assert 0 < costs.call_flop < 1e10
+def test_the_pixel_prior_is_small():
+    counted = costs.count_pixel_costs()
+    assert counted == PRIOR_COSTS["pixels"]
+    assert counted.network < 6e6
+    assert 0 < counted.call_flop < 1e10

@@ -1,21 +1,21 @@
-"""The pocket prior's network and its optimiser."""
+"""The pixel prior's network and its optimiser."""
 
 import pytest
 import torch
 
-from gambol.priors.pocket.network import NetworkConfig, PocketNetwork, words_of
-from gambol.priors.pocket.training.muon import Muon, orthogonal
+from gambol.priors.pixels.network import NetworkConfig, PixelNetwork, words_of
+from gambol.priors.pixels.training.muon import Muon, orthogonal
 
 SMALL = NetworkConfig(size=20, patch=5, fine=16, local=1, width=32, depth=2, heads=2)
 
 
-def test_it_fits_into_a_pocket():
-    count = sum(parameter.numel() for parameter in PocketNetwork().parameters())
+def test_it_is_small():
+    count = sum(parameter.numel() for parameter in PixelNetwork().parameters())
     assert count < 6e6 and 2 * count < 10e6, "parameters, and bytes in half precision"
 
 
 def test_cutting_and_pasting_are_inverse():
-    network = PocketNetwork(SMALL)
+    network = PixelNetwork(SMALL)
     video = torch.randn(2, 16, 20, 20, 3)
     blocks = network._cut(video)
     assert blocks.shape == (2, 8, 4, 4, 2 * 5 * 5 * 3)
@@ -25,7 +25,7 @@ def test_cutting_and_pasting_are_inverse():
 
 
 def test_what_is_merged_comes_back_to_its_place():
-    network = PocketNetwork(SMALL)
+    network = PixelNetwork(SMALL)
     network.merge, network.split = torch.nn.Identity(), torch.nn.Identity()
     network.blocks, network.where = torch.nn.ModuleList(), torch.nn.Parameter(torch.zeros(1))
     blocks = torch.randn(2, 8, 4, 4, 16)
@@ -36,7 +36,7 @@ def test_what_is_merged_comes_back_to_its_place():
 
 def test_everything_it_is_told_matters():
     torch.manual_seed(0)
-    network = PocketNetwork(SMALL)
+    network = PixelNetwork(SMALL)
     with torch.no_grad():
         network.modulation.weight.normal_(0, 0.1)
         network.ends.weight.normal_(0, 0.1)
@@ -57,14 +57,14 @@ def test_everything_it_is_told_matters():
 
 def test_an_untrained_network_answers_about_the_picture_at_rest():
     torch.manual_seed(0)
-    network = PocketNetwork(SMALL)
+    network = PixelNetwork(SMALL)
     rest = torch.randn(1, 20, 20, 3)
     clean = network(torch.randn(1, 16, 20, 20, 3), torch.ones(1), words_of("walk")[None], rest)
     assert (clean - rest[:, None]).square().mean() < 0.05 * rest.square().mean()
 
 
 def test_pure_noise_says_nothing():
-    network = PocketNetwork(SMALL)
+    network = PixelNetwork(SMALL)
     told = (torch.ones(1), words_of("walk")[None], torch.randn(1, 20, 20, 3))
     one, other = (network(torch.randn(1, 16, 20, 20, 3), *told) for _ in range(2))
     assert torch.equal(one, other)

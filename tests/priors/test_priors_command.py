@@ -34,7 +34,7 @@ def test_json_is_json(capsys):
     main(["priors", "--json"])
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert list(rows) == list(PRIORS)
-    assert rows["pocket"]["runs"] and rows["pocket"]["hub"] is None
+    assert rows["pixels"]["runs"] and rows["pixels"]["hub"] is None
     assert rows["wan-2.2-a14b"]["parameters"] == 2 * rows["wan-2.1-14b"]["parameters"]
     assert rows["cogvideox-5b"]["licence"] == "CogVideoX License"
     assert rows["cogvideox-5b"]["call_flop"] == pytest.approx(664e12, rel=0.01)
@@ -49,7 +49,7 @@ def test_the_way_to_install_is_shown_as_it_is(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "changes", "runs", "text"),
     [
-        ("pocket", {"gpu": None}, True, "yes: on the CPU, about "),
+        ("pixels", {"gpu": None}, True, "yes: on the CPU, about "),
         ("cogvideox-5b", {"gpu": "A100", "gpu_memory": 40 * GIB}, True, "yes: on A100; 20 GiB or more to download"),
         ("cogvideox-5b", {}, True, "yes: on RTX 4090 with offload; 20 GiB or more to download"),
         ("cogvideox-5b", {"gpu_memory": 16 * GIB}, False, "no: needs 18 GiB, RTX 4090 has 16; try tiling or smaller"),

@@ -110,22 +110,20 @@ def test_weights_by_the_names_of_their_papers(level):
     latents, noise = pair(seed=3)
     prior = GaussianPrior(SCHEDULES["steps"])
     schedule, denoise = prior.schedule, plain(prior)
-    _, sigma = schedule.factors(latents, level)
+    alpha, sigma = schedule.factors(latents, level)
     noisy = schedule.add_noise(latents, noise, level)
     predicted = schedule.noise_in(noisy, denoise(noisy, level), level)
-    dreamfusion = sds(
-        latents, noise, level, schedule, denoise, weight=lambda levels: schedule.alpha(levels) * schedule.sigma(levels)
-    )
+    dreamfusion = alpha * sigma * sds(latents, noise, level, schedule, denoise)
     torch.testing.assert_close(dreamfusion, sigma**2 * (predicted - noise))
 
     prior = GaussianPrior(Flow())
     denoise = plain(prior)
     noisy = Flow().add_noise(latents, noise, level)
     velocity = (noisy - denoise(noisy, level)) / level
-    chord = sds(latents, noise, level, Flow(), denoise, weight=lambda levels: 1 / levels)
+    chord = sds(latents, noise, level, Flow(), denoise) / level
     torch.testing.assert_close(chord, velocity - (noise - latents))
-    by_velocity = flow_sds(latents, noise, level, lambda noisy, level: velocity, weight=lambda levels: 1 / levels)
-    torch.testing.assert_close(by_velocity, chord)
+    by_velocity = flow_sds(latents, noise, level, lambda noisy, level: velocity)
+    torch.testing.assert_close(by_velocity / level, chord)
 
 
 # What expectation over the noise leaves
@@ -364,7 +362,7 @@ def test_progress_ends_at_one(progress):
 def every_score(latents, prior, level=0.6):
     denoise = plain(prior)
     noise = draw_noise(latents, torch.Generator().manual_seed(0))
-    yield sds(latents, noise, level, prior.schedule, denoise, weight=prior.schedule.sigma)
+    yield sds(latents, noise, level, prior.schedule, denoise)
     yield flow_sds(latents, noise, level, denoise)
     yield sdi(latents, level, prior.schedule, denoise, denoise)
     yield rfds_rev(latents, noise, level, prior.schedule, denoise, denoise)
@@ -414,10 +412,10 @@ def test_each_video_has_its_own_level(prior):
     schedule, denoise = prior.schedule, plain(prior, guidance=2.0)
 
     def scores(latents, noise, level):
-        yield sds(latents, noise, level, schedule, denoise, weight=schedule.sigma)
-        yield sdi(latents, level, schedule, denoise, denoise, steps=3, weight=schedule.alpha)
+        yield sds(latents, noise, level, schedule, denoise)
+        yield sdi(latents, level, schedule, denoise, denoise, steps=3)
         yield rfds_rev(latents, noise, level, schedule, denoise, denoise)
-        yield flow_sds(latents, noise, level, denoise, weight=schedule.sigma)
+        yield flow_sds(latents, noise, level, denoise)
 
     alone = [list(scores(latents[[row]], noise[[row]], levels[row].item())) for row in range(2)]
     for together, first, second in zip(scores(latents, noise, levels), *alone, strict=True):

@@ -53,7 +53,7 @@ def scaled(vae, means):
 def test_is_a_prior_that_shows_characters_as_they_are(model):
     version, folder, prior, _ = model
     assert isinstance(prior, VideoPrior)
-    assert (prior.name, prior.look, prior.time_axis) == (folder.name, "own", 2)
+    assert (prior.name, prior.vocabulary, prior.time_axis) == (folder.name, None, 2)
     assert (prior.format.fps, prior.format.multiple) == ((24, 32) if version == "5b" else (16, 16))
     assert prior.reference == ("first" if version == "5b" else "none")
 
@@ -93,7 +93,7 @@ def test_encode_has_the_gradient_of_finite_differences(model):
         assert float((video.grad * direction).sum()) == pytest.approx(slope, rel=1e-6)
 
 
-@pytest.mark.parametrize("options", [{"checkpoint": False}, {"offload": True}, {"guidance": "in turn"}])
+@pytest.mark.parametrize("options", [{"checkpoint": False}, {"offload": True}])
 def test_options_do_not_change_what_is_computed(model, options):
     version, folder, prior, _ = model
     other = open_prior(str(folder), dtype="float64", **options)

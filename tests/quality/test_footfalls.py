@@ -8,9 +8,9 @@ from assets import asset_files, needs_assets
 from character.creatures import fish
 from motion.strides import body, longer, moved, standing, stride
 
-from gambol import load, study
+from gambol import analyze, load
 from gambol.quality.footfalls import alternation, gait_pattern
-from gambol.quality.specimen import examine
+from gambol.quality.normalized_clip import normalize_clip
 
 TOLD = {
     "dog": {"walk": "walk", "trot": "trot", "pace": "pace", "gallop": "gallop", "hop": "bound", "jump": "hop",
@@ -57,15 +57,15 @@ def test_in_place_as_on_the_way():
 
 
 def with_footfalls(name, phases, duty, scrapes=()):
-    """A specimen whose feet are down as told; phases front to back, left before right."""
-    specimen = stride(name, "walk").examined()
+    """A clip whose feet are down as told; phases front to back, left before right."""
+    clip = stride(name, "walk").examined()
     count = 200
     cycle = np.arange(count) / count
     down = np.stack([(cycle - phase) % 1.0 < duty for phase in phases])
     for leg, phase in scrapes:
         down[leg] |= (cycle - phase) % 1.0 < 0.06
-    times = cycle * specimen.seconds
-    return replace(specimen, contacts=replace(specimen.contacts, times=times, down=down))
+    times = cycle * clip.seconds
+    return replace(clip, contacts=replace(clip.contacts, times=times, down=down))
 
 
 WAVE = tuple((0.2 * rank + side) % 1.0 for rank in range(4) for side in (0.0, 0.5))
@@ -104,8 +104,8 @@ WAVE = tuple((0.2 * rank + side) % 1.0 for rank in range(4) for side in (0.0, 0.
     ],
 )
 def test_gaits_by_the_book(name, phases, duty, told):
-    specimen = with_footfalls(name, phases, duty)
-    pattern = gait_pattern(specimen)
+    clip = with_footfalls(name, phases, duty)
+    pattern = gait_pattern(clip)
     assert pattern.name == told
     np.testing.assert_allclose(pattern.duty, duty, atol=0.011)
     hind = phases[-2]
@@ -113,35 +113,35 @@ def test_gaits_by_the_book(name, phases, duty, told):
 
 
 def test_a_foot_that_scrapes_the_ground_as_it_swings_takes_no_step():
-    specimen = with_footfalls("dog", (0.25, 0.75, 0.0, 0.5), 0.6, scrapes=[(0, 0.95), (3, 0.2)])
-    pattern = gait_pattern(specimen)
+    clip = with_footfalls("dog", (0.25, 0.75, 0.0, 0.5), 0.6, scrapes=[(0, 0.95), (3, 0.2)])
+    pattern = gait_pattern(clip)
     assert pattern.name == "walk" and apart(pattern.phases, [0.25, 0.75, 0.0, 0.5]).max() < 0.011
 
 
 def test_standing_with_a_foot_or_two_that_step_is_not_walking():
-    specimen = with_footfalls("dog", (0.0, 0.0, 0.0, 0.0), 1.0)
-    assert gait_pattern(specimen).name == "still"
-    down = specimen.down.copy()
+    clip = with_footfalls("dog", (0.0, 0.0, 0.0, 0.0), 1.0)
+    assert gait_pattern(clip).name == "still"
+    down = clip.down.copy()
     down[0, 20:60] = False
-    assert gait_pattern(replace(specimen, contacts=replace(specimen.contacts, down=down))).name == "stand"
+    assert gait_pattern(replace(clip, contacts=replace(clip.contacts, down=down))).name == "stand"
     down[:] = False
-    assert gait_pattern(replace(specimen, contacts=replace(specimen.contacts, down=down))).name == "aloft"
+    assert gait_pattern(replace(clip, contacts=replace(clip.contacts, down=down))).name == "aloft"
 
 
 def test_one_leap_is_a_hop_and_one_that_never_lands_is_none():
     character, anatomy = body("human")
     leap = lambda t: np.outer(np.maximum(0.5 - 5 * (t - 1.0) ** 2, 0.0) + 0.1 * t**2, [0, 0, 2.0])  # noqa: E731
     high = lambda t: np.outer(np.maximum(0.5 - 5 * (t - 1.0) ** 2, 0.0), [0, 1.0, 0]) + 0.3 * leap(t)  # noqa: E731
-    assert gait_pattern(examine(character, moved(character, standing(character), high), anatomy)).name == "hop"
+    assert gait_pattern(normalize_clip(character, moved(character, standing(character), high), anatomy)).name == "hop"
     gone = lambda t: np.outer(np.maximum(t - 1.0, 0.0), [0, 1.0, 0])  # noqa: E731
-    pattern = gait_pattern(examine(character, moved(character, standing(character), gone), anatomy))
+    pattern = gait_pattern(normalize_clip(character, moved(character, standing(character), gone), anatomy))
     assert pattern.name == "irregular" and pattern.cycles is None and pattern.frequency is None
 
 
 def test_a_single_pose_is_still():
     character, anatomy = body("human")
-    specimen = examine(character, standing(character, 0.0), anatomy)
-    assert gait_pattern(specimen).name == "still" and alternation(specimen) is None
+    clip = normalize_clip(character, standing(character, 0.0), anatomy)
+    assert gait_pattern(clip).name == "still" and alternation(clip) is None
 
 
 @pytest.mark.parametrize(
@@ -154,14 +154,14 @@ def test_alternation_of_our_own_strides(name, action, expected):
 
 @pytest.mark.parametrize("lag", np.linspace(0.0, 0.95, 6))
 def test_alternation_is_minus_the_cosine_of_the_lag(lag):
-    specimen = with_footfalls("dog", (0.3, 0.3 + lag, 0.0, lag), 0.5)
-    assert alternation(specimen) == pytest.approx(-np.cos(2 * np.pi * lag), abs=0.05)
+    clip = with_footfalls("dog", (0.3, 0.3 + lag, 0.0, lag), 0.5)
+    assert alternation(clip) == pytest.approx(-np.cos(2 * np.pi * lag), abs=0.05)
 
 
 def test_nothing_is_said_of_what_does_not_stand_and_no_alternation_of_who_stands_still():
     character = fish()
-    specimen = examine(character, standing(character), study(character))
-    assert gait_pattern(specimen) is None and alternation(specimen) is None
+    clip = normalize_clip(character, standing(character), analyze(character))
+    assert gait_pattern(clip) is None and alternation(clip) is None
     assert alternation(stride("dog", "idle").examined()) is None
 
 
@@ -178,11 +178,11 @@ def test_artists_clips_are_told_by_their_names():
     told = []
     for path in [path for path in asset_files() if path.name in names]:
         character = load(path)
-        anatomy = study(character)
+        anatomy = analyze(character)
         for name, motion in character.clips.items():
             expected = next((gaits for word, gaits in words.items() if word in name.lower()), None)
             if expected and not any(word in name.lower() for word in ("jump", "sit", "lie")):
-                pattern = gait_pattern(examine(character, motion, anatomy))
+                pattern = gait_pattern(normalize_clip(character, motion, anatomy))
                 told.append((pattern.name in expected, path.name, name, pattern.name))
     wrong = [each[1:] for each in told if not each[0]]
     assert len(told) >= 15 and len(wrong) <= 0.1 * len(told), wrong

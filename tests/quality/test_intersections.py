@@ -8,9 +8,12 @@ import pytest
 from character.creatures import human
 from character.solids import tube
 
-from gambol import Character, Mesh, Motion, Pose, Skeleton, Track
-from gambol.quality.intersections import FOLD, LEAST, MOMENTS, Patchwork, self_intersection, sew
-from gambol.quality.specimen import examine
+from gambol import Character, Clip
+from gambol.character.character import Mesh
+from gambol.character.clip import Track
+from gambol.character.skeleton import Pose, Skeleton
+from gambol.quality.intersections import FOLD, LEAST, MOMENTS, SkinTriangles, self_intersection, skin_triangles
+from gambol.quality.normalized_clip import normalize_clip
 
 CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 BOX = np.array(
@@ -40,7 +43,7 @@ def boxes(*hands):
 def moved(character, node, *offsets):
     """A node moved from its place by offsets, one after the other, each held for a second."""
     values = character.skeleton.rest.translation[node] + np.array(offsets, float)
-    return Motion(
+    return Clip(
         "moved", (Track(node, "translation", np.arange(len(values) + 1.0), np.append(values, values[-1:], 0), "STEP"),)
     )
 
@@ -50,7 +53,7 @@ def turned(character, name, axis, degrees):
     node = character.skeleton.names.index(name)
     half = np.radians(np.linspace(0, degrees, 31)) / 2
     values = np.column_stack([np.cos(half), np.sin(half)[:, None] * np.array(axis, float)])
-    return Motion("turned", (Track(node, "rotation", np.linspace(0, 1, 31), values),))
+    return Clip("turned", (Track(node, "rotation", np.linspace(0, 1, 31), values),))
 
 
 APART = [((2.0, 1.0, 0.0), 0.2), ((-2.0, 1.0, 0.0), 0.05)]
@@ -62,18 +65,23 @@ STUCK = (4.0 - 0.2 - 0.01, 0.01, 0.02)
 def test_a_box_stuck_halfway_into_another():
     """Its four sides and the side it is stuck in, two triangles each, for one of three seconds; the torso is free."""
     character = boxes(*APART)
-    specimen = examine(character, moved(character, 2, (0, 0, 0), STUCK, (0, 0, 0.5)))
-    chosen = specimen.skin.frames[np.unique(np.linspace(0, len(specimen.skin.frames) - 1, MOMENTS).round().astype(int))]
-    inside = np.mean((specimen.times[chosen] >= 1) & (specimen.times[chosen] < 2))
-    found = self_intersection(specimen)
+    clip = normalize_clip(character, moved(character, 2, (0, 0, 0), STUCK, (0, 0, 0.5)))
+    chosen = clip.skin.frames[np.unique(np.linspace(0, len(clip.skin.frames) - 1, MOMENTS).round().astype(int))]
+    inside = np.mean((clip.times[chosen] >= 1) & (clip.times[chosen] < 2))
+    found = self_intersection(clip)
     assert 0.25 < inside < 0.4
-    assert found.frames == pytest.approx(inside)
-    assert found.triangles == pytest.approx(inside * 10 / 36)
+    assert found["self_intersection_frames"] == pytest.approx(100 * inside)
+    assert found["self_intersection_triangles"] == pytest.approx(100 * inside * 10 / 36)
 
 
 def test_a_box_inside_another_goes_through_nothing():
     character = boxes(*APART)
-    assert self_intersection(examine(character, moved(character, 2, (4.0, 0, 0), (4.0, 0.01, 0)))).triangles == 0
+    assert (
+        self_intersection(normalize_clip(character, moved(character, 2, (4.0, 0, 0), (4.0, 0.01, 0))))[
+            "self_intersection_triangles"
+        ]
+        == 0
+    )
 
 
 def test_what_is_stuck_in_the_neutral_pose_does_not_count():
@@ -86,9 +94,9 @@ def test_what_is_stuck_in_the_neutral_pose_does_not_count():
         ((0.2, 0.2, 0), False),
         ((0, 0, 2), True),
     ):
-        found = self_intersection(examine(character, moved(character, 2, way, way)))
-        assert (found.frames == 1) is counts
-        assert (found.triangles > 0) is counts
+        found = self_intersection(normalize_clip(character, moved(character, 2, way, way)))
+        assert (found["self_intersection_frames"] == 100) is counts
+        assert (found["self_intersection_triangles"] > 0) is counts
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -96,8 +104,8 @@ def test_a_turn_of_everything_is_no_intersection(seed):
     """Also where boxes touch face to face, and rounding decides."""
     character = boxes(APART[0], ((2.25, 1.0, 0.0), 0.05), ((2.1, 1.0, 0.3), 0.1))
     axis = np.random.default_rng(seed).normal(size=3)
-    found = self_intersection(examine(character, turned(character, "torso", axis / np.linalg.norm(axis), 140)))
-    assert found.frames == found.triangles == 0
+    found = self_intersection(normalize_clip(character, turned(character, "torso", axis / np.linalg.norm(axis), 140)))
+    assert not any(found.values())
 
 
 def test_the_hand_of_one_arm_may_not_go_through_the_next_but_one_joint():
@@ -105,8 +113,8 @@ def test_the_hand_of_one_arm_may_not_go_through_the_next_but_one_joint():
     character = boxes(((0.3, 1.2, 0.0), 0.1), ((2.0, 1.2, 0.0), 0.1))
     into_torso = moved(character, 1, (0, -0.2, 0), (0, -0.2, 0))
     into_hand = moved(character, 1, (1.6, 0.03, 0.02), (1.6, 0.03, 0.02))
-    assert self_intersection(examine(character, into_torso)).triangles == 0
-    assert self_intersection(examine(character, into_hand)).triangles > 0
+    assert self_intersection(normalize_clip(character, into_torso))["self_intersection_triangles"] == 0
+    assert self_intersection(normalize_clip(character, into_hand))["self_intersection_triangles"] > 0
 
 
 def test_an_elbow_folds_on_itself_without_counting():
@@ -116,27 +124,27 @@ def test_an_elbow_folds_on_itself_without_counting():
     skeleton = Skeleton(("upper", "lower"), np.array([-1, 0]), rest, np.ones(2, bool))
     mesh = Mesh("arm", 0, points, faces, np.tile([0, 1], (len(points), 1)), np.stack([1 - upper, upper], 1))
     character = Character("arm", skeleton, (mesh,), np.arange(2), np.linalg.inv(skeleton.world()))
-    specimen = examine(character, turned(character, "lower", (0, 0, 1), 130))
-    last = specimen.skin.vertices[-1][faces]
+    clip = normalize_clip(character, turned(character, "lower", (0, 0, 1), 130))
+    last = clip.skin.vertices[-1][faces]
     crook = np.flatnonzero(np.abs(points[faces, 1]).max(1) < 0.2)
     assert any(cross(*last[crook[[a, b]]]) for a, b in pairs_apart(faces[crook]))
-    assert self_intersection(specimen).frames == 0
+    assert self_intersection(clip)["self_intersection_frames"] == 0
 
 
 def test_legs_go_through_each_other_when_they_cross_and_not_when_they_swing():
     character = human()
-    crossed = self_intersection(examine(character, turned(character, "thigh.L", (0, 0, 1), -25)))
-    assert 0.2 < crossed.frames < 1 and crossed.triangles > 0.001
-    swinging = self_intersection(examine(character, turned(character, "thigh.L", (1, 0, 0), -40)))
-    assert swinging.frames == swinging.triangles == 0
+    crossed = self_intersection(normalize_clip(character, turned(character, "thigh.L", (0, 0, 1), -25)))
+    assert 20 < crossed["self_intersection_frames"] < 100 and crossed["self_intersection_triangles"] > 0.1
+    swinging = self_intersection(normalize_clip(character, turned(character, "thigh.L", (1, 0, 0), -40)))
+    assert not any(swinging.values())
 
 
 def test_without_a_mesh_there_is_nothing_to_say():
     character = replace(human(), meshes=())
-    assert self_intersection(examine(character, turned(character, "thigh.L", (1, 0, 0), 30))) is None
+    assert not self_intersection(normalize_clip(character, turned(character, "thigh.L", (1, 0, 0), 30)))
     flat = boxes()
     mesh = replace(flat.meshes[0], faces=np.array([[0, 0, 1]]))
-    assert sew(examine(replace(flat, meshes=(mesh,)), moved(flat, 0, (0, 0, 0), (0, 1, 0)))) is None
+    assert skin_triangles(normalize_clip(replace(flat, meshes=(mesh,)), moved(flat, 0, (0, 0, 0), (0, 1, 0)))) is None
 
 
 def cross(one, other):
@@ -154,14 +162,14 @@ def pairs_apart(faces):
     return [(a, b) for a in range(len(faces)) for b in range(a + 1, len(faces)) if not set(faces[a]) & set(faces[b])]
 
 
-def way_between(patchwork, i, j):
+def way_between(triangles, i, j):
     """Along the skeleton, by the lists of all that is above either."""
     lines = []
     for triangle in (i, j):
-        joint, line = patchwork.bone[triangle], []
+        joint, line = triangles.bone[triangle], []
         while joint >= 0:
             line.append(joint)
-            joint = patchwork.parents[joint]
+            joint = triangles.parents[joint]
         lines.append(line)
     shared = [joint for joint in lines[0] if joint in lines[1]]
     if not shared:
@@ -169,25 +177,25 @@ def way_between(patchwork, i, j):
     ways = []
     for triangle, line in zip((i, j), lines, strict=True):
         below = line[: line.index(shared[0])]
-        ways.append([patchwork.foot[triangle], *patchwork.heads[below]])
+        ways.append([triangles.foot[triangle], *triangles.heads[below]])
     lengths = [np.linalg.norm(np.diff(way, axis=0), axis=1).sum() for way in ways]
     return sum(lengths) + np.linalg.norm(ways[0][-1] - ways[1][-1])
 
 
-def crossing_by_hand(patchwork, points):
+def crossing_by_hand(triangles, points):
     """All pairs, one by one."""
-    faces, welded, bone = patchwork.faces, patchwork.welded, patchwork.bone
+    faces, welded, bone = triangles.faces, triangles.welded, triangles.bone
     apart = pairs_apart(welded)
     tangled = {
-        corner for a, b in apart if cross(*patchwork.neutral[faces[[a, b]]]) for f in (a, b) for corner in welded[f]
+        corner for a, b in apart if cross(*triangles.neutral[faces[[a, b]]]) for f in (a, b) for corner in welded[f]
     }
     found = np.zeros(len(faces), bool)
     for a, b in apart:
         related = (
-            bone[a] == bone[b] or bone[a] in patchwork.parents[[bone[b]]] or bone[b] in patchwork.parents[[bone[a]]]
+            bone[a] == bone[b] or bone[a] in triangles.parents[[bone[b]]] or bone[b] in triangles.parents[[bone[a]]]
         )
         slides = all(tangled & set(welded[f]) for f in (a, b))
-        folds = way_between(patchwork, a, b) <= FOLD * (patchwork.thickness[a] + patchwork.thickness[b])
+        folds = way_between(triangles, a, b) <= FOLD * (triangles.thickness[a] + triangles.thickness[b])
         if not (related or slides or folds) and cross(*points[faces[[a, b]]]):
             found[[a, b]] = True
     return found
@@ -206,20 +214,20 @@ def test_kernels_find_what_a_comparison_of_all_pairs_finds(seed):
     welded = faces.copy()
     welded[::5, 0] = welded[1::5, 1]  # some share a corner
     parents = np.array([-1, *(generator.integers(0, joint) for joint in range(1, joints - 1)), -1])
-    patchwork = Patchwork(
+    triangles = SkinTriangles(
         neutral, faces, welded, generator.integers(0, joints, count), generator.uniform(-0.5, 0.5, (count, 3)),
         generator.uniform(0, 0.3, count), parents, generator.uniform(-0.5, 0.5, (joints, 3)),
     )  # fmt: skip
-    truth = crossing_by_hand(patchwork, points)
-    found = Crossings(patchwork, LEAST, FOLD).at(points, np.arange(count))
+    truth = crossing_by_hand(triangles, points)
+    found = Crossings(triangles, LEAST, FOLD).at(points, np.arange(count))
     assert 10 < truth.sum() < count
     np.testing.assert_array_equal(found, truth)
 
 
 def test_of_fine_meshes_the_same_even_share_is_asked():
-    patchwork = sew(examine(human(), turned(human(), "thigh.L", (1, 0, 0), 10)))
-    some = patchwork.sample(500)
-    assert len(np.unique(some)) == 500 < len(patchwork.faces)
-    assert abs(some.mean() / len(patchwork.faces) - 0.5) < 0.05
-    np.testing.assert_array_equal(some, patchwork.sample(500))
-    assert len(patchwork.sample(10**6)) == len(patchwork.faces)
+    triangles = skin_triangles(normalize_clip(human(), turned(human(), "thigh.L", (1, 0, 0), 10)))
+    some = triangles.sample(500)
+    assert len(np.unique(some)) == 500 < len(triangles.faces)
+    assert abs(some.mean() / len(triangles.faces) - 0.5) < 0.05
+    np.testing.assert_array_equal(some, triangles.sample(500))
+    assert len(triangles.sample(10**6)) == len(triangles.faces)

@@ -1,38 +1,45 @@
-"""The page on a run."""
+"""The page of a clip, and of a run."""
 
 import re
+from functools import cache
 from html.parser import HTMLParser
 
 import pytest
+from motion.strides import stride
 
 from gambol.quality.charts import HEIGHT, WIDTH, loss_charts
-from gambol.quality.page import MetricRow, metric_table, scale_bar
-from gambol.quality.run_page import Page, html_of
+from gambol.quality.html import MetricRow, metric_table, scale_bar
+from gambol.quality.page import RunDetails, report_page, run_page
+from gambol.quality.report import report
 
 EVIL = "<script>alert('\"&')</script>"
 
 
-def page_of(**changes):
+def run_of(**changes):
     usual = {
-        "title": "a fox is walking",
+        "prompt": "a fox is walking",
         "character": "fox",
-        "verdict": "good: the prior recognises it",
         "clip": "clip.glb",
         "clip_name": "walk",
         "movie": "preview.mp4",
         "sheet": b"\x89PNG",
-        "rows": [("length", "0.7 s", "loops")],
         "losses": rows({"total": 1.0}, {"total": 0.5}),
         "warnings": [],
-        "facts": [("prior", "pocket")],
+        "facts": [("prior", "pixels")],
         "settings": "{}",
     }
-    return Page(**{**usual, **changes})
+    return RunDetails(**{**usual, **changes})
 
 
-def rows(*losses, number=0, act="fitting"):
+@cache
+def walk():
+    made = stride("dog", "walk")
+    return report(made.character, made.motion, made.anatomy)
+
+
+def rows(*losses, number=0, stage="fitting"):
     return [
-        {"act": act, "number": number, "step": step, "steps": 9, "losses": some, "trouble": ""}
+        {"stage": stage, "number": number, "step": step, "steps": 9, "losses": some, "trouble": ""}
         for step, some in enumerate(losses, 1)
     ]
 
@@ -62,24 +69,22 @@ class Reader(HTMLParser):
 
 
 def test_everything_is_escaped():
-    evil = page_of(
-        title=EVIL,
+    evil = run_of(
+        prompt=EVIL,
         character=EVIL,
-        verdict=EVIL,
         clip_name=EVIL,
-        rows=[(EVIL, EVIL, EVIL)],
-        losses=rows({EVIL: 1.0}, {EVIL: 2.0}, act=EVIL),
+        losses=rows({EVIL: 1.0}, {EVIL: 2.0}, stage=EVIL),
         warnings=[EVIL],
         facts=[(EVIL, EVIL)],
         settings=EVIL,
     )
-    read = Reader(html_of(evil))
+    read = Reader(run_page(evil, None))
     assert "script" not in read.tags and not read.open
-    assert "".join(read.texts).count(EVIL) >= 12
+    assert "".join(read.texts).count(EVIL) >= 9
 
 
 def test_nothing_is_fetched_from_elsewhere():
-    text = html_of(page_of())
+    text = run_page(run_of(), None)
     links = Reader(text).links
     assert sorted(link.split(",")[0] for link in links) == ["clip.glb", "data:image/png;base64", "preview.mp4"]
     assert "//" not in re.sub(r"<pre>.*?</pre>", "", text, flags=re.DOTALL)
@@ -87,19 +92,26 @@ def test_nothing_is_fetched_from_elsewhere():
 
 
 def test_what_is_missing_is_left_out():
-    read = Reader(html_of(page_of(movie=None, sheet=None, losses=[], rows=[], facts=[("memory", "")])))
+    read = Reader(run_page(run_of(movie=None, sheet=None, losses=[], facts=[("memory", "")]), None))
     assert not {"video", "img", "svg", "table"} & set(read.tags)
     assert "Warnings" not in "".join(read.texts)
-    assert "doubtful" in html_of(page_of(verdict="doubtful: feet slide")).split("</style>")[1]
-    assert "doubtful" not in html_of(page_of()).split("</style>")[1]
 
 
-def test_a_player_takes_the_place_of_the_movie():
-    text = html_of(page_of(player='<div id="player"></div>', figures=[(EVIL, "<svg></svg>"), ("empty", "")]))
-    read = Reader(text)
-    assert "video" not in read.tags and "img" in read.tags and not read.open
-    assert text.index('id="player"') < text.index("<img") < text.index("<svg>")
-    assert "script" not in read.tags and "empty" not in "".join(read.texts)
+def test_a_clip_that_could_not_be_measured_says_so():
+    text = run_page(run_of(warnings=["no number"]), None)
+    assert '<p class="verdict doubtful">the clip could not be measured</p>' in text
+    assert "gambol-player" not in text and "no number" in text and "<video" in text
+
+
+def test_the_page_of_a_run_is_the_report_of_its_clip_and_how_it_was_made():
+    text = run_page(run_of(), walk())
+    assert f">{walk().summary}</p>" in text and "gambol-player" in text
+    assert "<video" not in text, "the player takes its place"
+    assert text.index("gambol-player") < text.index("data:image/png") < text.index("Feet and ground")
+    alone = report_page(walk())
+    for words in ("Feet and ground", "Trunk, arms, head and tail", "Gait: walk", "Joints that turn most"):
+        assert words in text and words in alone
+    assert "How to use it" in text and "How to use it" not in alone
 
 
 def test_a_scale_shows_the_place_among_others():
@@ -137,7 +149,7 @@ def test_curves_stay_in_their_chart(losses):
 
 def test_one_chart_for_each_act_and_no_more_points_than_pixels():
     many = rows(*({"total": 1000.0 - step} for step in range(1000)))
-    charts = loss_charts(many + rows({}, {}, number=1) + rows({"slide": 1.0}, number=2, act="footing"))
+    charts = loss_charts(many + rows({}, {}, number=1) + rows({"slide": 1.0}, number=2, stage="footing"))
     assert charts.count("<svg") == 2, "an act without losses has none"
     curve = re.findall(r'points="([^"]+)"', charts)[0].split()
     assert len(curve) <= 300

@@ -16,12 +16,13 @@ from tube import painted, swing, tube
 
 import gambol
 from gambol.character.character import Material, Texture
+from gambol.character.clip import Clip, Track
+from gambol.creatures.gaits import gait
 from gambol.formats.gltf.document import parse_document
 from gambol.formats.gltf.reader import read_character
-from gambol.motion.motion import Motion, Track
+from gambol.quality.normalized_clip import normalize_clip
 from gambol.quality.playable import LONGEST_SIDE, MOST_VERTICES, playable
 from gambol.quality.player import PlayerScene, player_facts, player_html, player_scene
-from gambol.quality.specimen import examine
 
 
 def read(glb):
@@ -111,7 +112,7 @@ def test_morph_targets_only_if_a_clip_moves_them():
     character = replace(character, meshes=(fat,))
     still = read(playable(character, [swing()]).glb).meshes[0]
     assert still.morph_positions is None and np.abs(still.positions - mesh.positions - [0.5, 0, 0]).max() < 1e-6
-    grows = Motion("grows", (Track(mesh.node, "weights", np.array([0.0, 1.0]), np.array([[0.0], [1.0]])),))
+    grows = Clip("grows", (Track(mesh.node, "weights", np.array([0.0, 1.0]), np.array([[0.0], [1.0]])),))
     assert read(playable(character, [grows]).glb).meshes[0].morph_positions is not None
 
 
@@ -127,8 +128,8 @@ def test_bones_stand_for_no_mesh_and_for_a_huge_one():
 @pytest.mark.parametrize("up", ["+y", "+z", "-x"])
 def test_whatever_is_up_stands_upright_on_the_ground(up):
     character = tube(up, lift=7.0, scale=30.0)
-    specimen = examine(character, swing(up), gambol.study(character, up=up))
-    facts = player_facts(specimen)
+    clip = normalize_clip(character, swing(up), gambol.analyze(character, up=up))
+    facts = player_facts(clip)
     matrix = np.array(facts["matrix"]).reshape(4, 4).T
     points = character.rest_vertices @ matrix[:3, :3].T + matrix[:3, 3]
     assert np.abs([points[:, 1].min(), points[:, 1].max() - 1]).max() < 1e-3
@@ -142,15 +143,15 @@ def test_whatever_is_up_stands_upright_on_the_ground(up):
 
 def test_a_round_goes_on_where_it_ends():
     character = gambol.load("fox")
-    anatomy = gambol.study(character)
-    going = player_facts(examine(character, gambol.gait(character, anatomy, "walk"), anatomy))
+    anatomy = gambol.analyze(character)
+    going = player_facts(normalize_clip(character, gait(character, anatomy, "walk"), anatomy))
     path, lap = np.array(going["path"]), np.array(going["lap"])
     assert going["loops"] and lap[1] > 0.1 and going["ground"] == [0.0, 0.0]
     assert np.abs(path[-1] - path[0] - lap).max() < 1e-3
     assert [foot["name"] for foot in going["feet"]] == [anatomy.limb_name(leg) for leg in anatomy.legs]
     names = character.skeleton.names
     assert all(0 <= foot["node"] < len(names) and foot["spans"] for foot in going["feet"])
-    inside = examine(character, gambol.gait(character, anatomy, "walk", in_place=True), anatomy)
+    inside = normalize_clip(character, gait(character, anatomy, "walk", in_place=True), anatomy)
     staying = player_facts(inside)
     assert len(staying["path"]) == 1 and staying["lap"] == [0.0, 0.0]
     speed = lap[1] / going["seconds"]
@@ -161,16 +162,16 @@ def test_a_round_goes_on_where_it_ends():
 def test_motion_capture_that_rests_elsewhere_moves_on_the_ground():
     """The rest pose of a skeleton from motion capture has its hips at the origin, wherever the clip goes."""
     character = replace(tube(), meshes=())
-    high = Motion("high", (*swing().tracks, Track(0, "translation", np.array([0.0, 1.0]), np.full((2, 3), 50.0))))
-    facts = player_facts(examine(character, high, gambol.study(character, up="+y")))
+    high = Clip("high", (*swing().tracks, Track(0, "translation", np.array([0.0, 1.0]), np.full((2, 3), 50.0))))
+    facts = player_facts(normalize_clip(character, high, gambol.analyze(character, up="+y")))
     assert abs(np.min(facts["hull"], axis=0)[1]) < 0.05
 
 
 def test_the_page_part_is_whole_and_safe():
     evil = "</script><script>bad()</script>"
     character = replace(tube(), name=evil)
-    specimen = examine(character, replace(swing(), name=evil), gambol.study(character, up="+y"))
-    scene = replace(player_scene(specimen, evil), notes=(evil,))
+    clip = normalize_clip(character, replace(swing(), name=evil), gambol.analyze(character, up="+y"))
+    scene = replace(player_scene(clip, evil), notes=(evil,))
     html = player_html([scene, scene])
     assert html.count("<script") == 2 and html.count("</script>") == 2 and "bad()</script>" not in html
     data = json.loads(re.search(r'id="gambol-scenes">(.*?)</script>', html, re.DOTALL)[1])

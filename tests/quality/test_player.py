@@ -11,11 +11,12 @@ from PIL import Image
 from tube import painted, swing, tube
 
 import gambol
-from gambol.motion.motion import Motion
+from gambol.character.clip import Clip
+from gambol.creatures.gaits import gait
+from gambol.quality.normalized_clip import normalize_clip
+from gambol.quality.page import report_page
 from gambol.quality.player import player_html, player_scene
-from gambol.quality.publish import publish
-from gambol.quality.report import report_on
-from gambol.quality.specimen import examine
+from gambol.quality.report import report
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the player is tested with playwright")
 
@@ -91,7 +92,7 @@ def bare(*scenes) -> str:
 
 
 def scene_of(character, motion, label="", **axes):
-    return player_scene(examine(character, motion, gambol.study(character, **axes)), label)
+    return player_scene(normalize_clip(character, motion, gambol.analyze(character, **axes)), label)
 
 
 def colours(picture):
@@ -107,8 +108,8 @@ def change(before, after):
 def fox(browser, tmp_path_factory):
     """On the whole page of a report."""
     character = gambol.load("fox")
-    walk = gambol.gait(character, gambol.study(character), "walk")
-    page = publish(report_on(character, walk))
+    walk = gait(character, gambol.analyze(character), "walk")
+    page = report_page(report(character, walk))
     shown = Shown(browser, tmp_path_factory.mktemp("fox") / "page.html", page, size=(420, 640))
     yield shown
     shown.context.close()
@@ -282,7 +283,7 @@ def test_what_does_not_loop_rests_at_its_end(pair):
 
 
 def test_a_plain_body_that_stands_still(browser, tmp_path):
-    shown = Shown(browser, tmp_path / "page.html", bare(scene_of(tube(), Motion("still", ()), up="+y")))
+    shown = Shown(browser, tmp_path / "page.html", bare(scene_of(tube(), Clip("still", ()), up="+y")))
     assert shown.ask("errors") == [] and shown.told == []
     shown.ask("play()")
     assert not shown.ask("playing") and shown.ask("duration") == 0

@@ -32,8 +32,11 @@ def test_beyond_the_ends():
 
 
 def scale_of(walks: int) -> Scale:
-    clips = [("walk", {"foot_slide_mean": 10.0 + number, "agreement": 50.0 + number}) for number in range(walks)]
-    others = [(None, {"foot_slide_mean": 100.0 + number, "agreement": None}) for number in range(20)]
+    clips = [
+        ("walk", "biped", {"foot_slide_mean": 10.0 + number, "agreement": 50.0 + number, "trunk_twist": 20.0 + number})
+        for number in range(walks)
+    ]
+    others = [(None, "biped", {"foot_slide_mean": 100.0 + number, "agreement": None}) for number in range(20)]
     return Scale.of([*clips, *others])
 
 
@@ -53,6 +56,29 @@ def test_few_clips_of_an_action_are_compared_with_all():
     assert "artist clips" in standing.among
 
 
+def test_posture_is_compared_by_action_and_body_plan():
+    """And by nothing else: what is usual for a biped says nothing of a quadruped."""
+    scale = scale_of(21)
+    inside = scale.place("trunk_twist", 30.0, "walk", "biped")
+    assert (inside.group, inside.clips, inside.bad) == ("walk biped", 21, False)
+    assert inside.share == pytest.approx(1.0)
+    assert inside.kind == "artist 'walk biped' clips"
+    unseen = BY_KEY["trunk_twist"].unseen
+    assert not scale.place("trunk_twist", 39.0 + unseen, "walk", "biped").bad
+    assert scale.place("trunk_twist", 41.0 + unseen, "walk", "biped").bad
+    assert scale.place("trunk_twist", 30.0, "walk", "quadruped") is None
+    assert scale.place("trunk_twist", 30.0, None, "biped") is None
+    assert "trunk_twist" not in scale.groups["all"] and "foot_slide_mean" not in scale.groups["walk biped"]
+
+
+def test_what_nobody_sees_is_not_bad():
+    scale = scale_of(21)
+    low = Scale.of([("walk", "biped", {"foot_slide_mean": 0.1})] * 20)
+    assert not low.place("foot_slide_mean", BY_KEY["foot_slide_mean"].unseen, "walk").bad
+    assert low.place("foot_slide_mean", 1.1 * BY_KEY["foot_slide_mean"].unseen, "walk").bad
+    assert scale.place("foot_slide_mean", 200.0, "walk").bad and not scale.place("foot_slide_mean", 20.0, "walk").bad
+
+
 def test_nothing_to_compare():
     scale = scale_of(10)
     assert scale.place("foot_slide_mean", None, "walk") is None
@@ -68,7 +94,10 @@ def test_the_scale_that_ships():
     """Recorded from artists' clips: every measure that has a direction has a distribution, in ascending order."""
     scale = artists()
     for measure in MEASURES:
-        assert scale.groups["all"][measure.key].clips >= 50, measure.key
+        group = "walk biped" if measure.better == "usual" else "all"
+        if measure.key != "tail_swing":  # few bipeds have tails
+            assert scale.groups[group][measure.key].clips >= 20, measure.key
+    assert scale.groups["walk quadruped"]["tail_swing"].clips >= 8
     assert scale.groups["walk"]["foot_slide_mean"].clips >= 20
     for keys in scale.groups.values():
         for key, each in keys.items():
@@ -76,12 +105,18 @@ def test_the_scale_that_ships():
 
 
 def test_what_is_perfect_is_as_good_as_others_that_are():
-    scale = Scale.of([("walk", {"floating": 0.0})] * 15 + [("walk", {"floating": 50.0})] * 5)
+    scale = Scale.of([("walk", "biped", {"floating": 0.0})] * 15 + [("walk", "biped", {"floating": 50.0})] * 5)
     standing = scale.place("floating", 0.0, "walk")
     assert standing.share == 1.0 and standing.worse == pytest.approx(0.25, abs=0.06)
     assert scale.place("floating", 60.0, "walk").share == 0.0
 
 
 def test_rounding_is_not_seen():
-    scale = Scale.of([("walk", {"seam_pose": 0.0})] * 15 + [("walk", {"seam_pose": 1.0})] * 5)
+    scale = Scale.of([("walk", "biped", {"seam_pose": 0.0})] * 15 + [("walk", "biped", {"seam_pose": 1.0})] * 5)
     assert scale.place("seam_pose", 3e-7, "walk") == scale.place("seam_pose", 0.0, "walk")
+
+
+def test_a_walk_whose_upper_body_swings_by_50_degrees_is_bad():
+    """An artist's 20 degrees are not."""
+    place = artists().place
+    assert place("trunk_yaw", 50.0, "walk", "biped").bad and not place("trunk_yaw", 20.0, "walk", "biped").bad

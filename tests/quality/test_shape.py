@@ -7,9 +7,12 @@ import pytest
 from character.creatures import dog, human, spider
 from character.solids import tube
 
-from gambol import Character, Mesh, Motion, Pose, Skeleton, Track
-from gambol.quality.shape import bone_length_drift, find_solid, volume_drift
-from gambol.quality.specimen import examine
+from gambol import Character, Clip
+from gambol.character.character import Mesh
+from gambol.character.clip import Track
+from gambol.character.skeleton import Pose, Skeleton
+from gambol.quality.normalized_clip import normalize_clip
+from gambol.quality.shape import bone_length_drift, find_closed_mesh, volume_drift
 
 TIMES = np.linspace(0, 1, 5)
 
@@ -22,20 +25,20 @@ def track(character, name, path, *values):
 def stretched(character, name, factor):
     """A joint at `factor` times its distance from its parent for a moment."""
     local = character.skeleton.rest.translation[character.skeleton.names.index(name)]
-    return Motion("stretched", (track(character, name, "translation", *(local * f for f in (1, 1, factor, 1, 1))),))
+    return Clip("stretched", (track(character, name, "translation", *(local * f for f in (1, 1, factor, 1, 1))),))
 
 
 def bent(character, *names):
     """Joints turned by 50 degrees and back."""
     half = np.radians([0, 25, 50, 25, 0]) / 2
     values = np.stack([np.cos(half), np.sin(half), 0 * half, 0 * half], axis=1)
-    return Motion("bent", tuple(track(character, name, "rotation", *values) for name in names))
+    return Clip("bent", tuple(track(character, name, "rotation", *values) for name in names))
 
 
 @pytest.mark.parametrize("factor", [1.1, 0.8, 1.0])
 def test_a_bone_that_is_stretched(factor):
     character = human()
-    drift = bone_length_drift(examine(character, stretched(character, "shin.L", factor)))
+    drift = bone_length_drift(normalize_clip(character, stretched(character, "shin.L", factor)))
     assert drift == pytest.approx(100 * abs(factor - 1), abs=1e-6)
 
 
@@ -44,10 +47,10 @@ def test_turns_and_ways_stretch_nothing(make):
     character = make()
     root = character.skeleton.names[0]
     way = character.skeleton.rest.translation[0] + np.linspace(0, 2, 5)[:, None] * (0.3, 0.1, 1)
-    motion = Motion(
+    motion = Clip(
         "way", (*bent(character, *character.skeleton.names[:-1]).tracks, track(character, root, "translation", *way))
     )
-    assert bone_length_drift(examine(character, motion)) < 1e-6
+    assert bone_length_drift(normalize_clip(character, motion)) < 1e-6
 
 
 def hung_on_control(character, control, place, *names):
@@ -68,21 +71,21 @@ def test_a_foot_that_its_control_runs_away_with_stretches_the_leg():
     character = hung_on_control(dog(), "IK.L", place, "hind_paw.L")
     for share in (0.0, 0.3, 1.0):
         way = np.array([0, 0.5, 1, 0.5, 0])[:, None] * share * (place - hock)
-        specimen = examine(character, Motion("away", (track(character, "IK.L", "translation", *(place + way)),)))
-        assert bone_length_drift(specimen) == pytest.approx(100 * share, abs=2)  # frames hardly miss the moment
+        clip = normalize_clip(character, Clip("away", (track(character, "IK.L", "translation", *(place + way)),)))
+        assert bone_length_drift(clip) == pytest.approx(100 * share, abs=2)  # frames hardly miss the moment
 
 
 def test_what_hangs_on_a_root_without_skin_is_no_bone():
     """Two roots get the joint above them, at the ground, as their parent: there the body moves as a whole."""
     character = hung_on_control(human(), "ground", np.zeros(3), "hips", "spine")
-    specimen = examine(character, stretched(character, "hips", 1.3))
-    assert character.skeleton.names.index("ground") in specimen.anatomy.body.nodes
-    assert bone_length_drift(specimen) < 1e-6
-    assert bone_length_drift(examine(character, stretched(character, "shin.L", 1.3))) == pytest.approx(30, abs=1)
+    clip = normalize_clip(character, stretched(character, "hips", 1.3))
+    assert character.skeleton.names.index("ground") in clip.anatomy.body.nodes
+    assert bone_length_drift(clip) < 1e-6
+    assert bone_length_drift(normalize_clip(character, stretched(character, "shin.L", 1.3))) == pytest.approx(30, abs=1)
 
 
 def test_without_bones_there_is_no_length():
-    assert bone_length_drift(examine(*box_on_one_joint(*tube(0.2, 1.0, 8, 5)))) is None
+    assert bone_length_drift(normalize_clip(*box_on_one_joint(*tube(0.2, 1.0, 8, 5)))) is None
 
 
 def box_on_one_joint(points, faces):
@@ -90,7 +93,7 @@ def box_on_one_joint(points, faces):
     skeleton = Skeleton(("root",), np.array([-1]), rest, np.ones(1, bool))
     ones = np.ones((len(points), 1))
     mesh = Mesh("mesh", 0, points, faces, ones.astype(int) - 1, ones)
-    motion = Motion("up", (Track(0, "translation", TIMES, np.linspace(0, 1, 5)[:, None] * (0, 1.0, 0)),))
+    motion = Clip("up", (Track(0, "translation", TIMES, np.linspace(0, 1, 5)[:, None] * (0, 1.0, 0)),))
     return Character("box", skeleton, (mesh,), np.zeros(1, int), np.eye(4)[None]), motion
 
 
@@ -99,23 +102,23 @@ def box_on_one_joint(points, faces):
 def test_a_body_that_swells(make, factor):
     character = make()
     scale = (track(character, character.skeleton.names[0], "scale", *np.tile(np.linspace(1, factor, 5)[:, None], 3)),)
-    specimen = examine(character, Motion("swells", scale))
-    assert volume_drift(specimen) == pytest.approx(100 * abs(factor**3 - 1), rel=1e-6)
-    assert bone_length_drift(specimen) == pytest.approx(100 * abs(factor - 1), rel=1e-6)
+    clip = normalize_clip(character, Clip("swells", scale))
+    assert volume_drift(clip) == pytest.approx(100 * abs(factor**3 - 1), rel=1e-6)
+    assert bone_length_drift(clip) == pytest.approx(100 * abs(factor - 1), rel=1e-6)
 
 
 def test_a_body_that_turns_and_goes_keeps_its_volume():
     character = human()
     way = character.skeleton.rest.translation[0] + np.linspace(0, 40, 5)[:, None] * (0.3, 0.1, 1)
-    motion = Motion("goes", (*bent(character, "hips").tracks, track(character, "hips", "translation", *way)))
-    assert volume_drift(examine(character, motion)) < 1e-6
+    motion = Clip("goes", (*bent(character, "hips").tracks, track(character, "hips", "translation", *way)))
+    assert volume_drift(normalize_clip(character, motion)) < 1e-6
 
 
 def test_a_sharp_bend_takes_volume_from_a_limb():
     """As linear blend skinning does: more, the sharper."""
     character = human()
     drift = [
-        volume_drift(examine(character, replace(bent(character, *names), name="bend")))
+        volume_drift(normalize_clip(character, replace(bent(character, *names), name="bend")))
         for names in (["forearm.L"], ["forearm.L", "forearm.R", "shin.L", "shin.R"])
     ]
     assert 0.001 < drift[0] < drift[1] < 3
@@ -125,30 +128,32 @@ def test_holes_are_closed_and_sheets_left_out():
     radius, length, around = 0.2, 2.0, 16
     volume = length * around / 2 * np.sin(2 * np.pi / around) * radius**2
     for caps in (True, False):
-        specimen = examine(*box_on_one_joint(*tube(radius, length, around, 9, caps=caps)))
-        solid = find_solid(specimen)
-        scale = specimen.anatomy.height
-        assert solid.volume(specimen.skin.neutral[None])[0] * scale**3 == pytest.approx(volume, rel=1e-9)
-        assert volume_drift(specimen) < 1e-6
+        clip = normalize_clip(*box_on_one_joint(*tube(radius, length, around, 9, caps=caps)))
+        solid = find_closed_mesh(clip)
+        scale = clip.anatomy.height
+        assert solid.volume(clip.skin.neutral[None])[0] * scale**3 == pytest.approx(volume, rel=1e-9)
+        assert volume_drift(clip) < 1e-6
     sheet = np.array([[0, 0, 0], [1.0, 0, 0], [1, 1, 0], [0, 1, 0]]), np.array([[0, 1, 2], [0, 2, 3]])
-    assert volume_drift(examine(*box_on_one_joint(*sheet))) is None
+    assert volume_drift(normalize_clip(*box_on_one_joint(*sheet))) is None
     points, faces = tube(radius, length, around, 9)
-    specimen = examine(*box_on_one_joint(np.concatenate([sheet[0] + 5, points]), np.concatenate([sheet[1], faces + 4])))
-    assert len(find_solid(specimen).faces) == len(faces)
+    clip = normalize_clip(
+        *box_on_one_joint(np.concatenate([sheet[0] + 5, points]), np.concatenate([sheet[1], faces + 4]))
+    )
+    assert len(find_closed_mesh(clip).faces) == len(faces)
 
 
 def test_a_mesh_turned_inside_out_has_the_same_volume():
     points, faces = tube(0.2, 2.0, 12, 5)
     volumes = []
     for each in (faces, faces[:, ::-1]):
-        specimen = examine(*box_on_one_joint(points, each))
-        volumes.append(find_solid(specimen).volume(specimen.skin.neutral[None])[0])
+        clip = normalize_clip(*box_on_one_joint(points, each))
+        volumes.append(find_closed_mesh(clip).volume(clip.skin.neutral[None])[0])
     assert volumes[0] == pytest.approx(volumes[1]) and volumes[0] > 0
 
 
 def test_without_a_mesh_there_is_no_volume():
     character = replace(human(), meshes=())
-    assert volume_drift(examine(character, bent(character, "shin.L"))) is None
+    assert volume_drift(normalize_clip(character, bent(character, "shin.L"))) is None
 
 
 def test_skin_is_that_of_the_character():
@@ -161,10 +166,10 @@ def test_skin_is_that_of_the_character():
     character = replace(character, meshes=(mesh, morphed))
     weights = Track(mesh.node, "weights", TIMES, generator.uniform(size=(5, 2)))
     for tracks in ((), (weights,)):
-        motion = Motion("bent", (*bent(character, "shin.L", "hips", "forearm.R").tracks, *tracks))
-        specimen = examine(character, motion)
-        skin = specimen.skin
-        pose = motion.sample(character.skeleton, np.minimum(specimen.times[skin.frames], 1.0))
-        expected = specimen.place(np.concatenate(character.vertices(pose), axis=1))
+        motion = Clip("bent", (*bent(character, "shin.L", "hips", "forearm.R").tracks, *tracks))
+        clip = normalize_clip(character, motion)
+        skin = clip.skin
+        pose = motion.sample(character.skeleton, np.minimum(clip.times[skin.frames], 1.0))
+        expected = clip.place(np.concatenate(character.vertices(pose), axis=1))
         np.testing.assert_allclose(skin.vertices, expected, atol=1e-9)
         assert skin.faces.max() == len(expected[0]) - 1

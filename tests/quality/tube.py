@@ -7,8 +7,8 @@ import numpy as np
 
 from gambol.character.axes import AXES
 from gambol.character.character import Character, Material, Mesh, Texture
+from gambol.character.clip import Clip, Track
 from gambol.character.skeleton import Pose, Skeleton
-from gambol.motion.motion import Motion, Track
 
 
 def tube(up="+y", rows=9, lift=0.0, scale=1.0):
@@ -44,7 +44,7 @@ def swing(up="+y", start=0.0):
     side = np.roll(np.array(AXES[up], float), 1)
     times = start + np.linspace(0, 1, 11)
     half = np.radians(40.0) * np.sin(np.pi / 2 * np.linspace(0, 1, 11))
-    return Motion("swing", (Track(1, "rotation", times, np.c_[np.cos(half), np.sin(half)[:, None] * side]),))
+    return Clip("swing", (Track(1, "rotation", times, np.c_[np.cos(half), np.sin(half)[:, None] * side]),))
 
 
 def painted(character, picture, kind="PNG", **material):

@@ -1,11 +1,11 @@
-"""What `gambol.render.rasterizers.semantics` says, word by word: every kernel at every pixel, in float64."""
+"""What `gambol.render.rasterize` says, word by word: every kernel at every pixel, in float64."""
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from gambol.render.cameras import Cameras
-from gambol.render.rasterizers.semantics import ALPHA_CUT, ALPHA_MOST, BLUR, MARGIN, STOP
+from gambol.render.rasterize import ALPHA_CUT, ALPHA_MOST, BLUR, MARGIN, STOP
 
 DOUBT = 1e-4
 """How near (relative) to a threshold an alpha or a transmittance may be for float32 to decide otherwise."""

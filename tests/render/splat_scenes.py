@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from functools import cache
 from math import log
 
+import rasterizer_twin
 import reference
 import torch
 from torch import Tensor
 
-from gambol.render.cameras import Cameras, look_at
+from gambol.render.cameras import Cameras
 from gambol.render.gaussians import covariances_of
 from gambol.render.rasterize import Rendering, rasterize
 
@@ -16,10 +17,11 @@ SCENES = ["random", "anisotropic", "huge", "behind", "overlapping", "tiny", "out
 SIZES = [(37, 26), (32, 32), (61, 9), (24, 50)]
 KERNEL_INPUTS = ("means", "covariances", "opacities", "colors")
 CAMERA_INPUTS = ("T_camera_world", "focal", "center")
+RASTERIZERS = {"torch": rasterizer_twin.rasterize, "simd": rasterize}
 
 
 @dataclass(frozen=True)
-class Scene:
+class Problem:
     """Two frames of kernels and cameras, and the weights of a loss, in float64 (with values float32 can hold)."""
 
     inputs: dict[str, Tensor]
@@ -32,7 +34,7 @@ class Scene:
         return leaves(self.inputs, dtype)
 
     def drawn(self, inputs: dict[str, Tensor], kernel: str) -> Rendering:
-        return rasterize(*kernels_and_cameras(inputs, self.width, self.height), kernel=kernel)
+        return RASTERIZERS[kernel](*kernels_and_cameras(inputs, self.width, self.height))
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,9 @@ class Answer:
 
 
 def leaves(inputs: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
-    return {name: tensor.detach().to(dtype, copy=True).requires_grad_() for name, tensor in inputs.items()}
+    """With gradients to all but the cameras."""
+    copies = {name: tensor.detach().to(dtype, copy=True) for name, tensor in inputs.items()}
+    return {name: tensor.requires_grad_(name not in CAMERA_INPUTS) for name, tensor in copies.items()}
 
 
 def kernels_and_cameras(inputs: dict[str, Tensor], width: int, height: int) -> tuple:
@@ -56,12 +60,21 @@ def cameras_of(inputs: dict[str, Tensor], width: int, height: int) -> Cameras:
     return Cameras(*(inputs[name] for name in CAMERA_INPUTS), width, height, near=0.1)
 
 
+def look_at(positions: Tensor, targets: Tensor, up: Tensor) -> Tensor:
+    """T_camera_world of cameras that look from positions to targets, with `up` upwards in the image."""
+    normalize = torch.nn.functional.normalize
+    ahead = normalize(targets - positions, dim=-1)
+    right = normalize(torch.linalg.cross(ahead, up.expand_as(ahead)), dim=-1)
+    rotation = torch.stack([right, torch.linalg.cross(ahead, right), ahead], dim=-2)
+    return torch.cat([rotation, -(rotation @ positions[..., None])], dim=-1)
+
+
 def log_between(low: float, high: float, *shape: int) -> Tensor:
     return torch.exp(log(low) + log(high / low) * torch.rand(shape, dtype=torch.float64))
 
 
 @cache
-def scene(name: str, seed: int, kernels: int = 40, width: int = 0, height: int = 0) -> Scene:
+def scene(name: str, seed: int, kernels: int = 40, width: int = 0, height: int = 0) -> Problem:
     """Kernels around the origin, other ones in each frame, seen from 4 units away with a focal length of 40 pixels."""
     torch.manual_seed(seed)
     if not width:
@@ -94,15 +107,16 @@ def scene(name: str, seed: int, kernels: int = 40, width: int = 0, height: int =
     values = (means, covariances, opacities, torch.rand(2, kernels, 3), poses, focal, center)
     inputs = {name: value.float().double() for name, value in zip(KERNEL_INPUTS + CAMERA_INPUTS, values, strict=True)}
     weights = torch.randn(2, height, width, 4, dtype=torch.float64)
-    return Scene(inputs, width, height, weights[..., :3], weights[..., 3])
+    return Problem(inputs, width, height, weights[..., :3], weights[..., 3])
 
 
-def answer(scene: Scene, inputs: dict[str, Tensor], drawn: Rendering, sure: Tensor) -> Answer:
+def answer(scene: Problem, inputs: dict[str, Tensor], drawn: Rendering, sure: Tensor) -> Answer:
     """Counted over the pixels where all must agree; the others are black."""
     image, alpha = sure[..., None] * drawn.image, sure * drawn.alpha
     loss = (scene.grad_image * image).sum() + (scene.grad_alpha * alpha).sum()
-    grads = torch.autograd.grad(loss, list(inputs.values()))
-    return Answer(image.detach(), alpha.detach(), dict(zip(inputs, grads, strict=True)))
+    wanted = {name: tensor for name, tensor in inputs.items() if tensor.requires_grad}
+    grads = torch.autograd.grad(loss, list(wanted.values()))
+    return Answer(image.detach(), alpha.detach(), dict(zip(wanted, grads, strict=True)))
 
 
 @cache

@@ -1,23 +1,23 @@
 """The call of gsplat, which cannot run without CUDA: gsplat's own Python with torch in place of its CUDA kernels."""
 
 import pytest
+import rasterizer_twin as twin
 import torch
+from rasterizer_twin import ProjectedGaussians
 from splat_scenes import answer, kernels_and_cameras, scene
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from gambol.errors import GambolError
 from gambol.render.cameras import Cameras
 from gambol.render.gaussians import pack
-from gambol.render.rasterize import Rendering, rasterize
-from gambol.render.rasterizers import twin
-from gambol.render.rasterizers.by_gsplat import draw_through
-from gambol.render.rasterizers.projection import Splats
-from gambol.render.rasterizers.semantics import BLUR
+from gambol.render.rasterize import BLUR, Rendering, rasterize
+from gambol.render.rasterizers import by_gsplat
 
 EVERYWHERE = torch.ones(1, dtype=torch.bool)
 
 
 def stand_in(means, quats, scales, opacities, colors, viewmats, Ks, width, height, **options):
-    """`gsplat.rasterization` by our twin: frames as a batch of scenes with one camera, no gradient to intrinsics."""
+    """`gsplat.rasterization` by our twin: frames as a batch of scenes with one camera."""
     assert quats is None and scales is None
     assert options.pop("packed") is False and options.pop("eps2d") == BLUR
     near, covariances = options.pop("near_plane"), options.pop("covars")
@@ -25,7 +25,7 @@ def stand_in(means, quats, scales, opacities, colors, viewmats, Ks, width, heigh
     frames, kernels = opacities.shape
     assert viewmats.shape == (frames, 1, 4, 4) and Ks.shape == (frames, 1, 3, 3)
     assert covariances.shape == (frames, kernels, 3, 3)
-    Ks = Ks[:, 0].detach()
+    Ks = Ks[:, 0]
     focal = torch.stack([Ks[:, 0, 0], Ks[:, 1, 1]], -1)
     cameras = Cameras(viewmats[:, 0, :3], focal, Ks[:, :2, 2], width, height, near)
     image, alpha = twin.draw(means, pack(covariances), opacities, colors, cameras)
@@ -42,13 +42,13 @@ def on_the_cpu(gsplat, monkeypatch):
         assert options.pop("opacities").shape == means.shape[:-1]
         xx, xy, xz, yy, yz, zz = covars.unbind(-1)
         covars = torch.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], -1).unflatten(-1, (3, 3))
-        return _fully_fused_projection(means, covars, viewmats, Ks.detach(), width, height, **options)
+        return _fully_fused_projection(means, covars, viewmats, Ks, width, height, **options)
 
     def blend(centers, conics, colors, opacities, width, height, tile_size, offsets, order, **options):
         centers, conics, colors, opacities = centers[:, 0], conics[:, 0], colors[:, 0], opacities[:, 0]
         depths, radii = seen
         boxes = (radii > 0).all(-1, keepdim=True) * torch.tensor([0, 0, width, height])
-        image, alpha = twin.blend(Splats(centers, conics, depths, boxes), opacities, colors, width, height)
+        image, alpha = twin.blend(ProjectedGaussians(centers, conics, depths, boxes), opacities, colors, width, height)
         return image[:, None], alpha[:, None, ..., None]
 
     def intersect(centers, radii, depths, *rest, **options):
@@ -66,14 +66,14 @@ def on_the_cpu(gsplat, monkeypatch):
 @pytest.mark.parametrize("through", ["stand_in", "gsplat"])
 @pytest.mark.parametrize("name", ["random", "outside", "behind"])
 def test_frames_cameras_and_gradients_are_handed_over(name, through, monkeypatch):
-    """Also the gradients of focal lengths and centres, which gsplat does not know."""
     rasterization = stand_in
     if through == "gsplat":
         rasterization = on_the_cpu(pytest.importorskip("gsplat"), monkeypatch)
     given = scene(name, 1)
     inputs, others = given.leaves(torch.float64), given.leaves(torch.float64)
     values = kernels_and_cameras(others, given.width, given.height)
-    got = Rendering(*draw_through(rasterization, *values))
+    monkeypatch.setattr(by_gsplat, "gsplat_on", lambda device: rasterization)
+    got = Rendering(*by_gsplat.draw(*values))
     expected = answer(given, inputs, given.drawn(inputs, "torch"), EVERYWHERE)
     got = answer(given, others, got, EVERYWHERE)
     torch.testing.assert_close(got.image, expected.image)
@@ -82,14 +82,26 @@ def test_frames_cameras_and_gradients_are_handed_over(name, through, monkeypatch
         torch.testing.assert_close(got.grads[name], grad, rtol=1e-6, atol=1e-9)
 
 
-def test_no_kernels():
+def test_no_kernels(monkeypatch):
+    monkeypatch.setattr(by_gsplat, "gsplat_on", lambda device: stand_in)
     given = scene("random", 0)
     *kernels, cameras = kernels_and_cameras(given.inputs, given.width, given.height)
-    image, alpha = draw_through(stand_in, *(tensor[:, :0] for tensor in kernels), cameras)
+    image, alpha = by_gsplat.draw(*(tensor[:, :0] for tensor in kernels), cameras)
     assert image.shape == (2, given.height, given.width, 3) and not image.any() and not alpha.any()
 
 
 def test_it_wants_cuda():
     given = scene("random", 0)
-    with pytest.raises(GambolError, match=r"'gsplat' (needs tensors on CUDA, got cpu|is not installed)"):
-        rasterize(*kernels_and_cameras(given.inputs, given.width, given.height), kernel="gsplat")
+    inputs = {name: tensor.to("meta") for name, tensor in given.inputs.items()}
+    with pytest.raises(GambolError, match="on the CPU or on CUDA, got tensors on meta"):
+        rasterize(*kernels_and_cameras(inputs, given.width, given.height))
+
+
+def test_cuda_without_gsplat_says_what_to_install(monkeypatch):
+    """With tensors that have a device and no content, so that it runs without a GPU."""
+    monkeypatch.setattr("gambol.render.rasterizers.by_gsplat.find_spec", lambda name: None)
+    given = scene("random", 0)
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        inputs = {name: torch.empty(tensor.shape, device="cuda") for name, tensor in given.inputs.items()}
+        with pytest.raises(GambolError, match=r"needs gsplat, which is not installed; pip install 'gambol\[gpu\]'"):
+            rasterize(*kernels_and_cameras(inputs, given.width, given.height))

@@ -3,7 +3,7 @@ import torch
 from torch import Tensor
 
 from gambol.render import gaussian_skinning
-from gambol.render.gaussian_skinning import skin_gaussians, skin_gaussians_twin
+from gambol.render.gaussian_skinning import skin_gaussians
 from gambol.render.gaussians import pack, unpack
 
 
@@ -22,43 +22,40 @@ def scene(seed: int, frames: int, kernels: int, influences: int, count: int = 6)
 
 
 def results_and_gradients(skin, inputs: list[Tensor], upstream: list[Tensor]) -> list[Tensor]:
-    leaves = [tensor.detach().clone().requires_grad_(tensor.is_floating_point()) for tensor in inputs]
-    results = skin(*leaves)
-    wanted = [leaf for leaf in leaves if leaf.requires_grad]
-    return [*results, *torch.autograd.grad(results, wanted, upstream)]
+    matrices = inputs[0].detach().clone().requires_grad_()
+    results = skin(matrices, *inputs[1:])
+    return [*results, *torch.autograd.grad(results, matrices, upstream)]
 
 
 def single(tensor: Tensor) -> Tensor:
     return tensor.float() if tensor.is_floating_point() else tensor
 
 
-def assert_fast_equals_twin(inputs: list[Tensor]) -> None:
+def assert_fast_equals_torch(inputs: list[Tensor]) -> None:
     frames, kernels = len(inputs[0]), len(inputs[1])
     generator = torch.Generator().manual_seed(0)
     upstream = [torch.randn(frames, kernels, n, generator=generator, dtype=torch.float64) for n in (3, 6)]
-    exact = results_and_gradients(skin_gaussians_twin, inputs, upstream)
+    exact = results_and_gradients(skin_gaussians, inputs, upstream)
     fast = results_and_gradients(skin_gaussians, [*map(single, inputs)], [*map(single, upstream)])
-    for name, ours, wanted in zip(
-        ["means", "covariances", "to matrices", "to means", "to covariances", "to weights"], fast, exact, strict=True
-    ):
+    for name, ours, wanted in zip(["means", "covariances", "to matrices"], fast, exact, strict=True):
         assert ours.dtype == torch.float32 and ours.shape == wanted.shape
         assert (ours - wanted).norm() <= 2e-6 * wanted.norm(), name
 
 
 @pytest.mark.parametrize("influences", range(1, 9))
 @pytest.mark.parametrize("seed", range(2))
-def test_fast_equals_twin_with_any_number_of_influences(seed: int, influences: int) -> None:
-    assert_fast_equals_twin(scene(seed, frames=5, kernels=30, influences=influences))
+def test_fast_equals_torch_with_any_number_of_influences(seed: int, influences: int) -> None:
+    assert_fast_equals_torch(scene(seed, frames=5, kernels=30, influences=influences))
 
 
 @pytest.mark.parametrize("frames", [1, 2, 7, 8, 9, 16, 33])
-def test_fast_equals_twin_with_any_number_of_frames(frames: int) -> None:
-    assert_fast_equals_twin(scene(frames, frames=frames, kernels=21, influences=4))
+def test_fast_equals_torch_with_any_number_of_frames(frames: int) -> None:
+    assert_fast_equals_torch(scene(frames, frames=frames, kernels=21, influences=4))
 
 
 @pytest.mark.parametrize("kernels", [1, 2, 3, 5, 7, 8, 9, 15, 16, 17])
-def test_fast_equals_twin_with_any_number_of_kernels(kernels: int) -> None:
-    assert_fast_equals_twin(scene(kernels, frames=3, kernels=kernels, influences=2))
+def test_fast_equals_torch_with_any_number_of_kernels(kernels: int) -> None:
+    assert_fast_equals_torch(scene(kernels, frames=3, kernels=kernels, influences=2))
 
 
 @pytest.mark.parametrize("frames, kernels, influences", [(4, 0, 3), (0, 5, 3), (4, 5, 0), (0, 0, 0)])
@@ -88,15 +85,16 @@ def test_threads_agree(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(torch.equal(first, second) for first, second in zip(shared, again, strict=True))
 
 
-@pytest.mark.parametrize("wanted", [0, 1, 2, 4])
-def test_only_the_gradient_asked_for(wanted: int) -> None:
-    inputs = [single(tensor) for tensor in scene(4, frames=3, kernels=10, influences=3)]
-    upstream = [torch.ones(3, 10, 3), torch.ones(3, 10, 6)]
-    everything = results_and_gradients(skin_gaussians, inputs, upstream)[2:]
-    expected = everything[min(wanted, 3)]
-    inputs[wanted].requires_grad_()
-    (gradient,) = torch.autograd.grad(skin_gaussians(*inputs), inputs[wanted], upstream)
-    torch.testing.assert_close(gradient, expected)
+@pytest.mark.parametrize("wanted", [1, 2, 4])
+def test_other_gradients_are_those_of_torch(wanted: int) -> None:
+    """The fast path has none of them, so it must not be taken."""
+    exact = scene(4, frames=3, kernels=10, influences=3)
+    gradients = []
+    for inputs in (exact, [single(tensor) for tensor in exact]):
+        leaf = inputs[wanted].detach().requires_grad_()
+        results = skin_gaussians(*inputs[:wanted], leaf, *inputs[wanted + 1 :])
+        gradients += torch.autograd.grad(sum(result.sum() for result in results), leaf)
+    torch.testing.assert_close(gradients[1].double(), gradients[0], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("used", [0, 1])
@@ -104,7 +102,7 @@ def test_gradient_of_one_result_alone(used: int) -> None:
     """The loss may look at the means only; what autograd does not deliver counts as zero."""
     exact = scene(5, frames=4, kernels=11, influences=3)
     exact[0].requires_grad_()
-    (wanted,) = torch.autograd.grad(skin_gaussians_twin(*exact)[used].square().sum(), exact[0])
+    (wanted,) = torch.autograd.grad(skin_gaussians(*exact)[used].square().sum(), exact[0])
     inputs = [single(tensor.detach()) for tensor in exact]
     inputs[0].requires_grad_()
     (gradient,) = torch.autograd.grad(skin_gaussians(*inputs)[used].square().sum(), inputs[0])
@@ -124,7 +122,7 @@ def test_strides_do_not_matter() -> None:
         torch.testing.assert_close(ours, wanted)
 
 
-def test_twin_passes_gradcheck() -> None:
+def test_torch_passes_gradcheck() -> None:
     inputs = scene(7, frames=2, kernels=4, influences=3)
     binds = inputs.pop(3)
     leaves = [tensor.requires_grad_() for tensor in inputs]
@@ -140,16 +138,8 @@ def test_one_bind_of_weight_one_moves_kernels_rigidly() -> None:
     torch.testing.assert_close(unpack(moved[0, 0]), torch.diag(torch.tensor([1.0, 4.0, 9.0])))
 
 
-def test_wrong_shapes_and_binds_are_refused() -> None:
+def test_binds_that_do_not_exist_are_refused() -> None:
     matrices, means, covariances, binds, weights = (single(t) for t in scene(8, frames=2, kernels=4, influences=3))
-    with pytest.raises(ValueError, match=r"covariances must have the shape \[4, 6\], got \[4, 3\]"):
-        skin_gaussians(matrices, means, means, binds, weights)
-    with pytest.raises(ValueError, match=r"weights must have the shape \[4, 3\], got \[4, 2\]"):
-        skin_gaussians(matrices, means, covariances, binds, weights[:, :2])
-    with pytest.raises(ValueError, match=r"a row for each of 4 kernels, got the shape \[3, 3\]"):
-        skin_gaussians(matrices, means, covariances, binds[:3], weights[:3])
-    with pytest.raises(ValueError, match=r"matrices must have the shape \[2, 6, 3, 4\], got \[2, 6, 4, 4\]"):
-        skin_gaussians(torch.zeros(2, 6, 4, 4), means, covariances, binds, weights)
     with pytest.raises(ValueError, match=r"binds must be from 0 to 5, got 0 to 6"):
         skin_gaussians(
             matrices, means, covariances, torch.full_like(binds, 6).index_fill(0, torch.tensor(0), 0), weights

@@ -55,8 +55,3 @@ def test_a_cloud_can_be_cut_and_converted():
     torch.testing.assert_close(part.means, gaussians.means[chosen].double())
     torch.testing.assert_close(part.covariances(), gaussians.covariances()[chosen].double(), rtol=1e-5, atol=1e-6)
     assert len(gaussians[gaussians.opacities > 2]) == 0
-
-
-@pytest.mark.parametrize(("coefficients", "degree"), [(1, 0), (4, 1), (9, 2), (16, 3)])
-def test_degree(coefficients, degree):
-    assert cloud(coefficients=coefficients).degree == degree

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 import torch
+from splat_scenes import look_at
 
-from gambol.render.cameras import Cameras, look_at
-from gambol.render.harmonics import ZEROTH, basis, shade
+from gambol.render.cameras import Cameras
+from gambol.render.gaussians import ZEROTH, basis, shade
 
 C1 = 0.4886025119029199
 C2 = (1.0925484305920792, 0.31539156525252005, 0.5462742152960396)

@@ -81,16 +81,15 @@ def test_a_gif_is_as_long_as_it_should_be(tmp_path, fps, kept):
         assert np.abs(original.astype(int) - frame).max() <= 2  # four colours fit into a palette
 
 
-def test_a_png_is_a_contact_sheet(tmp_path):
-    write_movie(frames(29, 60, 90), tmp_path / "a.png", 10)
-    with Image.open(tmp_path / "a.png") as sheet:
-        pixels = np.asarray(sheet)
+def test_a_contact_sheet_holds_frames_and_labels():
+    every, chosen = list(frames(29, 60, 90)), evenly(29, 8)
+    pixels = contact_sheet([every[number] for number in chosen], [f"{number / 10:.2f} s" for number in chosen])
     assert pixels.shape[1] >= 4 * 90
     columns = (pixels.shape[1] - 4 * 90) // 3 + 90
     strip = pixels.shape[0] // 2
-    for number, frame in enumerate(evenly(29, 8)):
+    for number, frame in enumerate(chosen):
         x, y = number % 4 * columns, number // 4 * strip
-        np.testing.assert_array_equal(pixels[y : y + 60, x : x + 90], list(frames(29, 60, 90))[frame])
+        np.testing.assert_array_equal(pixels[y : y + 60, x : x + 90], every[frame])
         assert np.ptp(pixels[y + 60 : y + strip, x : x + 90]) > 50  # there is a label
 
 
@@ -113,14 +112,14 @@ def test_frames_are_evenly_spaced(count, most):
 def test_mistakes_are_named_before_the_work(tmp_path):
     with pytest.raises(GambolError, match=r"written as \.mp4, \.gif, \.png"):
         check_movie(tmp_path / "a.avi")
-    with pytest.raises(GambolError, match="does not exist"):
-        check_movie(tmp_path / "missing" / "a.mp4")
+    with pytest.raises(GambolError, match="is a file, not a folder"):
+        check_movie(__file__ + "/missing/a.mp4")
     with pytest.raises(GambolError, match="is a folder"):
         (tmp_path / "b.mp4").mkdir()
         check_movie(tmp_path / "b.mp4")
     with pytest.raises(GambolError, match="even width and height, got 63 x 48"):
         write_movie([np.zeros((48, 63, 3), np.uint8)], tmp_path / "a.mp4", 30)
-    with pytest.raises(GambolError, match="frames a second"):
+    with pytest.raises(GambolError, match="frames per second"):
         write_movie(frames(), tmp_path / "a.mp4", 0)
     with pytest.raises(ValueError, match="at least one frame"):
         write_movie([], tmp_path / "a.mp4", 30)
@@ -129,7 +128,7 @@ def test_mistakes_are_named_before_the_work(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["b.mp4"]
 
 
-@pytest.mark.parametrize("suffix", [".mp4", ".gif", ".png"])
+@pytest.mark.parametrize("suffix", [".mp4", ".gif"])
 def test_a_movie_that_fails_leaves_the_old_one(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(b"old")
@@ -142,6 +141,18 @@ def test_a_movie_that_fails_leaves_the_old_one(tmp_path, suffix):
         write_movie(failing(), path, 30)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "a.gif", "a.png"])
+def test_missing_folders_are_made(tmp_path, name):
+    path = tmp_path / "b" / "c" / name
+    check_movie(path)
+    assert not any(tmp_path.iterdir())  # before there is something to write
+    if name.endswith("png"):
+        write_picture(next(frames()), path)
+    else:
+        write_movie(frames(), path, 10)
+    assert path.stat().st_size
 
 
 def test_pictures_are_exact(tmp_path):

@@ -10,20 +10,20 @@ from character.creatures import dog
 
 import gambol
 from gambol import GambolError
+from gambol.character.clip import Clip
 from gambol.character.skeleton import Pose
 from gambol.creatures.species import SPECIES
 from gambol.creatures.zoo import Creature
-from gambol.motion.motion import Motion
-from gambol.render.picture import FILL, direct, film, loop_travel, portrait
+from gambol.motion.loops import loop_travel
+from gambol.render.picture import FILL, choose_frames, place_cameras, render_frames
 from gambol.render.rasterize import Rendering
 from gambol.render.raycast import MeshScene
-from gambol.render.show import choose_clip, choose_frames
 
 UP, FORWARD = np.eye(3)[1:]
 REAL = ("Fox", "Knight", "lumberjack", "RobotExpressive", "spider-animations", "Wasp", "MorphStressTest")
 
 
-def leaping(character, frames=20, fps=10.0) -> Motion:
+def leaping(character, frames=20, fps=10.0) -> Clip:
     """Runs 6 units forward and leaps 2 units high on the way."""
     rest = character.skeleton.rest
     share = np.linspace(0, 1, frames)
@@ -32,7 +32,7 @@ def leaping(character, frames=20, fps=10.0) -> Motion:
     roots = np.flatnonzero(character.skeleton.parents < 0)
     translation[:, roots] += shift[:, None]
     still = [np.repeat(values[None], frames, 0) for values in (rest.rotation, rest.scale)]
-    return Motion.from_poses("leap", Pose(translation, *still), character.skeleton, fps)
+    return Clip.from_poses("leap", Pose(translation, *still), character.skeleton, fps)
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +52,18 @@ def in_picture(shot, points, frame):
     return seen[:, :2] / seen[:, 2:] * shot.cameras.focal[frame].numpy() + shot.cameras.center[frame].numpy()
 
 
+def test_few_vertices_of_a_fine_mesh_place_the_camera(character, clip, monkeypatch):
+    times, axes = clip.times(10), {"up": UP, "forward": FORWARD}
+    exact = place_cameras(character, clip, times, **axes)
+    monkeypatch.setattr("gambol.render.picture.MOST_VERTICES", len(character.rest_vertices) // 8)
+    close = place_cameras(character, clip, times, **axes)
+    assert close.distance == pytest.approx(exact.distance, rel=0.1) and close.distance != exact.distance
+    assert close.floor.height == pytest.approx(exact.floor.height, abs=0.05 * np.ptp(character.rest_vertices))
+
+
 @pytest.mark.parametrize("view", ["side", "front", "three-quarter", "orbit"])
 def test_nothing_is_cut_off_and_the_picture_is_filled(character, clip, view):
-    shot = direct(character, clip, clip.times(10), up=UP, forward=FORWARD, view=view, size=100)
+    shot = place_cameras(character, clip, clip.times(10), up=UP, forward=FORWARD, view=view, size=100)
     flat = [in_picture(shot, np.concatenate(shot.vertices(frame)), frame) for frame in range(len(shot))]
     low, high = np.concatenate(flat).min(0), np.concatenate(flat).max(0)
     margin = 50 * (1 - FILL)
@@ -69,19 +78,19 @@ def test_a_character_is_seen_from_where_it_is_said(character):
     nose, tail = np.array([[0, 0.5, 1.0]]), np.array([[0, 0.5, -1.0]])
 
     def rightwards(**how):
-        shot = direct(character, up=UP, forward=FORWARD, size=100, **how)
+        shot = place_cameras(character, up=UP, forward=FORWARD, size=100, **how)
         return float((in_picture(shot, nose, 0) - in_picture(shot, tail, 0))[0, 0])
 
     assert rightwards(view="side") > 30
     assert 5 < rightwards(view="three-quarter") < rightwards(view="side")
     assert abs(rightwards(view="front")) < 1
     assert rightwards(view="side", azimuth=90) < -30
-    above = direct(character, up=UP, forward=FORWARD, elevation=80.0).cameras.positions[0].numpy()
+    above = place_cameras(character, up=UP, forward=FORWARD, elevation=80.0).cameras.positions[0].numpy()
     assert above[1] > 5 * np.abs(above[[0, 2]]).max()
 
 
 def test_an_orbit_goes_round_once(character):
-    shot = direct(character, None, np.zeros(12), up=UP, forward=FORWARD, view="orbit", size=32)
+    shot = place_cameras(character, None, np.zeros(12), up=UP, forward=FORWARD, view="orbit", size=32)
     places = shot.cameras.positions.numpy()
     angles = np.unwrap(np.arctan2(places[:, 0] - places[:, 0].mean(), places[:, 2] - places[:, 2].mean()))
     np.testing.assert_allclose(np.diff(angles), 2 * np.pi / 12, atol=0.02)
@@ -89,7 +98,7 @@ def test_an_orbit_goes_round_once(character):
 
 def test_the_camera_moves_steadily(character, clip):
     times = np.linspace(clip.start, clip.end, 60)
-    shot = direct(character, clip, times, up=UP, forward=FORWARD, view="side", size=32)
+    shot = place_cameras(character, clip, times, up=UP, forward=FORWARD, view="side", size=32)
     shaking = np.abs(np.diff(shot.cameras.positions.numpy(), n=2, axis=0)).max()
     center = np.array([np.concatenate(shot.vertices(frame)).mean(0) for frame in range(60)])
     assert shaking < 0.2 * np.abs(np.diff(center, n=2, axis=0)).max()
@@ -97,18 +106,21 @@ def test_the_camera_moves_steadily(character, clip):
 
 def test_the_floor_is_below_the_feet_and_not_lifted_by_a_leap(character, clip):
     lowest = np.concatenate(character.vertices())[:, 1].min()
-    shot = direct(character, clip, clip.times(10), up=UP, forward=FORWARD)
+    shot = place_cameras(character, clip, clip.times(10), up=UP, forward=FORWARD)
     assert shot.floor.height == pytest.approx(lowest, abs=0.01)
-    assert direct(character, up=UP, forward=FORWARD).floor.height == pytest.approx(lowest, abs=1e-6)
+    assert place_cameras(character, up=UP, forward=FORWARD).floor.height == pytest.approx(lowest, abs=1e-6)
 
 
 def test_the_film_shows_the_character_and_its_shadow(character):
-    shot = direct(character, None, np.zeros(2), up=UP, forward=FORWARD, size=96)
+    shot = place_cameras(character, None, np.zeros(2), up=UP, forward=FORWARD, size=96)
     told = []
-    first, second = film(shot, on_progress=lambda done, total: told.append((done, total)))
+    first, second = render_frames(shot, on_progress=lambda done, total: told.append((done, total)))
     assert told == [(1, 2), (2, 2)]
     np.testing.assert_array_equal(first, second)
-    (bare,) = film(dataclasses.replace(shot, times=np.zeros(1)), paint=lambda frame, camera: nothing(camera))
+    (bare,) = render_frames(
+        dataclasses.replace(shot, times=np.zeros(1), shifts=np.zeros((1, 3))),
+        draw_character=lambda frame, camera: nothing(camera),
+    )
     body = np.abs(first.astype(int) - bare).max(-1) > 25
     assert 0.05 < body.mean() < 0.5
     columns = np.nonzero(body)[1]
@@ -125,9 +137,9 @@ def nothing(camera):
 
 def test_tiles_stay_where_they_are_when_the_character_walks(character, clip):
     """The same camera sees the same floor in all frames, far from the shadow."""
-    shot = direct(character, clip, np.array([0.0, 0.2, 1.9]), up=UP, forward=FORWARD, view="side", size=96)
+    shot = place_cameras(character, clip, np.array([0.0, 0.2, 1.9]), up=UP, forward=FORWARD, view="side", size=96)
     fixed = dataclasses.replace(shot, cameras=shot.cameras[torch.zeros(3, dtype=torch.long)])
-    frames = np.array(list(film(fixed, paint=lambda frame, camera: nothing(camera)))).astype(int)
+    frames = np.array(list(render_frames(fixed, draw_character=lambda frame, camera: nothing(camera)))).astype(int)
     assert np.abs(frames - frames[0])[:, -15:, :15].max() <= 3
     assert np.ptp(frames[0, 60:]) > 8  # there are tiles
 
@@ -144,8 +156,8 @@ def test_up_may_be_any_axis(character):
     turned = dataclasses.replace(
         turned, skeleton=dataclasses.replace(turned.skeleton, rest=rest), inverse_binds=inverse
     )
-    (usual,) = film(direct(character, up=UP, forward=FORWARD, size=64))
-    (other,) = film(direct(turned, up=UP[[2, 0, 1]], forward=FORWARD[[2, 0, 1]], size=64))
+    (usual,) = render_frames(place_cameras(character, up=UP, forward=FORWARD, size=64))
+    (other,) = render_frames(place_cameras(turned, up=UP[[2, 0, 1]], forward=FORWARD[[2, 0, 1]], size=64))
     assert np.abs(usual.astype(int) - other).mean() < 3
 
 
@@ -153,14 +165,17 @@ def test_up_may_be_any_axis(character):
 @pytest.mark.parametrize("path", [path for path in asset_files() if path.stem in REAL], ids=asset_name)
 def test_real_characters_are_shown(path):
     real = gambol.load(path)
-    anatomy = gambol.study(real)
-    motion = choose_clip(real, None)
+    anatomy = gambol.analyze(real)
+    motion = next(iter(real.clips.values()), None)
     times = None if motion is None else np.array([motion.start, motion.end])
-    shot = direct(real, motion, times, up=anatomy.up, forward=anatomy.forward, size=64)
+    shot = place_cameras(real, motion, times, up=anatomy.up, forward=anatomy.forward, size=64)
     scene = MeshScene(real)
     assert not scene.warnings
-    shown = [picture.astype(int) for picture in film(shot, scene, samples=1)]
-    bare = [picture.astype(int) for picture in film(shot, scene, paint=lambda frame, camera: nothing(camera))]
+    shown = [picture.astype(int) for picture in render_frames(shot, scene, samples=1)]
+    bare = [
+        picture.astype(int)
+        for picture in render_frames(shot, scene, draw_character=lambda frame, camera: nothing(camera))
+    ]
     for picture, without in zip(shown, bare, strict=True):
         body = np.abs(picture - without).max(-1) > 12
         assert 0.02 < body.mean() < 0.7
@@ -168,8 +183,9 @@ def test_real_characters_are_shown(path):
         assert not body[:, [0, -1]].any()
 
 
-def test_a_portrait_stands_on_paper():
-    picture = portrait(Creature("duck", SPECIES["duck"]).character(), 96, azimuth=40.0)
+def test_without_tiles_a_character_stands_on_paper():
+    duck = Creature("duck", SPECIES["duck"]).character()
+    (picture,) = render_frames(place_cameras(duck, up=UP, forward=FORWARD, azimuth=40.0, size=96), tiles=False)
     pixels = picture.reshape(-1, 3).astype(int)
     green = (pixels[:, 1] > pixels[:, 0] + 20) & (pixels[:, 1] > pixels[:, 2] + 10)
     assert 0.005 < green.mean() < 0.3  # a mallard's head
@@ -180,27 +196,14 @@ def test_a_portrait_stands_on_paper():
 
 def test_what_cannot_be_shown_is_named(character, clip):
     with pytest.raises(GambolError, match="no mesh with faces"):
-        direct(dataclasses.replace(character, meshes=()), up=UP, forward=FORWARD)
-    with pytest.raises(GambolError, match="no mesh with faces"):
-        loop_travel(dataclasses.replace(character, meshes=()), clip)
-    point = [dataclasses.replace(mesh, positions=0 * mesh.positions) for mesh in character.meshes]
+        place_cameras(dataclasses.replace(character, meshes=()), up=UP, forward=FORWARD)
+    point = tuple(dataclasses.replace(mesh, positions=0 * mesh.positions) for mesh in character.meshes)
     still = dataclasses.replace(character, meshes=point, inverse_binds=0 * character.inverse_binds)
     with pytest.raises(GambolError, match="is a single point"):
-        direct(still, up=UP, forward=FORWARD)
+        place_cameras(still, up=UP, forward=FORWARD)
     track = dataclasses.replace(clip.tracks[0], values=np.full_like(clip.tracks[0].values, np.nan))
-    with pytest.raises(GambolError, match="frame 0 puts vertices at NaN"):
-        direct(character, Motion("broken", (track,)), np.zeros(1), up=UP, forward=FORWARD)
-
-
-def test_clips_are_chosen_by_name(character, clip):
-    moving = dataclasses.replace(character, clips={"leap": clip, "rest": Motion("rest", ())})
-    assert choose_clip(moving, None) is clip
-    assert choose_clip(moving, "rest").name == "rest"
-    assert choose_clip(character, None) is None
-    with pytest.raises(GambolError, match=r"has no clip 'run'\. Available: leap, rest"):
-        choose_clip(moving, "run")
-    with pytest.raises(GambolError, match="has no clips, so no 'run'"):
-        choose_clip(character, "run")
+    with pytest.raises(GambolError, match="frame 0 has vertices at NaN"):
+        place_cameras(character, Clip("broken", (track,)), np.zeros(1), up=UP, forward=FORWARD)
 
 
 def test_frames_are_those_of_the_clip_or_begin_it_again(clip):
@@ -221,12 +224,12 @@ def test_a_clip_that_loops_goes_on(character, clip):
     times, _ = choose_frames(clip, "side", ".mp4", 10.0, loops=True)
     np.testing.assert_allclose(times, np.arange(38) / 10)  # twice 1.9 s
     assert len(choose_frames(clip, "side", ".gif", 10.0, loops=True)[0]) == 19
-    shot = direct(character, clip, times, up=UP, forward=FORWARD)
+    shot = place_cameras(character, clip, times, up=UP, forward=FORWARD)
     first, again = (np.concatenate(shot.vertices(frame)) for frame in (4, 23))
     np.testing.assert_allclose(again - first, np.broadcast_to((0, 0, 6), first.shape), atol=0.01)
     cut = choose_frames(clip, "side", ".mp4", 10.0)[0][:10]
-    half = Motion("half", tuple(dataclasses.replace(t, times=t.times[:10], values=t.values[:10]) for t in clip.tracks))
-    assert direct(character, half, cut, up=UP, forward=FORWARD).shifts.max() == 0
+    half = Clip("half", tuple(dataclasses.replace(t, times=t.times[:10], values=t.values[:10]) for t in clip.tracks))
+    assert place_cameras(character, half, cut, up=UP, forward=FORWARD).shifts.max() == 0
 
 
 def test_a_clip_that_ends_elsewhere_does_not_loop(character):
@@ -234,8 +237,8 @@ def test_a_clip_that_ends_elsewhere_does_not_loop(character):
     rotation = np.repeat(rest.rotation[None], 2, 0)
     rotation[1, character.skeleton.names.index("neck")] = (np.cos(0.3), np.sin(0.3), 0, 0)
     poses = Pose(np.repeat(rest.translation[None], 2, 0), rotation, np.repeat(rest.scale[None], 2, 0))
-    assert loop_travel(character, Motion.from_poses("nod", poses, character.skeleton)) is None
-    assert loop_travel(character, Motion("nothing", ())) is None
+    assert loop_travel(character, Clip.from_poses("nod", poses, character.skeleton)) is None
+    assert loop_travel(character, Clip("nothing", ())) is None
 
 
 def test_what_stands_still_is_turned_or_seen_once():
@@ -245,4 +248,4 @@ def test_what_stands_still_is_turned_or_seen_once():
     assert (len(times), view) == (1, "three-quarter")
     assert len(choose_frames(None, "orbit", ".png")[0]) == 8
     assert len(choose_frames(None, "front", ".gif", 10.0, 1.5)[0]) == 15
-    assert len(choose_frames(Motion("pose", ()), "auto", ".png")[0]) == 1
+    assert len(choose_frames(Clip("pose", ()), "auto", ".png")[0]) == 1

@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from splat_scenes import look_at
 
 from gambol import GambolError
 from gambol.character.character import Material, Texture
-from gambol.formats.plain import linear_from_srgb, plain_character, plain_mesh
-from gambol.render.cameras import Cameras, look_at, orbit
+from gambol.character.colors import linear_from_srgb
+from gambol.character.welding import vertex_normals
+from gambol.formats.plain import plain_character, plain_mesh
+from gambol.render.cameras import Cameras, orbit
 from gambol.render.lighting import Light
-from gambol.render.raycast import Floor, MeshScene
+from gambol.render.raycast import Floor, MeshScene, simplified
 from gambol.render.textures import mip_levels
 
 QUAD = np.array([[0, 1, 2], [0, 2, 3]])
@@ -100,7 +103,7 @@ def test_rays_meet_what_all_triangles_say(seed):
 def test_drawn_pictures_are_those_of_rays(seed):
     vertices, faces, more = soup(seed)
     scene, cameras = MeshScene(model((vertices, faces, more))), around(3, seed + 10)
-    drawn = scene.shoot(cameras, samples=1)
+    drawn = scene.render(cameras, samples=1)
     hits = scene.hits(cameras)
     corners = more["colors"][faces[hits.face.numpy()]][..., :3]
     expected = srgb(np.einsum("fhwk,fhwkc->fhwc", hits.barycentric.numpy(), corners))
@@ -116,7 +119,7 @@ def test_a_camera_inside_sees_the_walls_all_around():
     faces = np.array([triangle for a, b, c, d in quads for triangle in ((a, b, c), (a, c, d))])
     scene = MeshScene(model((corners, faces, {"material": Material(base_color=(1, 0, 0, 1))})))
     cameras = facing(pixels=8, distance=0.5, side=4.0)
-    drawn = scene.shoot(cameras, samples=3)
+    drawn = scene.render(cameras, samples=3)
     assert (drawn.alpha == 1).all()
     np.testing.assert_allclose(drawn.image, np.broadcast_to([1.0, 0.0, 0.0], drawn.image.shape), atol=1e-5)
     middle = scene.hits(cameras).depth[0, 3:5, 3:5]
@@ -125,10 +128,10 @@ def test_a_camera_inside_sees_the_walls_all_around():
 
 def test_posing_moves_the_picture():
     scene = MeshScene(model(square(-0.5, 0.5)))
-    before = scene.shoot(facing()).alpha
+    before = scene.render(facing()).alpha
     vertices = square(-0.5, 0.5)[0]
     scene.pose([vertices + np.array([0.25, 0.0, 0.0])])  # two pixels of an eighth each
-    assert torch.equal(scene.shoot(facing()).alpha, before.roll(2, dims=2))
+    assert torch.equal(scene.render(facing()).alpha, before.roll(2, dims=2))
     assert before.sum() == 64
 
 
@@ -140,19 +143,19 @@ def test_units_do_not_matter(scale):
         scene = MeshScene(model((vertices * size + shift, faces, more)))
         targets = torch.full((1, 3), shift, dtype=torch.float64)
         cameras = orbit(targets, UP.double(), FORWARD.double(), 30.0, 20.0, 4.0 * size, 40.0, 32, 32)
-        pictures.append(scene.shoot(cameras, Light((0, 1, 0), (1, 1, 1))).image)
+        pictures.append(scene.render(cameras, Light((0, 1, 0), (1, 1, 1))).image)
     assert (pictures[0] - pictures[1]).abs().mean() < 1e-3
 
 
 def test_threads_do_not_matter():
     scene, cameras = MeshScene(model(soup(5))), around(3, 6)
     light = Light((0, 1, 0), (1, 1, 1))
-    alone = scene.shoot(cameras, light)
+    alone = scene.render(cameras, light)
     threads = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
         scene.pose([soup(5)[0]])  # and so the light's maps are drawn again
-        together = scene.shoot(cameras, light)
+        together = scene.render(cameras, light)
     finally:
         torch.set_num_threads(threads)
     assert torch.equal(alone.image, together.image)
@@ -165,7 +168,7 @@ def test_threads_do_not_matter():
 def test_unlit_colours_are_exact():
     colors = np.tile([0.5, 1.0, 0.25, 1.0], (4, 1))
     material = Material(base_color=(0.8, 0.1, 0.4, 1.0), emissive=(0.0, 0.02, 0.0))
-    drawn = MeshScene(model(square(colors=colors, material=material))).shoot(facing())
+    drawn = MeshScene(model(square(colors=colors, material=material))).render(facing())
     np.testing.assert_allclose(drawn.image[0, 8, 8], srgb(np.array([0.4, 0.12, 0.1])), atol=1e-4)
     assert (drawn.alpha == 1).all()
 
@@ -174,7 +177,7 @@ def test_unlit_colours_are_exact():
 def test_coverage_is_what_is_covered_of_a_pixel(covered):
     edge = -1 + (4 + covered) * 2 / 16  # four pixels and a part of the fifth
     corners = np.array([[-1, -1, 0], [edge, -1, 0], [edge, 1, 0], [-1, 1, 0]])
-    drawn = MeshScene(model((corners, QUAD, {}))).shoot(facing(), samples=4)
+    drawn = MeshScene(model((corners, QUAD, {}))).render(facing(), samples=4)
     row = drawn.alpha[0, 8]
     torch.testing.assert_close(row[:5], torch.tensor([1, 1, 1, 1, covered]), atol=1e-6, rtol=0)
     assert (row[5:] == 0).all()
@@ -211,7 +214,7 @@ def test_textures_repeat_clamp_and_mirror(wrap, seed):
     low, high = np.array([-1.7, -1.2]), np.array([1.9, 2.1])
     uvs = low + (high - low) * CORNERS
     material = Material(texture=png(pixels), wrap=wrap)
-    drawn = MeshScene(model(square(uvs=uvs, material=material))).shoot(facing(pixels=96), samples=1)
+    drawn = MeshScene(model(square(uvs=uvs, material=material))).render(facing(pixels=96), samples=1)
     where = (np.arange(96) + 0.5) / 96
     uv = np.stack(np.broadcast_arrays(*np.meshgrid(where, 1 - where)), -1) * (high - low) + low
     np.testing.assert_allclose(drawn.image[0], srgb(reference_texture(pixels, uv, wrap)), atol=2e-3)
@@ -221,7 +224,7 @@ def test_what_is_far_away_has_the_texture_s_mean_light():
     board = np.where(np.indices((64, 64)).sum(0)[..., None] % 2, 255, 0) * np.ones(3)
     uvs = CORNERS * 4
     scene = MeshScene(model(square(uvs=uvs, material=Material(texture=png(board)))))
-    drawn = scene.shoot(facing(pixels=8))
+    drawn = scene.render(facing(pixels=8))
     np.testing.assert_allclose(drawn.image, srgb(0.5), atol=0.02)
 
 
@@ -250,7 +253,7 @@ def test_alpha_modes():
     ):
         front = Material(base_color=(0.8, 0.0, 0.0, alpha), alpha_mode=mode)
         scene = MeshScene(model(square(material=front), behind))
-        drawn, hits = scene.shoot(facing()), scene.hits(facing())
+        drawn, hits = scene.render(facing()), scene.hits(facing())
         np.testing.assert_allclose(drawn.image[0, 8, 8], srgb(np.array(expected)), atol=1e-4, err_msg=mode)
         assert (drawn.alpha == 1).all()
         cut_out = mode == "MASK" and alpha < 0.5  # faces 0 and 1 are in front
@@ -260,7 +263,7 @@ def test_alpha_modes():
 
 def test_layers_of_glass_over_nothing():
     glass = Material(base_color=(1.0, 1.0, 1.0, 0.5), alpha_mode="BLEND")
-    drawn = MeshScene(model(*(square(z=-0.1 * i, low=-2, high=2, material=glass) for i in range(3)))).shoot(facing())
+    drawn = MeshScene(model(*(square(z=-0.1 * i, low=-2, high=2, material=glass) for i in range(3)))).render(facing())
     np.testing.assert_allclose(drawn.alpha, 1 - 0.5**3, atol=1e-5)
     np.testing.assert_allclose(drawn.image, 1 - 0.5**3, atol=1e-4)
 
@@ -271,10 +274,10 @@ def test_layers_of_glass_over_nothing():
 def test_the_light_on_an_open_surface_is_the_sum_of_the_lamps():
     white = Material(base_color=(0.5, 0.5, 0.5, 1.0))
     light = Light(up=(0, 0, 1), key=(0, 0, 1), key_color=(0.5, 0.4, 0.3), sky_color=(0.5, 0.6, 0.7), key_radius=0.01)
-    drawn = MeshScene(model(square(material=white))).shoot(facing(), light, samples=1)
+    drawn = MeshScene(model(square(material=white))).render(facing(), light, samples=1)
     np.testing.assert_allclose(drawn.image[0, 8, 8], srgb(np.full(3, 0.5)), atol=5e-3)
     from_below = dataclasses.replace(light, up=(0, 0, -1), key=(0, 0, -1), bounce=(0.2, 0.4, 0.6))
-    drawn = MeshScene(model(square(material=white))).shoot(facing(), from_below, samples=1)
+    drawn = MeshScene(model(square(material=white))).render(facing(), from_below, samples=1)
     np.testing.assert_allclose(drawn.image[0, 8, 8], srgb(np.array([0.1, 0.2, 0.3])), atol=5e-3)
 
 
@@ -291,7 +294,7 @@ def test_shadows_fall_and_do_not_depend_on_the_view():
         cameras = Cameras(transform, torch.full((1, 2), 400.0), torch.full((1, 2), 200.0), 400, 400)
         flat = points @ transform[0, :, :3].numpy().T + transform[0, :, 3].numpy()
         columns, rows = (flat[:, :2] / flat[:, 2:] * 400 + 200).astype(int).T
-        seen.append([scene.shoot(cameras, light, 1).image[0, rows, columns, 0].numpy() for scene in (alone, both)])
+        seen.append([scene.render(cameras, light, 1).image[0, rows, columns, 0].numpy() for scene in (alone, both)])
     without, shaded = np.array(seen).transpose(1, 2, 0)
     assert (without > 0.9).all()
     assert (shaded[0] < 0.75).all()
@@ -305,7 +308,7 @@ def test_maps_of_lamps_say_what_rays_to_the_lamps_say(seed):
     vertices, faces, _ = soup(seed, 25)
     scene, cameras = MeshScene(model((vertices, faces, {}))), around(1, seed + 20, pixels=20)
     light = Light((0, 1, 0), (1, 2, 1), bounce=(0, 0, 0), map_size=256)
-    hits, drawn = scene.hits(cameras), scene.shoot(cameras, light, samples=1)
+    hits, drawn = scene.hits(cameras), scene.render(cameras, light, samples=1)
     seen = hits.face[0].numpy() >= 0
     corners = vertices[faces[hits.face[0].numpy()[seen]]]
     points = np.einsum("pk,pkx->px", hits.barycentric[0].numpy()[seen], corners)
@@ -328,8 +331,8 @@ def test_maps_of_lamps_say_what_rays_to_the_lamps_say(seed):
 def test_the_floor_hides_what_is_below_it():
     cameras = orbit(torch.zeros(1, 3), UP, FORWARD, 0.0, 20.0, 6.0, 30.0, 64, 64)
     scene = MeshScene(model(square()))
-    whole = scene.shoot(cameras).alpha.sum()
-    half = scene.shoot(cameras, floor=Floor(np.array([0.0, 1.0, 0.0]), 0.0)).alpha.sum()
+    whole = scene.render(cameras).alpha.sum()
+    half = scene.render(cameras, floor=Floor(np.array([0.0, 1.0, 0.0]), 0.0)).alpha.sum()
     assert 0.4 < half / whole < 0.6
 
 
@@ -340,24 +343,24 @@ def test_a_character_without_faces_is_refused():
     vertices = square()[0]
     with pytest.raises(GambolError, match="'model' has no mesh with faces"):
         MeshScene(model((vertices, np.zeros((0, 3), int), {})))
-    with pytest.raises(GambolError, match="nothing to see"):
+    with pytest.raises(GambolError, match="nothing to render"):
         MeshScene(model())
 
 
 def test_odd_meshes_do_no_harm():
     vertices, _, _ = square()
-    plain = MeshScene(model(square())).shoot(facing(), Light((0, 0, 1), (0, 0, 1)))
+    plain = MeshScene(model(square())).render(facing(), Light((0, 0, 1), (0, 0, 1)))
     flat = np.array([[0, 0, 1], [1, 1, 1], [0, 1, 0]])
     odd = model(
         square(),
         (vertices, np.zeros((0, 3), int), {}),
         (np.concatenate([vertices, 1e9 * vertices[:1]]), flat, {"normals": np.zeros((5, 3))}),
     )
-    drawn = MeshScene(odd).shoot(facing(), Light((0, 0, 1), (0, 0, 1)))
+    drawn = MeshScene(odd).render(facing(), Light((0, 0, 1), (0, 0, 1)))
     assert torch.isfinite(drawn.image).all()
     torch.testing.assert_close(drawn.alpha, plain.alpha)
     point = model((np.zeros((3, 3)), np.array([[0, 1, 2]]), {}))
-    assert MeshScene(point).shoot(facing(), Light((0, 0, 1), (0, 0, 1))).alpha.sum() == 0
+    assert MeshScene(point).render(facing(), Light((0, 0, 1), (0, 0, 1))).alpha.sum() == 0
 
 
 def test_broken_normals_and_colours_are_not_seen():
@@ -369,7 +372,7 @@ def test_broken_normals_and_colours_are_not_seen():
         colors=np.full((4, 4), np.inf),
         uvs=np.full((4, 2), np.nan),
     )
-    drawn = MeshScene(dataclasses.replace(character, meshes=(mesh,))).shoot(facing(), Light((0, 0, 1), (0, 0, 1)))
+    drawn = MeshScene(dataclasses.replace(character, meshes=(mesh,))).render(facing(), Light((0, 0, 1), (0, 0, 1)))
     assert torch.isfinite(drawn.image).all()
     assert (drawn.image > 0.9).all()
 
@@ -380,7 +383,7 @@ def test_a_broken_texture_is_a_warning_and_a_plain_colour(data):
     scene = MeshScene(model(square(uvs=CORNERS, material=material)))
     assert "texture 'torn' (image/png) cannot be decoded" in scene.warnings[0]
     np.testing.assert_allclose(
-        scene.shoot(facing()).image, np.broadcast_to([1.0, 0.0, 0.0], scene.shoot(facing()).image.shape), atol=1e-5
+        scene.render(facing()).image, np.broadcast_to([1.0, 0.0, 0.0], scene.render(facing()).image.shape), atol=1e-5
     )
 
 
@@ -390,7 +393,7 @@ def test_textures_without_coordinates_and_of_one_texel():
         scene = MeshScene(model(square(uvs=uvs, material=Material(texture=green))))
         assert not scene.warnings
         np.testing.assert_allclose(
-            scene.shoot(facing()).image, np.broadcast_to(expected, scene.shoot(facing()).image.shape), atol=1e-5
+            scene.render(facing()).image, np.broadcast_to(expected, scene.render(facing()).image.shape), atol=1e-5
         )
 
 
@@ -402,7 +405,7 @@ def test_textures_of_all_kinds_of_pixels(mode):
     kinds.get(mode, white.convert(mode) if mode != "I;16" else None).save(file, "PNG")
     texture = Texture(file.getvalue(), "image/png")
     scene = MeshScene(model(square(uvs=CORNERS, material=Material(texture=texture))))
-    np.testing.assert_allclose(scene.shoot(facing()).image, 1, atol=1e-5)
+    np.testing.assert_allclose(scene.render(facing()).image, 1, atol=1e-5)
 
 
 def test_a_pose_of_nan_is_refused():
@@ -410,6 +413,51 @@ def test_a_pose_of_nan_is_refused():
     with pytest.raises(GambolError, match="NaN or infinity"):
         scene.pose([np.full((4, 3), np.nan)])
     with pytest.raises(ValueError, match="finite"):
-        scene.shoot(dataclasses.replace(facing(), T_camera_world=torch.full((1, 3, 4), torch.nan)))
+        scene.render(dataclasses.replace(facing(), T_camera_world=torch.full((1, 3, 4), torch.nan)))
     with pytest.raises(ValueError, match="at least 1"):
-        scene.shoot(facing(), samples=0)
+        scene.render(facing(), samples=0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_normals_of_the_kernel_are_those_of_its_twin(seed):
+    """Faces that share vertices, some of which are split, as at seams of textures."""
+    generator = np.random.default_rng(seed)
+    vertices, faces = generator.normal(size=(40, 3)), generator.integers(0, 40, (60, 3))
+    faces = faces[(faces != np.roll(faces, 1, axis=1)).all(1)]
+    vertices, normals = np.concatenate([vertices, vertices[:10]]), np.zeros((50, 3))
+    faces[::4] = np.where(faces[::4] < 10, faces[::4] + 40, faces[::4])
+    same = np.r_[:40, :10]
+    scene = MeshScene(model((vertices, faces, {"normals": normals})))
+    expected = vertex_normals(vertices, same[faces])[same]
+    used = np.unique(faces)
+    np.testing.assert_allclose(scene._scene.normals.numpy()[used], expected[used], atol=2e-5)
+
+
+def ball(rings):
+    """A unit sphere of 2 * rings * rings vertices, wound outwards."""
+    rise, turn = np.meshgrid(np.linspace(0, np.pi, rings), np.arange(2 * rings) * np.pi / rings, indexing="ij")
+    vertices = np.stack([np.sin(rise) * np.cos(turn), np.cos(rise), np.sin(rise) * np.sin(turn)], -1).reshape(-1, 3)
+    row, column = (index.ravel() for index in np.mgrid[: rings - 1, : 2 * rings])
+    a, b = row * 2 * rings + column, row * 2 * rings + (column + 1) % (2 * rings)
+    return vertices, np.concatenate([np.c_[a, b, a + 2 * rings], np.c_[b, b + 2 * rings, a + 2 * rings]]), {}
+
+
+def test_a_simplified_mesh_has_the_same_shape_and_few_faces():
+    vertices, faces, _ = ball(200)
+    kept, fewer = simplified(vertices, faces, 64)
+    assert len(fewer) < 0.2 * len(faces) and fewer.max() < len(kept)
+    middles = vertices[kept][fewer].mean(1)
+    assert np.abs(np.linalg.norm(middles, axis=1) - 1).max() < np.sqrt(12) / 64
+    corners = vertices[kept][fewer]
+    area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum() / 2
+    assert area == pytest.approx(4 * np.pi, rel=0.1)
+
+
+def test_a_fine_mesh_is_lit_as_a_coarse_one(monkeypatch):
+    """Its shadows come from the simplified mesh: the same light, to a few hundredths at their edges."""
+    fine, wall = ball(250), square(-2.0, 2.0, -1.5)
+    light, cameras = Light(up=(0, 1, 0), key=(0.2, 0.3, 1.0)), around(3, 0, 6.0, 64)
+    found = MeshScene(model(fine, wall)).render(cameras, light).image
+    monkeypatch.setattr("gambol.render.raycast.SHADOW_FACES", 10**9)
+    expected = MeshScene(model(fine, wall)).render(cameras, light).image
+    assert 0 < (found - expected).abs().mean() < 2e-3

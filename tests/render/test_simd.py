@@ -8,13 +8,13 @@ from threading import Event
 
 import pytest
 import torch
-from splat_scenes import CAMERA_INPUTS, KERNEL_INPUTS, kernels_and_cameras, leaves, scene
+from splat_scenes import CAMERA_INPUTS, KERNEL_INPUTS, RASTERIZERS, kernels_and_cameras, leaves, scene
 from torch import Tensor
 
 from gambol import parallel
 from gambol.render.cameras import Cameras
 from gambol.render.rasterize import rasterize
-from gambol.render.rasterizers import simd, workspace
+from gambol.render.rasterizers import simd
 
 
 @pytest.fixture(autouse=True)
@@ -41,14 +41,12 @@ def ahead(frames: int, width: int, height: int) -> Cameras:
 
 
 def drawn_with_gradients(kernels: list[Tensor], cameras: Cameras, kernel: str = "simd") -> list[Tensor]:
-    """Image, alpha, and gradients of the kernels and the cameras for a random loss."""
+    """Image, alpha, and gradients of the kernels for a random loss."""
     inputs = [tensor.detach().requires_grad_() for tensor in kernels]
-    poses = [getattr(cameras, name).detach().requires_grad_() for name in CAMERA_INPUTS]
-    cameras = replace(cameras, **dict(zip(CAMERA_INPUTS, poses, strict=True)))
-    drawn = rasterize(*inputs, cameras, kernel=kernel)
+    drawn = RASTERIZERS[kernel](*inputs, cameras)
     generator = torch.Generator().manual_seed(1)
     weights = [torch.randn(result.shape, generator=generator).to(result) for result in (drawn.image, drawn.alpha)]
-    gradients = torch.autograd.grad([drawn.image, drawn.alpha], [*inputs, *poses], weights)
+    gradients = torch.autograd.grad([drawn.image, drawn.alpha], inputs, weights)
     return [drawn.image.detach(), drawn.alpha.detach(), *gradients]
 
 
@@ -79,18 +77,18 @@ def test_results_are_the_same_bit_for_bit_on_any_number_of_threads(frames, kerne
 def test_a_frame_is_the_same_alone_and_among_others():
     """There is memory for three frames without gradients and for two frames of gradients; here are seven."""
     given, cameras = cloud(200, 40, 70, 7), ahead(7, 40, 70)
-    together = rasterize(*given, cameras, kernel="simd")
+    together = rasterize(*given, cameras)
     for i in range(7):
-        alone = rasterize(*(tensor[i : i + 1] for tensor in given), cameras[i : i + 1], kernel="simd")
+        alone = rasterize(*(tensor[i : i + 1] for tensor in given), cameras[i : i + 1])
         assert torch.equal(alone.image[0], together.image[i])
         assert torch.equal(alone.alpha[0], together.alpha[i])
     image, _, *gradients = drawn_with_gradients(given, cameras)
     assert torch.equal(image, together.image)
     leaves = [tensor[3:4].clone().requires_grad_() for tensor in given]
     weights = torch.randn(7, 70, 40, 3, generator=torch.Generator().manual_seed(1))
-    one = rasterize(*leaves, cameras[3:4], kernel="simd").image
+    one = rasterize(*leaves, cameras[3:4]).image
     both = [tensor.clone().requires_grad_() for tensor in given]
-    many = rasterize(*both, cameras, kernel="simd").image
+    many = rasterize(*both, cameras).image
     for a, b in zip(
         torch.autograd.grad(one, leaves, weights[3:4]), torch.autograd.grad(many, both, weights), strict=True
     ):
@@ -175,14 +173,12 @@ def test_kernels_that_are_not_covariances_at_all_do_no_harm():
 def test_only_what_is_asked_for():
     """Each gradient alone is the one among all."""
     given, cameras = cloud(30, 30, 40), ahead(1, 30, 40)
-    inputs = [*given, *(getattr(cameras, name) for name in CAMERA_INPUTS)]
     everything = drawn_with_gradients(given, cameras)
     weights = torch.Generator().manual_seed(1)
     weights = [torch.randn(shape, generator=weights) for shape in ((1, 40, 30, 3), (1, 40, 30))]
     for i, wanted in enumerate(everything[2:]):
-        chosen = [tensor.detach().requires_grad_(j == i) for j, tensor in enumerate(inputs)]
-        view = replace(cameras, **dict(zip(CAMERA_INPUTS, chosen[4:], strict=True)))
-        drawn = rasterize(*chosen[:4], view, kernel="simd")
+        chosen = [tensor.detach().requires_grad_(j == i) for j, tensor in enumerate(given)]
+        drawn = rasterize(*chosen, cameras)
         (gradient,) = torch.autograd.grad([drawn.image, drawn.alpha], [chosen[i]], weights)
         assert torch.equal(gradient, wanted)
 
@@ -190,7 +186,7 @@ def test_only_what_is_asked_for():
 def test_gradients_of_image_and_alpha_add_up():
     given, cameras = cloud(30, 30, 40), ahead(1, 30, 40)
     means = given[0].requires_grad_()
-    drawn = rasterize(*given, cameras, kernel="simd")
+    drawn = rasterize(*given, cameras)
     parts = [torch.autograd.grad(part.sum(), means, retain_graph=True)[0] for part in (drawn.image, drawn.alpha)]
     (both,) = torch.autograd.grad(drawn.image.sum() + drawn.alpha.sum(), means)
     torch.testing.assert_close(parts[0] + parts[1], both, rtol=1e-4, atol=1e-4)
@@ -202,7 +198,7 @@ def test_passes_do_not_take_each_others_memory():
     cameras = ahead(1, 40, 40)
     expected = [drawn_with_gradients(given, cameras)[2] for given in (first, second)]
     means = [given[0].requires_grad_() for given in (first, second)]
-    drawn = [rasterize(*given, cameras, kernel="simd") for given in (first, second)]
+    drawn = [rasterize(*given, cameras) for given in (first, second)]
     generator = torch.Generator().manual_seed(1)
     weights = [torch.randn(shape, generator=generator) for shape in ((1, 40, 40, 3), (1, 40, 40))]
     for i in (1, 0, 0, 1):
@@ -212,16 +208,16 @@ def test_passes_do_not_take_each_others_memory():
 
 
 def test_memory_is_used_again():
-    workspace._free.clear()
-    address = workspace.Workspace(1000).address  # and forgotten
-    assert workspace.Workspace(500).address == address
-    held = workspace.Workspace(500)
+    simd._free.clear()
+    address = simd.Workspace(1000).address  # and forgotten
+    assert simd.Workspace(500).address == address
+    held = simd.Workspace(500)
     assert held.address == address
-    assert workspace.Workspace(500).address != address
-    assert workspace.Workspace(100).address != address
+    assert simd.Workspace(500).address != address
+    assert simd.Workspace(100).address != address
     for _ in range(20):
-        [workspace.Workspace(10_000) for _ in range(20)]
-        assert len(workspace._free) <= workspace.KEPT
+        [simd.Workspace(10_000) for _ in range(20)]
+        assert len(simd._free) <= simd.KEPT_BLOCKS
 
 
 def test_inputs_may_lie_in_memory_as_they_like():
@@ -244,24 +240,24 @@ def test_frames_that_are_the_same_are_not_copied():
 
 
 def test_no_frames():
-    assert rasterize(*cloud(5, 8, 9, 0), ahead(0, 8, 9), kernel="simd").image.shape == (0, 9, 8, 3)
+    assert rasterize(*cloud(5, 8, 9, 0), ahead(0, 8, 9)).image.shape == (0, 9, 8, 3)
 
 
 def test_other_precisions_are_refused():
     given = [tensor.double() for tensor in cloud(5, 8, 8)]
-    with pytest.raises(ValueError, match=r'means must be float32 .* got torch.float64 on cpu; .*kernel="torch"'):
-        rasterize(*given, ahead(1, 8, 8), kernel="simd")
+    with pytest.raises(ValueError, match=r"means must be float32 .* got torch.float64 on cpu"):
+        rasterize(*given, ahead(1, 8, 8))
 
 
 def test_pictures_beyond_all_measure_are_refused():
     with pytest.raises(ValueError, match="at most 32767 pixels a side, got 40000 x 1"):
-        rasterize(*cloud(5, 8, 8), ahead(1, 40000, 1), kernel="simd")
+        rasterize(*cloud(5, 8, 8), ahead(1, 40000, 1))
 
 
 def test_there_are_no_second_derivatives():
     given = scene("random", 0)
     inputs = leaves(given.inputs, torch.float32)
-    image = rasterize(*kernels_and_cameras(inputs, given.width, given.height), kernel="simd").image
+    image = rasterize(*kernels_and_cameras(inputs, given.width, given.height)).image
     (gradient,) = torch.autograd.grad(image.square().sum(), inputs["means"], create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         gradient.sum().backward()

@@ -6,22 +6,22 @@ import pytest
 import torch
 from PIL import Image
 
-from gambol.character.anatomy import study
+from gambol.character.anatomy import analyze
 from gambol.character.character import Material
-from gambol.character.transfer import closest_points
+from gambol.character.surface import Surface
 from gambol.cli import main
 from gambol.creatures.gaits import gait
 from gambol.creatures.zoo import create
 from gambol.errors import GambolError
 from gambol.formats import save
-from gambol.formats.splats import read_splats, write_splats
-from gambol.render.fit import FitConfig, fit, psnr
-from gambol.render.gaussians import rotations_of
-from gambol.render.harmonics import ZEROTH
+from gambol.render.fit import fit, psnr
+from gambol.render.gaussians import ZEROTH, rotations_of
 from gambol.render.rasterize import rasterize_gaussians
-from gambol.render.splat import SplatConfig, identity, merged, prepare, splat
+from gambol.render.raycast import MeshScene
+from gambol.render.splat import SplatConfig, identity, prepare, splat
+from gambol.render.splat_files import read_splats, write_splats
 
-SMALL = SplatConfig(kernels=600, views=24, size=64, fit=FitConfig(steps=60))
+SMALL = SplatConfig(kernels=600, views=24, size=64, steps=60)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def duck():
 
 def test_the_fit_makes_pictures_it_was_not_shown_better(duck):
     photos, hidden, start, radius = prepare(duck, SMALL)
-    before, after = psnr(start, hidden), psnr(fit(start, photos, radius, SMALL.fit), hidden)
+    before, after = psnr(start, hidden), psnr(fit(start, photos, radius, SMALL.steps), hidden)
     assert after[0] > 26 and after[0] > before[0] + 3
     assert after[1] > 20 and after[1] > before[1] + 3
 
@@ -48,15 +48,15 @@ def test_psnr_is_what_it_says(duck):
 
 def test_kernels_begin_on_the_surface_and_face_outwards(duck):
     photos, _, start, radius = prepare(duck, SMALL)
-    vertices, faces = merged(duck, duck.vertices())
-    _, _, distance = closest_points(start.means.numpy(), vertices, faces)
+    scene = MeshScene(duck)
+    vertices, faces = scene.joined(duck.vertices()), scene.faces
+    face, _, distance = Surface(vertices, faces).closest(start.means.numpy())
     assert distance.max() < 1e-3 * radius
     assert photos.alpha.amax((1, 2)).min() > 0.99, "every picture shows something"
     thin = rotations_of(start.wxyz)[..., 2]
     covered = rasterize_gaussians(start, photos.cameras).alpha
     assert (covered[photos.alpha > 0.999] > 0.5).float().mean() > 0.95, "no holes"
     assert torch.all(start.scales[:, 2] < start.scales[:, 0])
-    face, _, _ = closest_points(start.means.numpy(), vertices, faces)
     corners = vertices[faces[face]]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
@@ -64,7 +64,7 @@ def test_kernels_begin_on_the_surface_and_face_outwards(duck):
 
 
 def test_the_second_time_is_from_the_cache(duck):
-    config = replace(SMALL, fit=FitConfig(steps=3))
+    config = replace(SMALL, steps=3)
     first, second = splat(duck, config), splat(duck, config)
     assert not first.cached and second.cached
     assert (second.psnr, second.psnr_inside, second.seconds) == (first.psnr, first.psnr_inside, first.seconds)
@@ -73,10 +73,10 @@ def test_the_second_time_is_from_the_cache(duck):
 
 
 def test_the_same_seed_gives_the_same_kernels(duck):
-    config = replace(SMALL, fit=FitConfig(steps=3))
+    config = replace(SMALL, steps=3)
     photos, _, start, radius = prepare(duck, config)
     again, _, other, _ = prepare(duck, config)
-    assert torch.equal(fit(start, photos, radius, config.fit).means, fit(other, again, radius, config.fit).means)
+    assert torch.equal(fit(start, photos, radius, config.steps).means, fit(other, again, radius, config.steps).means)
     assert not torch.equal(prepare(duck, replace(config, seed=1))[2].means, start.means)
 
 
@@ -86,14 +86,17 @@ def test_the_identity_depends_on_what_is_seen_and_asked(duck):
     bent = replace(mesh, positions=mesh.positions + np.float32(0.01))
     others = [replace(duck, meshes=(changed, *duck.meshes[1:])) for changed in (red, bent)]
     known = {identity(character, SMALL) for character in (duck, *others)}
-    known |= {identity(duck, replace(SMALL, kernels=601)), identity(duck, replace(SMALL, fit=FitConfig(steps=61)))}
+    known |= {
+        identity(duck, replace(SMALL, kernels=601)),
+        identity(duck, replace(SMALL, steps=61)),
+    }
     assert len(known) == 5
     assert identity(duck, SMALL) == identity(replace(duck, name="another name"), SMALL)
 
 
 def test_vertices_as_a_start(duck):
     _, _, start, _ = prepare(duck, replace(SMALL, start="vertices"))
-    vertices = merged(duck, duck.vertices())[0].astype(np.float32)
+    vertices = MeshScene(duck).joined(duck.vertices()).astype(np.float32)
     assert len(start) == SMALL.kernels
     assert {tuple(mean) for mean in start.means.numpy()} <= {tuple(vertex) for vertex in vertices}
 
@@ -105,8 +108,8 @@ def test_light_comes_from_above_whichever_way_that_is(duck):
     assert lit.up == (0.0, 0.0, 1.0)
     np.testing.assert_allclose(lit.key, turn @ SMALL.light.key)
     assert replace(SMALL, look="unlit").light is None
-    assert SMALL.standing(study(duck)) == SMALL
-    assert SMALL.standing(study(duck, "+z", "-y")) == replace(SMALL, up=(0.0, 0.0, 1.0), forward=(0.0, -1.0, 0.0))
+    assert SMALL.standing(analyze(duck)) == SMALL
+    assert SMALL.standing(analyze(duck, "+z", "-y")) == replace(SMALL, up=(0.0, 0.0, 1.0), forward=(0.0, -1.0, 0.0))
 
 
 def test_glass_has_kernels_too(duck):
@@ -122,7 +125,7 @@ def test_wishes_that_cannot_be(duck):
     with pytest.raises(GambolError, match="kernels must be from 16 to 1,000,000, got 3"):
         splat(duck, replace(SMALL, kernels=3))
     with pytest.raises(GambolError, match="steps must be from 1"):
-        splat(duck, replace(SMALL, fit=FitConfig(steps=0)))
+        splat(duck, replace(SMALL, steps=0))
     with pytest.raises(GambolError, match="200 views of size 1024 take too much memory; use at most 33 views"):
         splat(duck, replace(SMALL, size=1024, views=200))
     with pytest.raises(GambolError, match="no mesh with faces"):
@@ -158,7 +161,7 @@ def test_a_clip_is_filmed_as_gaussians(tmp_path, duck):
     """Captured or fitted elsewhere: Gaussians from a file move with the character, and look like it."""
     splats = splat(duck, SMALL)
     write_splats(splats.gaussians, tmp_path / "duck.ply")
-    save(duck, tmp_path / "duck.glb", gait(duck, study(duck), "walk"))
+    save(duck, tmp_path / "duck.glb", gait(duck, analyze(duck), "walk"))
     pictures = []
     for name, more in (("mesh", []), ("gaussians", ["--splats", str(tmp_path / "duck.ply")])):
         path = tmp_path / f"{name}.png"

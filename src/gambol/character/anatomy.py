@@ -7,15 +7,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from gambol.character import names
-from gambol.character.axes import AXES, Axis, AxisChoice
+from gambol.character.axes import AXES, Axis
 from gambol.character.body import Body, find_body
 from gambol.character.character import Character
 from gambol.character.ends import Ends, find_ends
-from gambol.character.limbs import Limb, LimbKind, Stance, kind_of, limb_roots, main_chain, with_contacts
+from gambol.character.limbs import Limb, LimbKind, StandingPose, kind_of, limb_roots, main_chain, with_contacts
 from gambol.character.symmetry import Symmetry, find_symmetry, mirror_in
 from gambol.errors import GambolError
 
-Array = np.ndarray
 Part = Literal["trunk", "neck", "head", "tail", "leg", "arm", "wing", "fin"]
 
 MOST_NODES = 20_000
@@ -27,11 +26,11 @@ class Anatomy:
     """Directions and parts of a body in its neutral pose. Joints are indices into `body`."""
 
     body: Body
-    up: Float[Array, "3"]
-    forward: Float[Array, "3"]
+    up: Float[np.ndarray, "3"]
+    forward: Float[np.ndarray, "3"]
     certainty: float
     """Of the facing, from 0 (a guess by glTF's convention) to 1."""
-    partners: Int[Array, " joints"]
+    partners: Int[np.ndarray, " joints"]
     """The mirror image of each joint, itself in the middle, -1 without one."""
     parts: tuple[Part, ...]
     """The part each joint belongs to."""
@@ -45,7 +44,7 @@ class Anatomy:
     """From the ground to the highest point [file units]."""
 
     @property
-    def left(self) -> Float[Array, "3"]:
+    def left(self) -> Float[np.ndarray, "3"]:
         return np.cross(self.up, self.forward)
 
     @property
@@ -55,9 +54,13 @@ class Anatomy:
     def joints_of(self, part: Part) -> list[int]:
         return [joint for joint, found in enumerate(self.parts) if found == part]
 
+    def pairs(self, kind: LimbKind) -> int:
+        """Number of pairs of limbs of a kind."""
+        return max((limb.rank for limb in self.limbs if limb.kind == kind), default=-1) + 1
+
     def limb_name(self, limb: Limb) -> str:
         """'left front leg', 'right arm', 'left leg 2 of 4'."""
-        pairs = max(other.rank for other in self.limbs if other.kind == limb.kind) + 1
+        pairs = self.pairs(limb.kind)
         if pairs == 1:
             return f"{limb.side} {limb.kind}"
         if pairs == 2:
@@ -73,7 +76,7 @@ class Anatomy:
         return plan + (", winged" if any(limb.kind == "wing" for limb in self.limbs) else "")
 
 
-def study(character: Character, up: AxisChoice | None = None, forward: AxisChoice | None = None) -> Anatomy:
+def analyze(character: Character, up: str | None = None, forward: str | None = None) -> Anatomy:
     """Find directions and parts. What the user gives is taken as said; the rest is found.
 
     Up is +y as glTF demands, unless the character stands on legs only when another axis is up.
@@ -115,12 +118,12 @@ def _all_named(anatomy: Anatomy, labels: list[str], part: str) -> bool:
     return all(any(names.hint(labels[j]) == part for j in limb.joints) for limb in anatomy.legs)
 
 
-def _study_upright(body: Body, labels: list[str], up: Float[Array, "3"], forward: Axis | None) -> Anatomy:
+def _study_upright(body: Body, labels: list[str], up: Float[np.ndarray, "3"], forward: Axis | None) -> Anatomy:
     if forward is None:
         symmetry = find_symmetry(body, up, labels)
     else:
         symmetry = mirror_in(body, np.cross(up, np.array(AXES[forward])), labels)
-    stance = Stance(body, up)
+    stance = StandingPose(body, up)
     pairs = limb_roots(stance, symmetry)
     standing = stance.can_stand_on([joint for pair in pairs for joint in pair], symmetry.normal)
     kinds = {a: kind_of(stance, a, symmetry.normal, labels, standing) for a, _ in pairs}
@@ -151,13 +154,13 @@ def _find_ears(body: Body, symmetry: Symmetry, pairs: list[tuple[int, int]], kin
 
 
 def _facing(
-    stance: Stance,
+    stance: StandingPose,
     symmetry: Symmetry,
     labels: list[str],
     pairs: list[tuple[int, int]],
     kinds: dict[int, LimbKind],
     ends: Ends,
-) -> tuple[Float[Array, "3"], float]:
+) -> tuple[Float[np.ndarray, "3"], float]:
     """Forward and how sure that is: each kind of evidence votes for one of the two ways along the mirror plane."""
     body, up = stance.body, stance.up
     axis = np.cross(symmetry.normal, up)
@@ -187,15 +190,19 @@ def _clear(offset: float) -> float:
     return float(np.sign(offset) * np.clip((abs(offset) - 0.06) * 4, 0, 1))
 
 
-def _toe_votes(stance: Stance, axis: Array, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind]) -> list[float]:
+def _toe_votes(
+    stance: StandingPose, axis: np.ndarray, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind]
+) -> list[float]:
     """Feet point forward: the sole reaches farther from the ankle before than behind."""
     votes = []
     body, up = stance.body, stance.up
     for joint in [joint for pair in pairs if kinds[pair[0]] == "leg" for joint in pair]:
         points = stance.skin(joint)
+        if not len(points):  # a leg by its name alone
+            continue
         low = points[points @ up < (points @ up).min() + 0.06 * stance.height]
         raised = [j for j in main_chain(body, joint) if body.heads[j] @ up > (low @ up).max()]
-        if raised and np.ptp(low @ axis) > 0:
+        if raised and np.ptp(low @ axis) > 1e-6 * stance.height:  # below that a length is rounding
             from_ankle = (low - body.heads[raised[-1]]) @ axis
             ahead, behind = from_ankle.max(), from_ankle.min()
             votes.append(float((ahead + behind) / (ahead - behind)))
@@ -203,7 +210,7 @@ def _toe_votes(stance: Stance, axis: Array, pairs: list[tuple[int, int]], kinds:
 
 
 def _name_limbs(
-    stance: Stance, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind], forward: Array
+    stance: StandingPose, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind], forward: np.ndarray
 ) -> tuple[Limb, ...]:
     """Limbs in order from the front, with sides as seen by the character itself."""
     body = stance.body
@@ -223,12 +230,12 @@ def _name_limbs(
     return tuple(limbs)
 
 
-def _middle(body: Body, joint: int) -> Float[Array, "3"]:
+def _middle(body: Body, joint: int) -> Float[np.ndarray, "3"]:
     members = body.subtree(joint)
     return (body.heads[members] + body.tips[members]).mean(0) / 2
 
 
-def _with_longer_trunk(body: Body, ends: Ends, limbs: tuple[Limb, ...], forward: Array) -> Ends:
+def _with_longer_trunk(body: Body, ends: Ends, limbs: tuple[Limb, ...], forward: np.ndarray) -> Ends:
     """On a body that stands lengthwise, what lies behind its foremost limbs is trunk, even if they hang elsewhere."""
     roots = [float(body.heads[limb.chain[0]] @ forward) for limb in limbs if limb.kind in ("leg", "arm")]
     if not roots or max(roots) - min(roots) < 0.15 * body.size:

@@ -17,33 +17,31 @@ from gambol.character.neutral import neutral_world
 from gambol.character.skeleton import Skeleton, children_of, levels_of, line_up
 from gambol.errors import GambolError
 
-Array = np.ndarray
-
 
 @dataclass(frozen=True)
 class Body:
     """A tree of joints with what each of them moves, in the neutral pose [file units, world]."""
 
-    nodes: Int[Array, " joints"]
+    nodes: Int[np.ndarray, " joints"]
     """The skeleton's node of each joint; parents come before their children."""
-    parents: Int[Array, " joints"]
+    parents: Int[np.ndarray, " joints"]
     """Index of the parent joint, -1 for a root."""
-    heads: Float[Array, "joints 3"]
+    heads: Float[np.ndarray, "joints 3"]
     """Where the joint turns."""
-    tips: Float[Array, "joints 3"]
+    tips: Float[np.ndarray, "joints 3"]
     """Where its bone ends: at the child that goes on, at an end marker of the file, or at the end of its skin."""
-    mass: Float[Array, " joints"]
+    mass: Float[np.ndarray, " joints"]
     """Share of the skin's area the joint moves; sums to 1."""
-    vertices: Float[Array, "vertices 3"]
+    vertices: Float[np.ndarray, "vertices 3"]
     """All vertices of the character, mesh after mesh."""
-    owners: Int[Array, " vertices"]
+    owners: Int[np.ndarray, " vertices"]
     """The joint with the largest weight on each vertex, -1 for props that no joint moves."""
-    areas: Float[Array, " vertices"]
-    rehung: Int[Array, " rehung"]
-    """Joints that hang on another parent than in the file."""
-    T_world_node: Float[Array, "nodes 4 4"]
+    areas: Float[np.ndarray, " vertices"]
+    reparented: Int[np.ndarray, " reparented"]
+    """Joints that have another parent than in the file."""
+    T_world_node: Float[np.ndarray, "nodes 4 4"]
     """The neutral pose of all nodes of the skeleton."""
-    scale: Float[Array, "joints 3"]
+    scale: Float[np.ndarray, "joints 3"]
     """Each joint's own scale, relative to its parent in the file."""
 
     def __len__(self) -> int:
@@ -59,7 +57,7 @@ class Body:
         return float(max(np.ptp(self.heads, axis=0).max(), 1e-9))
 
     @cached_property
-    def reach(self) -> Float[Array, " joints"]:
+    def reach(self) -> Float[np.ndarray, " joints"]:
         """Length of the way from each joint along its bones to the farthest tip below it."""
         found = np.linalg.norm(self.tips - self.heads, axis=1)
         for joint in range(len(self) - 1, -1, -1):
@@ -79,86 +77,184 @@ class Body:
             found.extend(self.children[member])
         return found
 
-    def skin_of(self, joints: list[int]) -> Float[Array, "owned 3"]:
+    def skin_of(self, joints: list[int]) -> Float[np.ndarray, "owned 3"]:
         """The vertices these joints own."""
         return self.vertices[np.isin(self.owners, joints)]
 
 
 def find_body(character: Character) -> Body:
     """Joints that move skin, the helpers between them, and the tree they form."""
-    skeleton = character.skeleton
-    T_world_node = neutral_world(character)
-    meshes = character.skinned(T_world_node)
-    candidates = skeleton.is_joint if skeleton.is_joint.any() else np.ones(len(skeleton), bool)
-    carrier = _nearest(skeleton, candidates)
-    weights, areas = _weights_by_node(character, carrier, meshes)
-    area_by_node = np.asarray(weights.T @ areas).ravel()
-    turnable = _turnable(T_world_node)
-    deforming = turnable & (area_by_node > 1e-6 * max(area_by_node.sum(), 1e-30))
-    if not deforming.any():  # a rig without a mesh: every joint counts
-        deforming = turnable & candidates
-    if not deforming.any():
-        raise GambolError(
-            f"'{character.name}' has no joint that could turn: all are scaled to nothing, as files do to hide a "
-            "character; show it (scale 1) in the program it was made with, and export it again"
-        )
-    heads = T_world_node[:, :3, 3]
-    vertices = np.concatenate([np.zeros((0, 3)), *meshes])
-    plain = ~np.isin(np.arange(len(skeleton)), [mesh.node for mesh in character.meshes])
-    parents, rehung = _hang(skeleton, deforming, plain, heads, weights, areas, vertices)
-    _drop(parents, ~turnable)
-    nodes = _order(parents)
-    index = np.full(len(skeleton), -1)
-    index[nodes] = np.arange(len(nodes))
-    owner_node = _heaviest(weights)
-    owners = np.where(owner_node >= 0, index[owner_node], -1)
-    tree = np.array([index[parents[n]] if parents[n] >= 0 else -1 for n in nodes], np.int64)
-    mass = area_by_node[nodes] / max(area_by_node[nodes].sum(), 1e-30)
-    tips = _tips(skeleton, plain, heads, nodes, tree, mass, vertices, owners)
-    return Body(
-        nodes,
-        tree,
-        heads[nodes],
-        tips,
-        mass,
-        vertices,
-        owners,
-        areas,
-        index[rehung],
-        T_world_node,
-        _own_scale(skeleton, nodes, T_world_node),
-    )
-
-
-def _turnable(T_world_node: Float[Array, "nodes 4 4"]) -> Bool[Array, " nodes"]:
-    """False for a node scaled to nothing along some axis, as files do to hide parts: it has no rotation."""
-    spread = np.linalg.svd(T_world_node[:, :3, :3], compute_uv=False)
-    return spread[:, 2] > np.maximum(1e-9 * spread[:, 0], 1e-12)
-
-
-def _drop(parents: Int[Array, " nodes"], dropped: Bool[Array, " nodes"]) -> None:
-    """Take nodes out of the tree; what hung on them hangs on the next node above. Writes into parents."""
-    above = parents.copy()
-    for level in levels_of(np.maximum(parents, -1)):  # from the roots down, so that gaps of several nodes close
-        over_gap = level[(parents[level] >= 0) & dropped[parents[level]]]
-        above[over_gap] = above[parents[over_gap]]
-    parents[:] = np.where(dropped, UNUSED, above)
-
-
-def _own_scale(skeleton: Skeleton, nodes: Array, T_world_node: Array) -> Float[Array, "joints 3"]:
-    """Scale of the nodes' local transforms; ones below a node scaled to nothing."""
-    parents = skeleton.parents[nodes]
-    T_world_parent = np.where((parents >= 0)[:, None, None], T_world_node[parents], np.eye(4))
-    usable = np.abs(np.linalg.det(T_world_parent[:, :3, :3])) > 1e-24
-    local = np.linalg.solve(np.where(usable[:, None, None], T_world_parent, np.eye(4)), T_world_node[nodes])
-    return np.where(usable[:, None], np.linalg.norm(local[:, :3, :3], axis=1), 1.0)
+    return _BodyFinder(character).find()
 
 
 UNUSED = -2
 """Parent of a node that is not part of the body."""
 
 
-def _nearest(skeleton: Skeleton, chosen: Array) -> Int[Array, " nodes"]:
+class _BodyFinder:
+    """The nodes of a character in its neutral pose, with the skin that each of them moves."""
+
+    def __init__(self, character: Character) -> None:
+        self.skeleton = skeleton = character.skeleton
+        self.T_world_node = neutral_world(character)
+        self.heads = self.T_world_node[:, :3, 3]
+        meshes = character.skinned(self.T_world_node)
+        self.vertices = np.concatenate([np.zeros((0, 3)), *meshes])
+        candidates = skeleton.is_joint if skeleton.is_joint.any() else np.ones(len(skeleton), bool)
+        self.weights, self.areas = _weights_by_node(character, _nearest(skeleton, candidates), meshes)
+        self.area_by_node = np.asarray(self.weights.T @ self.areas).ravel()
+        # A node scaled to nothing along some axis, as files do to hide parts, has no rotation.
+        spread = np.linalg.svd(self.T_world_node[:, :3, :3], compute_uv=False)
+        self.turnable = spread[:, 2] > np.maximum(1e-9 * spread[:, 0], 1e-12)
+        self.deforming = self.turnable & (self.area_by_node > 1e-6 * max(self.area_by_node.sum(), 1e-30))
+        if not self.deforming.any():  # a rig without a mesh: every joint counts
+            self.deforming = self.turnable & candidates
+        if not self.deforming.any():
+            raise GambolError(
+                f"'{character.name}' has no joint that could turn: all are scaled to nothing, as files do to hide a "
+                "character; show it (scale 1) in the program it was made with, and export it again"
+            )
+        self.meshless = ~np.isin(np.arange(len(skeleton)), [mesh.node for mesh in character.meshes])
+
+    def find(self) -> Body:
+        parents, reparented = self._parents()
+        self._drop_unturnable(parents)
+        nodes = _order(parents)
+        index = np.full(len(self.skeleton), -1)
+        index[nodes] = np.arange(len(nodes))
+        owner_node = _heaviest(self.weights)
+        owners = np.where(owner_node >= 0, index[owner_node], -1)
+        tree = np.array([index[parents[n]] if parents[n] >= 0 else -1 for n in nodes], np.int64)
+        mass = self.area_by_node[nodes] / max(self.area_by_node[nodes].sum(), 1e-30)
+        return Body(
+            nodes,
+            tree,
+            self.heads[nodes],
+            self._tips(nodes, tree, mass, owners),
+            mass,
+            self.vertices,
+            owners,
+            self.areas,
+            index[reparented],
+            self.T_world_node,
+            self._own_scale(nodes),
+        )
+
+    def _parents(self) -> tuple[Int[np.ndarray, " nodes"], list[int]]:
+        """Parent node of every node of the body, UNUSED for the others, and the nodes that were hung elsewhere.
+
+        Weightless nodes count only between two deforming ones.
+        """
+        skeleton, deforming = self.skeleton, self.deforming
+        above = _nearest(skeleton, deforming)
+        ancestor = np.where(skeleton.parents >= 0, above[skeleton.parents], -1)  # nearest deforming, itself excluded
+        parents = np.full(len(skeleton), UNUSED)
+        parents[deforming] = skeleton.parents[deforming]
+        for node in np.flatnonzero(deforming & (ancestor >= 0)):
+            for helper in skeleton.ancestors(int(node)):
+                if parents[helper] != UNUSED:  # the deforming ancestor, or helpers that another joint has counted
+                    break
+                parents[helper] = skeleton.parents[helper]
+        parents[deforming & (ancestor < 0)] = -1
+        reparented = self._reparent(ancestor, parents)
+        _share_root(skeleton, parents, np.flatnonzero(parents == -1).tolist())
+        return parents, reparented
+
+    def _reparent(self, ancestor: Int[np.ndarray, " nodes"], parents: Int[np.ndarray, " nodes"]) -> list[int]:
+        """Let joints continue the chain they sit at the end of, writing into parents; returns those joints.
+
+        A foot that the file keeps under an IK control or under the root shares hardly any skin with what it hangs on,
+        and sits where another chain, the shin's, ends.
+        """
+        heads, deforming = self.heads, self.deforming
+        size = np.ptp(heads[deforming], axis=0).max()
+        shared = (self.weights.T @ self.weights.multiply(self.areas[:, None])).tocsr()
+        ends = np.array([n for n in np.flatnonzero(deforming) if not deforming[self.skeleton.children[n]].any()])
+        by_node = self.weights.tocsc()
+        tips = np.array([self._chain_end(end, by_node) for end in ends])
+        near = cKDTree(tips)
+        reparented = []
+        for joint in np.flatnonzero(deforming):
+            above = ancestor[joint]
+            _, found = near.query(heads[joint], k=min(8, len(ends)))
+            # The nearest end of a chain that the joint is not itself part of.
+            nearest = next((i for i in np.atleast_1d(found) if int(joint) not in line_up(parents, int(ends[i]))), None)
+            if nearest is None:
+                continue
+            end, tip = ends[nearest], tips[nearest]
+            if above >= 0 and shared[joint, above] >= shared[joint, end]:
+                continue
+            gap, length = np.linalg.norm(heads[joint] - tip), np.linalg.norm(tip - heads[end])
+            from_parent = np.linalg.norm(heads[joint] - heads[above]) if above >= 0 else np.inf
+            touches = shared[joint, end] > 0 or gap < 0.02 * size
+            if touches and gap < 0.35 * length and gap < 0.5 * from_parent:
+                parents[joint] = end
+                reparented.append(int(joint))
+        return reparented
+
+    def _chain_end(self, node: int, weights: sparse.csc_matrix) -> Float[np.ndarray, "3"]:
+        """Where the last bone of a chain ends: at the file's marker, else at the far end of the skin it moves most."""
+        marker = self._marker(node, self.meshless & ~self.deforming)
+        if marker is not None:
+            return self.heads[marker]
+        column = weights[:, node]
+        return _far_end(self.heads[node], self.vertices[column.indices[column.data > 0.5]])
+
+    def _marker(self, node: int, markers: Bool[np.ndarray, " nodes"]) -> int | None:
+        """The child that only marks where a bone ends: not at the joint itself, the farthest of them."""
+        heads = self.heads
+        gaps = {m: np.linalg.norm(heads[m] - heads[node]) for m in self.skeleton.children[node] if markers[m]}
+        far = max(gaps, key=lambda m: gaps[m], default=None)
+        return far if far is not None and gaps[far] > 1e-6 * max(np.abs(heads).max(), 1e-30) else None
+
+    def _drop_unturnable(self, parents: Int[np.ndarray, " nodes"]) -> None:
+        """Take nodes out of the tree; what hung on them hangs on the next node above. Writes into parents."""
+        above = parents.copy()
+        for level in levels_of(np.maximum(parents, -1)):  # from the roots down, so that gaps of several nodes close
+            over_gap = level[(parents[level] >= 0) & ~self.turnable[parents[level]]]
+            above[over_gap] = above[parents[over_gap]]
+        parents[:] = np.where(self.turnable, above, UNUSED)
+
+    def _tips(
+        self,
+        nodes: Int[np.ndarray, " joints"],
+        tree: Int[np.ndarray, " joints"],
+        mass: Float[np.ndarray, " joints"],
+        owners: Int[np.ndarray, " vertices"],
+    ) -> Float[np.ndarray, "joints 3"]:
+        """Where each joint's bone ends: at the child that most of the skin hangs on, else where its own skin ends."""
+        heads = self.heads
+        below = mass.copy()
+        for joint in range(len(nodes) - 1, 0, -1):
+            if tree[joint] >= 0:
+                below[tree[joint]] += below[joint]
+        tips = heads[nodes].copy()
+        markers = self.meshless & ~np.isin(np.arange(len(heads)), nodes)
+        order = np.argsort(owners, kind="stable")
+        starts = np.searchsorted(owners[order], np.arange(len(nodes) + 1))
+        for joint, (node, children) in enumerate(zip(nodes, children_of(tree), strict=True)):
+            if children:
+                tips[joint] = heads[nodes[max(children, key=lambda child: below[child])]]
+                continue
+            marker = self._marker(node, markers)
+            skin = self.vertices[order[starts[joint] : starts[joint + 1]]]
+            if len(skin):  # a marker gives the direction; the skin says how far the bone reaches
+                direction = heads[marker] - heads[node] if marker is not None else None
+                tips[joint] = _far_end(heads[node], skin, direction)
+            elif marker is not None:
+                tips[joint] = heads[marker]
+        return tips
+
+    def _own_scale(self, nodes: Int[np.ndarray, " joints"]) -> Float[np.ndarray, "joints 3"]:
+        """Scale of the nodes' local transforms; ones below a node scaled to nothing."""
+        parents = self.skeleton.parents[nodes]
+        T_world_parent = np.where((parents >= 0)[:, None, None], self.T_world_node[parents], np.eye(4))
+        usable = np.abs(np.linalg.det(T_world_parent[:, :3, :3])) > 1e-24
+        local = np.linalg.solve(np.where(usable[:, None, None], T_world_parent, np.eye(4)), self.T_world_node[nodes])
+        return np.where(usable[:, None], np.linalg.norm(local[:, :3, :3], axis=1), 1.0)
+
+
+def _nearest(skeleton: Skeleton, chosen: np.ndarray) -> Int[np.ndarray, " nodes"]:
     """For each node itself if chosen, else its nearest chosen ancestor, else -1."""
     found = np.where(chosen, np.arange(len(skeleton)), -1)
     for level in skeleton.levels[1:]:
@@ -166,7 +262,9 @@ def _nearest(skeleton: Skeleton, chosen: Array) -> Int[Array, " nodes"]:
     return found
 
 
-def _weights_by_node(character: Character, carrier: Array, posed: list[Array]) -> tuple[sparse.csr_matrix, Array]:
+def _weights_by_node(
+    character: Character, carrier: np.ndarray, posed: list[np.ndarray]
+) -> tuple[sparse.csr_matrix, np.ndarray]:
     """Weight of every (vertex, node) and the area of every vertex. Unskinned meshes belong to their carrier."""
     rows, columns, values, areas = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)], [np.zeros(0)]
     start = 0
@@ -183,7 +281,7 @@ def _weights_by_node(character: Character, carrier: Array, posed: list[Array]) -
     return sparse.csr_matrix(entries, shape=(start, len(character.skeleton))), np.concatenate(areas)
 
 
-def _heaviest(weights: sparse.csr_matrix) -> Int[Array, " vertices"]:
+def _heaviest(weights: sparse.csr_matrix) -> Int[np.ndarray, " vertices"]:
     """The node of largest weight for each vertex, -1 without any. scipy's own argmax loops in Python."""
     vertices = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
     largest = np.zeros(weights.shape[0])
@@ -194,7 +292,9 @@ def _heaviest(weights: sparse.csr_matrix) -> Int[Array, " vertices"]:
     return found
 
 
-def vertex_areas(points: Float[Array, "vertices 3"], faces: Int[Array, "faces 3"]) -> Float[Array, " vertices"]:
+def vertex_areas(
+    points: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]
+) -> Float[np.ndarray, " vertices"]:
     """A third of the area of every triangle around a vertex; ones if there are no triangles with area."""
     a, b, c = points[faces[:, 0]], points[faces[:, 1]], points[faces[:, 2]]
     area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6
@@ -202,95 +302,7 @@ def vertex_areas(points: Float[Array, "vertices 3"], faces: Int[Array, "faces 3"
     return total if total.sum() > 0 else np.ones(len(points))
 
 
-def _hang(
-    skeleton: Skeleton,
-    deforming: Array,
-    plain: Array,
-    heads: Array,
-    weights: sparse.csr_matrix,
-    areas: Array,
-    vertices: Array,
-) -> tuple[Int[Array, " nodes"], list[int]]:
-    """Parent node of every node of the body, UNUSED for the others, and the nodes that were hung elsewhere.
-
-    Weightless nodes count only between two deforming ones.
-    """
-    above = _nearest(skeleton, deforming)
-    ancestor = np.where(skeleton.parents >= 0, above[skeleton.parents], -1)  # nearest deforming one, itself excluded
-    parents = np.full(len(skeleton), UNUSED)
-    parents[deforming] = skeleton.parents[deforming]
-    for node in np.flatnonzero(deforming & (ancestor >= 0)):
-        for helper in skeleton.ancestors(int(node)):
-            if parents[helper] != UNUSED:  # the deforming ancestor, or helpers that another joint has counted
-                break
-            parents[helper] = skeleton.parents[helper]
-    parents[deforming & (ancestor < 0)] = -1
-    rehung = _rehang(skeleton, deforming, plain, ancestor, heads, weights, areas, vertices, parents)
-    _share_root(skeleton, parents, np.flatnonzero(parents == -1).tolist())
-    return parents, rehung
-
-
-def _rehang(
-    skeleton: Skeleton,
-    deforming: Array,
-    plain: Array,
-    ancestor: Array,
-    heads: Array,
-    weights: sparse.csr_matrix,
-    areas: Array,
-    vertices: Array,
-    parents: Array,
-) -> list[int]:
-    """Let joints continue the chain they sit at the end of, writing into parents; returns those joints.
-
-    A foot that the file keeps under an IK control or under the root shares hardly any skin with what it hangs on, and
-    sits where another chain, the shin's, ends.
-    """
-    size = np.ptp(heads[deforming], axis=0).max()
-    shared = (weights.T @ weights.multiply(areas[:, None])).tocsr()
-    ends = np.array([n for n in np.flatnonzero(deforming) if not deforming[skeleton.children[n]].any()])
-    by_node = weights.tocsc()
-    tips = np.array([_chain_end(skeleton, end, heads, plain & ~deforming, by_node, vertices) for end in ends])
-    near = cKDTree(tips)
-    rehung = []
-    for joint in np.flatnonzero(deforming):
-        above = ancestor[joint]
-        _, candidates = near.query(heads[joint], k=min(8, len(ends)))
-        # The nearest end of a chain that the joint is not itself part of.
-        nearest = next((i for i in np.atleast_1d(candidates) if int(joint) not in line_up(parents, int(ends[i]))), None)
-        if nearest is None:
-            continue
-        end, tip = ends[nearest], tips[nearest]
-        if above >= 0 and shared[joint, above] >= shared[joint, end]:
-            continue
-        gap, length = np.linalg.norm(heads[joint] - tip), np.linalg.norm(tip - heads[end])
-        from_parent = np.linalg.norm(heads[joint] - heads[above]) if above >= 0 else np.inf
-        touches = shared[joint, end] > 0 or gap < 0.02 * size
-        if touches and gap < 0.35 * length and gap < 0.5 * from_parent:
-            parents[joint] = end
-            rehung.append(int(joint))
-    return rehung
-
-
-def _chain_end(
-    skeleton: Skeleton, node: int, heads: Array, markers: Array, weights: sparse.csc_matrix, vertices: Array
-) -> Float[Array, "3"]:
-    """Where the last bone of a chain ends: at the file's marker, else at the far end of the skin it moves most."""
-    marker = _marker(skeleton, node, heads, markers)
-    if marker is not None:
-        return heads[marker]
-    column = weights[:, node]
-    return _far_end(heads[node], vertices[column.indices[column.data > 0.5]])
-
-
-def _marker(skeleton: Skeleton, node: int, heads: Array, markers: Array) -> int | None:
-    """The child that only marks where a bone ends: moves nothing, is not at the joint itself, the farthest of them."""
-    gaps = {m: np.linalg.norm(heads[m] - heads[node]) for m in skeleton.children[node] if markers[m]}
-    far = max(gaps, key=lambda m: gaps[m], default=None)
-    return far if far is not None and gaps[far] > 1e-6 * max(np.abs(heads).max(), 1e-30) else None
-
-
-def _far_end(head: Array, skin: Array, direction: Array | None = None) -> Float[Array, "3"]:
+def _far_end(head: np.ndarray, skin: np.ndarray, direction: np.ndarray | None = None) -> Float[np.ndarray, "3"]:
     """The point where skin ends seen from a head, in a direction or towards its middle."""
     if not len(skin):
         return head
@@ -299,7 +311,7 @@ def _far_end(head: Array, skin: Array, direction: Array | None = None) -> Float[
     return head + direction * max(np.percentile((skin - head) @ direction, 98), 0.0)
 
 
-def _share_root(skeleton: Skeleton, parents: Array, roots: list[int]) -> None:
+def _share_root(skeleton: Skeleton, parents: np.ndarray, roots: list[int]) -> None:
     """Several roots that the file keeps under one weightless joint (hips, root) get it as their parent again."""
     if len(roots) < 2:
         return
@@ -315,42 +327,10 @@ def _share_root(skeleton: Skeleton, parents: Array, roots: list[int]) -> None:
         parents[root] = hub
 
 
-def _order(parents: Array) -> Int[Array, " joints"]:
+def _order(parents: np.ndarray) -> Int[np.ndarray, " joints"]:
     """Nodes of the body with parents before children, siblings in the file's order."""
     used = np.flatnonzero(parents != UNUSED)
     index = np.full(len(parents) + 1, -1)  # the last entry serves the parent of roots
     index[used] = np.arange(len(used))
     levels = levels_of(index[parents[used]])
     return used[np.concatenate(levels)] if len(used) else used
-
-
-def _tips(
-    skeleton: Skeleton,
-    plain: Array,
-    heads: Array,
-    nodes: Array,
-    tree: Array,
-    mass: Array,
-    vertices: Array,
-    owners: Array,
-) -> Float[Array, "joints 3"]:
-    below = mass.copy()
-    for joint in range(len(nodes) - 1, 0, -1):
-        if tree[joint] >= 0:
-            below[tree[joint]] += below[joint]
-    tips = heads[nodes].copy()
-    markers = plain & ~np.isin(np.arange(len(skeleton)), nodes)
-    order = np.argsort(owners, kind="stable")
-    starts = np.searchsorted(owners[order], np.arange(len(nodes) + 1))
-    for joint, (node, children) in enumerate(zip(nodes, children_of(tree), strict=True)):
-        if children:
-            tips[joint] = heads[nodes[max(children, key=lambda child: below[child])]]
-            continue
-        marker = _marker(skeleton, node, heads, markers)
-        direction = heads[marker] - heads[node] if marker is not None else None
-        skin = vertices[order[starts[joint] : starts[joint + 1]]]
-        if len(skin):  # a marker gives the direction; the skin says how far the bone reaches
-            tips[joint] = _far_end(heads[node], skin, direction)
-        elif marker is not None:
-            tips[joint] = heads[marker]
-    return tips

@@ -13,9 +13,7 @@ from jaxtyping import Float, Int
 from gambol.character.skeleton import Pose, Skeleton
 
 if TYPE_CHECKING:
-    from gambol.motion.motion import Motion
-
-Array = np.ndarray
+    from gambol.character.clip import Clip
 
 
 @dataclass(frozen=True)
@@ -55,28 +53,28 @@ class Mesh:
 
     name: str
     node: int
-    positions: Float[Array, "vertices 3"]
+    positions: Float[np.ndarray, "vertices 3"]
     """In the space of the mesh, before binding."""
-    faces: Int[Array, "faces 3"]
-    binds: Int[Array, "vertices influences"]
+    faces: Int[np.ndarray, "faces 3"]
+    binds: Int[np.ndarray, "vertices influences"]
     """Indices into `Character.bind_nodes`."""
-    weights: Float[Array, "vertices influences"]
+    weights: Float[np.ndarray, "vertices influences"]
     """Non-negative, each row sums to 1."""
     material: Material = Material()
     skinned: bool = True
-    skin: Int[Array, " skin_joints"] | None = None
+    skin: Int[np.ndarray, " skin_joints"] | None = None
     """All binds of the mesh's skin, also those that move none of its vertices."""
-    normals: Float[Array, "vertices 3"] | None = None
-    uvs: Float[Array, "vertices 2"] | None = None
+    normals: Float[np.ndarray, "vertices 3"] | None = None
+    uvs: Float[np.ndarray, "vertices 2"] | None = None
     """Texture coordinates of the base colour texture."""
-    colors: Float[Array, "vertices 4"] | None = None
+    colors: Float[np.ndarray, "vertices 4"] | None = None
     """Linear RGBA."""
-    morph_positions: Float[Array, "targets vertices 3"] | None = None
-    morph_weights: Float[Array, " targets"] | None = None
+    morph_positions: Float[np.ndarray, "targets vertices 3"] | None = None
+    morph_weights: Float[np.ndarray, " targets"] | None = None
     """Weights that hold without a clip."""
     morph_names: tuple[str, ...] = ()
 
-    def shape(self, pose: Pose | None = None) -> Float[Array, "*frames vertices 3"]:
+    def shape(self, pose: Pose | None = None) -> Float[np.ndarray, "*frames vertices 3"]:
         """Positions with morph targets applied, before skinning."""
         if self.morph_positions is None:
             return self.positions.astype(np.float64)
@@ -94,11 +92,11 @@ class Character:
     name: str
     skeleton: Skeleton
     meshes: tuple[Mesh, ...]
-    bind_nodes: Int[Array, " binds"]
+    bind_nodes: Int[np.ndarray, " binds"]
     """The node behind each bind: a joint of a skin, or the node of an unskinned mesh."""
-    inverse_binds: Float[Array, "binds 4 4"]
+    inverse_binds: Float[np.ndarray, "binds 4 4"]
     """From mesh space to the space of the bind's node (glTF's inverse bind matrix)."""
-    clips: Mapping[str, Motion] = field(default_factory=dict)
+    clips: Mapping[str, Clip] = field(default_factory=dict)
     hints: Mapping[int, str] = field(default_factory=dict)
     """What the file itself says a node is (VRM's humanoid bones), by node."""
     warnings: tuple[str, ...] = ()
@@ -106,17 +104,19 @@ class Character:
     source: Any = field(default=None, repr=False)
     """The file behind it, kept so that saving changes nothing but adds the new clip."""
 
-    def bind_matrices(self, T_world_node: Float[Array, "*frames nodes 4 4"]) -> Float[Array, "*frames binds 4 4"]:
+    def bind_matrices(
+        self, T_world_node: Float[np.ndarray, "*frames nodes 4 4"]
+    ) -> Float[np.ndarray, "*frames binds 4 4"]:
         """From mesh space to the world, for each bind."""
         return T_world_node[..., self.bind_nodes, :, :] @ self.inverse_binds
 
-    def vertices(self, pose: Pose | None = None) -> list[Float[Array, "*frames vertices 3"]]:
+    def vertices(self, pose: Pose | None = None) -> list[Float[np.ndarray, "*frames vertices 3"]]:
         """World positions of each mesh's vertices by linear blend skinning; the rest pose if none is given."""
         return self.skinned(self.skeleton.world(pose), pose)
 
     def skinned(
-        self, T_world_node: Float[Array, "*frames nodes 4 4"], pose: Pose | None = None
-    ) -> list[Float[Array, "*frames vertices 3"]]:
+        self, T_world_node: Float[np.ndarray, "*frames nodes 4 4"], pose: Pose | None = None
+    ) -> list[Float[np.ndarray, "*frames vertices 3"]]:
         """As `vertices`, for world transforms that need not come from a pose; the pose gives the morph weights."""
         matrices = self.bind_matrices(T_world_node)[..., :3, :]
         posed = []
@@ -130,12 +130,12 @@ class Character:
         return posed
 
     @cached_property
-    def rest_vertices(self) -> Float[Array, "all_vertices 3"]:
+    def rest_vertices(self) -> Float[np.ndarray, "all_vertices 3"]:
         """All vertices in the rest pose, mesh after mesh."""
         return np.concatenate([np.zeros((0, 3)), *self.vertices()])
 
     @property
-    def bounds(self) -> tuple[Float[Array, 3], Float[Array, 3]]:
+    def bounds(self) -> tuple[Float[np.ndarray, 3], Float[np.ndarray, 3]]:
         """Lowest and highest corner in the rest pose: of the mesh, or of the joints if there is none."""
         points = self.rest_vertices
         if not len(points):

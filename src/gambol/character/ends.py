@@ -9,8 +9,6 @@ from gambol.character import names
 from gambol.character.body import Body
 from gambol.character.symmetry import Symmetry
 
-Array = np.ndarray
-
 
 @dataclass(frozen=True)
 class Ends:
@@ -22,7 +20,7 @@ class Ends:
 
 
 def find_ends(
-    body: Body, symmetry: Symmetry, up: Float[Array, "3"], forked: set[int], small: set[int], labels: list[str]
+    body: Body, symmetry: Symmetry, up: Float[np.ndarray, "3"], forked: set[int], small: set[int], labels: list[str]
 ) -> Ends:
     """Tell the chain that ends in the head from the one that is the tail.
 
@@ -59,7 +57,7 @@ def _climb(body: Body, leaf: int, stop: set[int], with_root: bool = False) -> li
     return chain[::-1]
 
 
-def _junctions(body: Body, middle: Array) -> set[int]:
+def _junctions(body: Body, middle: np.ndarray) -> set[int]:
     """Joints where the middle forks into branches of similar length; short twigs (a jaw, a belly) do not count."""
     found = set()
     for joint in np.flatnonzero(middle):
@@ -69,7 +67,9 @@ def _junctions(body: Body, middle: Array) -> set[int]:
     return found
 
 
-def _headness(body: Body, up: Array, chain: list[int], forked: set[int], small: set[int], labels: list[str]) -> float:
+def _headness(
+    body: Body, up: np.ndarray, chain: list[int], forked: set[int], small: set[int], labels: list[str]
+) -> float:
     spoken = [names.hint(labels[joint]) for joint in chain]
     score = 3.0 * ("head" in spoken or "neck" in spoken) - 3.0 * ("tail" in spoken) - 1.5 * ("fin" in spoken)
     members = {member for joint in chain for member in (joint, *body.children[joint])}
@@ -132,7 +132,7 @@ def _split_neck(body: Body, chain: list[int], labels: list[str]) -> tuple[list[i
     return chain[:first], chain[first:]
 
 
-def _worm(body: Body, up: Array, chain: list[int], labels: list[str]) -> Ends:
+def _worm(body: Body, up: np.ndarray, chain: list[int], labels: list[str]) -> Ends:
     """A body that is one chain: the head is at the end named so, else at the upper or the thicker end."""
     spoken = [names.hint(labels[joint]) for joint in chain]
     ends = body.tips[chain[-1]] - body.heads[chain[0]]

@@ -10,7 +10,6 @@ from gambol.character import names
 from gambol.character.body import Body
 from gambol.character.symmetry import Symmetry
 
-Array = np.ndarray
 LimbKind = Literal["leg", "arm", "wing", "fin", "ear"]
 
 NEAR_GROUND = 0.05
@@ -41,10 +40,10 @@ class Limb:
         return max(set(bearing), key=bearing.count) if bearing else None
 
 
-class Stance:
+class StandingPose:
     """A body standing on the ground below its lowest point: heights, and which joints reach down."""
 
-    def __init__(self, body: Body, up: Float[Array, "3"]):
+    def __init__(self, body: Body, up: Float[np.ndarray, "3"]):
         self.body, self.up = body, up
         held = body.owners >= 0  # floors, walls and other props are no part of the body
         if held.any():
@@ -72,11 +71,11 @@ class Stance:
         """Height of the limb's lowest skin above the ground, as a share of the body's height; infinite without skin."""
         return float(self._lowest[joint] - self.ground) / self.height
 
-    def skin(self, joint: int) -> Float[Array, "points 3"]:
+    def skin(self, joint: int) -> Float[np.ndarray, "points 3"]:
         """The skin of a joint and all below it."""
         return self.points[np.isin(self.owners, self.body.subtree(joint))]
 
-    def can_stand_on(self, roots: list[int], normal: Float[Array, "3"]) -> bool:
+    def can_stand_on(self, roots: list[int], normal: Float[np.ndarray, "3"]) -> bool:
         """Whether the body's weight lies over what these limbs put on the ground: fins may be lowest, but bear nothing.
 
         The middle of the skin must be above the stretch between the foremost and the hindmost contact, give or take a
@@ -94,14 +93,14 @@ class Stance:
         over = touching.min() - slack < centre @ forward < touching.max() + slack
         return bool(over and centre @ self.up > self.near)
 
-    def _sprawl(self, joint: int, normal: Float[Array, "3"]) -> float:
+    def _sprawl(self, joint: int, normal: Float[np.ndarray, "3"]) -> float:
         """How far sideways a limb's lowest point is from where the limb begins, relative to how far below."""
         points = self.skin(joint)
         way = points[np.argmin(points @ self.up)] - self.body.heads[joint]
         return float(abs(way @ normal) / max(-way @ self.up, 1e-9))
 
 
-def limb_roots(stance: Stance, symmetry: Symmetry) -> list[tuple[int, int]]:
+def limb_roots(stance: StandingPose, symmetry: Symmetry) -> list[tuple[int, int]]:
     """Pairs of joints where limbs begin. A common anchor of several legs (a spider's side) is split into its legs."""
     partners = symmetry.partners
     own = np.arange(len(partners))
@@ -116,7 +115,7 @@ def limb_roots(stance: Stance, symmetry: Symmetry) -> list[tuple[int, int]]:
     return [(joint, int(partners[joint])) for joint in roots]
 
 
-def _is_anchor(stance: Stance, joint: int, children: list[int]) -> bool:
+def _is_anchor(stance: StandingPose, joint: int, children: list[int]) -> bool:
     """More than one of its children is a leg of its own. Toes also fork, but short of the ground: legs are long."""
     reach = stance.body.reach
     return sum(stance.reaches_ground(child) and reach[child] > 0.5 * reach[joint] for child in children) > 1
@@ -131,7 +130,9 @@ def main_chain(body: Body, joint: int) -> list[int]:
     return chain
 
 
-def kind_of(stance: Stance, joint: int, normal: Float[Array, "3"], labels: list[str], standing: bool) -> LimbKind:
+def kind_of(
+    stance: StandingPose, joint: int, normal: Float[np.ndarray, "3"], labels: list[str], standing: bool
+) -> LimbKind:
     """What a limb is, by its shape and where it ends; its joints' names decide where most of them speak of one part."""
     members = stance.body.subtree(joint)
     spoken = [names.hint(labels[j]) for j in members]
@@ -152,7 +153,7 @@ def kind_of(stance: Stance, joint: int, normal: Float[Array, "3"], labels: list[
     return "arm"
 
 
-def _is_wing(stance: Stance, joint: int, normal: Float[Array, "3"]) -> bool:
+def _is_wing(stance: StandingPose, joint: int, normal: Float[np.ndarray, "3"]) -> bool:
     """A sheet, much thinner than wide, that reaches far sideways."""
     points = stance.skin(joint)
     if len(points) < 8 or np.ptp(points @ normal) < 0.25 * stance.size:
@@ -161,7 +162,7 @@ def _is_wing(stance: Stance, joint: int, normal: Float[Array, "3"]) -> bool:
     return bool(spread[2] < 0.3 * spread[1])
 
 
-def with_contacts(limb: Limb, stance: Stance, forward: Float[Array, "3"]) -> Limb:
+def with_contacts(limb: Limb, stance: StandingPose, forward: Float[np.ndarray, "3"]) -> Limb:
     """The limb with its contact points: the extremes of its sole, fore and aft, left and right."""
     body, up = stance.body, stance.up
     own = np.isin(stance.owners, limb.joints)

@@ -3,69 +3,20 @@
 import re
 from typing import Literal
 
-SIDES = {
-    "l": "left",
-    "left": "left",
-    "lft": "left",
-    "lt": "left",
-    "r": "right",
-    "right": "right",
-    "rgt": "right",
-    "rt": "right",
-}
+SIDES = dict.fromkeys(("l", "left", "lft", "lt"), "left") | dict.fromkeys(("r", "right", "rgt", "rt"), "right")
 
-HINTS: dict[str, tuple[str, ...]] = {
-    "ear": (
-        "ear",
-        "ears",
-        "horn",
-        "antenna",
-        "antennae",
-        "feeler",
-        "eye",
-        "eyes",
-        "eyelid",
-        "eyebrow",
-        "brow",
-        "whisker",
-    ),
-    "head": ("head", "skull", "face", "jaw", "mouth", "nose", "snout", "muzzle", "beak", "chin", "teeth", "tongue"),
-    "neck": ("neck",),
-    "tail": ("tail", "sting"),
-    "leg": (
-        "leg",
-        "foot",
-        "feet",
-        "thigh",
-        "shin",
-        "calf",
-        "knee",
-        "ankle",
-        "toe",
-        "toes",
-        "paw",
-        "hoof",
-        "femur",
-        "tibia",
-    ),
-    "arm": (
-        "arm",
-        "forearm",
-        "upperarm",
-        "lowerarm",
-        "hand",
-        "elbow",
-        "wrist",
-        "finger",
-        "thumb",
-        "fist",
-        "palm",
-        "claw",
-    ),
-    "wing": ("wing", "feather"),
-    "trunk": ("spine", "chest", "torso", "thorax", "hips", "pelvis", "belly", "stomach", "abdomen", "body", "waist"),
-    "fin": ("fin", "flipper", "fluke", "flippers"),
+VOCABULARY = {
+    "ear": "ear ears horn antenna antennae feeler eye eyes eyelid eyebrow brow whisker",
+    "head": "head skull face jaw mouth nose snout muzzle beak chin teeth tongue",
+    "neck": "neck",
+    "tail": "tail sting",
+    "leg": "leg foot feet thigh shin calf knee ankle toe toes paw hoof femur tibia",
+    "arm": "arm forearm upperarm lowerarm hand elbow wrist finger thumb fist palm claw",
+    "wing": "wing feather",
+    "trunk": "spine chest torso thorax hips pelvis belly stomach abdomen body waist",
+    "fin": "fin flipper fluke flippers",
 }
+HINTS = {part: known.split() for part, known in VOCABULARY.items()}
 
 
 def words(name: str) -> list[str]:
@@ -83,18 +34,15 @@ def side(name: str) -> Literal["left", "right"] | None:
 
 def sideless(name: str) -> str:
     """The name without its side: the same for a left and a right joint."""
-    return " ".join(word for word in words(name) if word not in SIDES) + re.sub(
-        r"\D", "", re.sub(r"FBXASC\d{3}", "", name)
-    )
+    digits = re.sub(r"FBXASC\d{3}|\D", "", name)
+    return " ".join(word for word in words(name) if word not in SIDES) + digits
 
 
 def hint(name: str) -> str | None:
     """The body part a name speaks of: one of the keys of HINTS, or None."""
     spoken = words(name)
-    for part, vocabulary in HINTS.items():
-        if any(word in vocabulary for word in spoken):
+    for part, known in HINTS.items():
+        if any(word in known for word in spoken):
             return part
     joined = "".join(spoken)
-    return next(
-        (part for part, vocabulary in HINTS.items() if any(w in joined for w in vocabulary if len(w) > 3)), None
-    )
+    return next((part for part, known in HINTS.items() if any(w in joined for w in known if len(w) > 3)), None)

@@ -11,15 +11,13 @@ from jaxtyping import Float
 
 from gambol.character.character import Character
 
-Array = np.ndarray
-
 SAME = 0.01
 """Share of the skeleton's size below which bind pose and rest pose count as one."""
 FOREIGN = 0.35
 """Deviation (same unit) above which inverse bind matrices are no pose of this skeleton and are not believed."""
 
 
-def neutral_world(character: Character) -> Float[Array, "nodes 4 4"]:
+def neutral_world(character: Character) -> Float[np.ndarray, "nodes 4 4"]:
     """T_world_node of every node in the neutral pose: the bind pose, placed where the rest pose stands.
 
     If the file has no usable bind pose, or one that hardly differs, it is the rest pose itself. Nodes without a bind
@@ -51,7 +49,7 @@ def neutral_world(character: Character) -> Float[Array, "nodes 4 4"]:
     return _on_the_same_ground(character, world, rest)
 
 
-def _on_the_same_ground(character: Character, world: Array, rest: Array) -> Float[Array, "nodes 4 4"]:
+def _on_the_same_ground(character: Character, world: np.ndarray, rest: np.ndarray) -> Float[np.ndarray, "nodes 4 4"]:
     """The pose shifted vertically so that its lowest vertex is as high as that of the rest pose."""
     lowest = [
         min(
@@ -66,7 +64,7 @@ def _on_the_same_ground(character: Character, world: Array, rest: Array) -> Floa
     return shifted
 
 
-def _spaces(character: Character) -> list[tuple[Array, list[int]]]:
+def _spaces(character: Character) -> list[tuple[np.ndarray, list[int]]]:
     """Binds and carrying nodes of skinned meshes by the mesh space they start from: sharing a bind is sharing it."""
     groups: list[tuple[set[int], set[int]]] = []
     for mesh in character.meshes:
@@ -80,7 +78,9 @@ def _spaces(character: Character) -> list[tuple[Array, list[int]]]:
     return [(np.array(sorted(binds)), sorted(nodes)) for binds, nodes in groups]
 
 
-def _alignment(character: Character, binds: Array, carriers: list[int], rest: Array) -> Float[Array, "4 4"] | None:
+def _alignment(
+    character: Character, binds: np.ndarray, carriers: list[int], rest: np.ndarray
+) -> Float[np.ndarray, "4 4"] | None:
     """The similarity from mesh space to the world that brings the bound joints closest to how they rest.
 
     Were rest and bind pose the same, `rest @ inverse_bind` would be this transform for every joint; its mean over the
@@ -109,7 +109,7 @@ def _alignment(character: Character, binds: Array, carriers: list[int], rest: Ar
     return alignment
 
 
-def _snapped(rotation: Float[Array, "3 3"], upright: list[Float[Array, "3 3"]]) -> Float[Array, "3 3"]:
+def _snapped(rotation: Float[np.ndarray, "3 3"], upright: list[Float[np.ndarray, "3 3"]]) -> Float[np.ndarray, "3 3"]:
     """The nearest rotation that differs from one of the upright ones by right angles, if any is within 40 degrees."""
     best, cosine = rotation, np.cos(np.radians(40))
     for base, order in itertools.product(upright, itertools.permutations(range(3))):
@@ -121,6 +121,6 @@ def _snapped(rotation: Float[Array, "3 3"], upright: list[Float[Array, "3 3"]]) 
     return best
 
 
-def _rotation_of(T_world: Float[Array, "4 4"]) -> Float[Array, "3 3"]:
+def _rotation_of(T_world: Float[np.ndarray, "4 4"]) -> Float[np.ndarray, "3 3"]:
     u, _, vt = np.linalg.svd(T_world[:3, :3])
     return u @ vt * np.sign(np.linalg.det(u @ vt))

@@ -7,8 +7,6 @@ from jaxtyping import Float, Int
 
 from gambol.character.anatomy import Anatomy
 
-Array = np.ndarray
-
 
 @dataclass(frozen=True)
 class Rig:
@@ -19,23 +17,23 @@ class Rig:
     joints in the file (armature scale, control bones) is part of `T_parent_joint`.
     """
 
-    nodes: Int[Array, " joints"]
+    nodes: Int[np.ndarray, " joints"]
     """The skeleton's node of each joint; parents come before their children."""
-    parents: Int[Array, " joints"]
+    parents: Int[np.ndarray, " joints"]
     """Index of the parent joint within the rig, -1 for a root."""
-    T_parent_joint: Float[Array, "joints 4 4"]
+    T_parent_joint: Float[np.ndarray, "joints 4 4"]
     """Neutral transform without the joint's own scale; of a root: relative to the world."""
-    scale: Float[Array, "joints 3"]
+    scale: Float[np.ndarray, "joints 3"]
     """The joint's own scale; it also scales its children, as in glTF."""
-    axes: Float[Array, "joints 3 3"]
+    axes: Float[np.ndarray, "joints 3 3"]
     """Columns: the orthonormal, right-handed axes of the compound joint in its own space, x y z of R = Rx Ry Rz. The
     first is the one for large bends, the last runs along the bone."""
-    root_axes: Float[Array, "3 3"]
+    root_axes: Float[np.ndarray, "3 3"]
     """Columns: up, right, forward: the axes of yaw, pitch and roll of the whole body, in the world."""
-    pivot: Float[Array, "3"]
+    pivot: Float[np.ndarray, "3"]
     """The body turns about this point [file units]."""
 
-    def world(self) -> Float[Array, "joints 4 4"]:
+    def world(self) -> Float[np.ndarray, "joints 4 4"]:
         """T_world_joint with all angles at zero: the neutral pose."""
         T_world = self.T_parent_joint.copy()
         for joint, parent in enumerate(self.parents):
@@ -64,7 +62,7 @@ def build_rig(anatomy: Anatomy) -> Rig:
     return Rig(body.nodes, body.parents, T_parent_joint, scale, axes, root_axes, pivot)
 
 
-def _joint_axes(anatomy: Anatomy, joint: int, linear: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
+def _joint_axes(anatomy: Anatomy, joint: int, linear: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, "3 3"]:
     """Bend, sway and twist axes in the joint's own space: bend about the body's left, twist along the bone.
 
     The middle axis of three is singular at 90 degrees, so the large bend comes first. Bones that point sideways (the

@@ -9,21 +9,19 @@ from jaxtyping import Bool, Float, Int
 
 from gambol.character.transforms import compose
 
-Array = np.ndarray
-
 
 @dataclass(frozen=True)
 class Pose:
     """Local transforms of all nodes, for any number of frames: each node relative to its parent."""
 
-    translation: Float[Array, "*frames nodes 3"]
-    rotation: Float[Array, "*frames nodes 4"]
+    translation: Float[np.ndarray, "*frames nodes 3"]
+    rotation: Float[np.ndarray, "*frames nodes 4"]
     """Unit quaternions, wxyz."""
-    scale: Float[Array, "*frames nodes 3"]
-    morphs: dict[int, Float[Array, "*frames targets"]] = field(default_factory=dict)
+    scale: Float[np.ndarray, "*frames nodes 3"]
+    morphs: dict[int, Float[np.ndarray, "*frames targets"]] = field(default_factory=dict)
     """Morph target weights by the node that carries the mesh; nodes not named keep the mesh's own weights."""
 
-    def matrices(self) -> Float[Array, "*frames nodes 4 4"]:
+    def matrices(self) -> Float[np.ndarray, "*frames nodes 4 4"]:
         """T_parent_node."""
         return compose(self.translation, self.rotation, self.scale)
 
@@ -37,22 +35,22 @@ class Skeleton:
     """
 
     names: tuple[str, ...]
-    parents: Int[Array, " nodes"]
+    parents: Int[np.ndarray, " nodes"]
     """Index of the parent, -1 for a root; any order."""
     rest: Pose
     """The pose the file shows without a clip; it can differ from the pose the skin was bound in."""
-    is_joint: Bool[Array, " nodes"]
+    is_joint: Bool[np.ndarray, " nodes"]
     """Named as a joint by at least one skin."""
 
     def __len__(self) -> int:
         return len(self.names)
 
     @cached_property
-    def levels(self) -> tuple[Int[Array, " level"], ...]:
+    def levels(self) -> tuple[Int[np.ndarray, " level"], ...]:
         """Node indices by depth: roots first."""
         return levels_of(self.parents)
 
-    def world(self, pose: Pose | None = None) -> Float[Array, "*frames nodes 4 4"]:
+    def world(self, pose: Pose | None = None) -> Float[np.ndarray, "*frames nodes 4 4"]:
         """T_world_node of every node [file units]; the rest pose if none is given."""
         T_world = (pose or self.rest).matrices()
         for level in self.levels[1:]:
@@ -69,7 +67,7 @@ class Skeleton:
         return line_up(self.parents, int(self.parents[node]))
 
 
-def children_of(parents: Int[Array, " nodes"]) -> list[list[int]]:
+def children_of(parents: Int[np.ndarray, " nodes"]) -> list[list[int]]:
     found: list[list[int]] = [[] for _ in parents]
     for child, parent in enumerate(parents.tolist()):
         if parent >= 0:
@@ -77,14 +75,14 @@ def children_of(parents: Int[Array, " nodes"]) -> list[list[int]]:
     return found
 
 
-def line_up(parents: Int[Array, " nodes"], node: int) -> Iterator[int]:
+def line_up(parents: Int[np.ndarray, " nodes"], node: int) -> Iterator[int]:
     """A node and its parents up to the root."""
     while node >= 0:
         yield node
         node = int(parents[node])
 
 
-def levels_of(parents: Int[Array, " nodes"]) -> tuple[Int[Array, " level"], ...]:
+def levels_of(parents: Int[np.ndarray, " nodes"]) -> tuple[Int[np.ndarray, " level"], ...]:
     """Indices grouped by depth; parents must be free of cycles."""
     depth = np.full(len(parents), -1, np.int64)
     for start in range(len(parents)):

@@ -9,11 +9,12 @@ from PIL import Image, ImageDraw, ImageFont
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
+from gambol.character.transforms import normalize
 from gambol.errors import GambolError
 
-Array = np.ndarray
+Color = tuple[int, int, int]
 
-COLORS = {
+COLORS: dict[str, Color] = {
     "trunk": (150, 150, 155),
     "neck": (105, 105, 120),
     "head": (70, 70, 85),
@@ -21,14 +22,11 @@ COLORS = {
     "other": (200, 195, 185),
     "left leg": (214, 48, 49),
     "right leg": (38, 84, 214),
-    "left arm": (245, 166, 35),
-    "right arm": (30, 180, 200),
-    "left wing": (245, 166, 35),
-    "right wing": (30, 180, 200),
-    "left fin": (245, 166, 35),
-    "right fin": (30, 180, 200),
+    "left": (245, 166, 35),
+    "right": (30, 180, 200),
 }
-BACKGROUND = (250, 249, 246)
+"""Of parts; legs and other limbs have a colour for each side."""
+BACKGROUND, DARK, PURPLE = (250, 249, 246), (20, 20, 20), (120, 20, 140)
 SUPERSAMPLING = 2
 
 
@@ -41,11 +39,11 @@ def sketch(
 ) -> None:
     """Write a PNG of the neutral pose from the side, from the front and at an angle, with a legend."""
     up, forward, left = anatomy.up, anatomy.forward, anatomy.left
-    aside = _unit(0.8 * forward - 0.6 * left)
+    aside = normalize(0.8 * forward - 0.6 * left)
     views = {
         "from its right": (forward, up),
         "from the front": (left, up),
-        "at an angle": (aside, _unit(0.92 * up - 0.39 * np.cross(aside, up))),
+        "at an angle": (aside, normalize(0.92 * up - 0.39 * np.cross(aside, up))),
     }
     colors = joint_colors(anatomy)
     legend = _legend(colors, size * len(views))
@@ -62,27 +60,27 @@ def sketch(
         raise GambolError(f"the picture {path} cannot be written: {error}; use an existing folder and .png") from None
 
 
-def joint_colors(anatomy: Anatomy) -> list[tuple[str, tuple[int, int, int]]]:
+def joint_colors(anatomy: Anatomy) -> list[tuple[str, Color]]:
     """Legend entry and colour of every joint; limbs of one kind get darker from front to back."""
-    found: list[tuple[str, tuple[int, int, int]]]
-    found = [(part, COLORS.get(part, COLORS["trunk"])) for part in anatomy.parts]
+    found = [(str(part), COLORS.get(part, COLORS["trunk"])) for part in anatomy.parts]
     for limb in anatomy.limbs:
         if limb.kind == "ear":
             continue
-        pairs = max(other.rank for other in anatomy.limbs if other.kind == limb.kind) + 1
-        shade = 1.0 - 0.45 * limb.rank / max(pairs - 1, 1)
-        red, green, blue = (int(channel * shade) for channel in COLORS[f"{limb.side} {limb.kind}"])
+        shade = 1.0 - 0.45 * limb.rank / max(anatomy.pairs(limb.kind) - 1, 1)
+        red, green, blue = COLORS[f"{limb.side} leg" if limb.kind == "leg" else limb.side]
+        color = int(red * shade), int(green * shade), int(blue * shade)
         for joint in limb.joints:
-            found[joint] = (anatomy.limb_name(limb), (red, green, blue))
+            found[joint] = (anatomy.limb_name(limb), color)
     return found
 
 
-def _unit(vector: Array) -> Array:
-    return vector / np.linalg.norm(vector)
-
-
 def _draw_view(
-    character: Character, anatomy: Anatomy, colors: list, right: Array, upward: Array, size: int
+    character: Character,
+    anatomy: Anatomy,
+    colors: list[tuple[str, Color]],
+    right: np.ndarray,
+    upward: np.ndarray,
+    size: int,
 ) -> Image.Image:
     """Triangles sorted from far to near, flatly shaded; then bones and contact points on top."""
     body = anatomy.body
@@ -93,7 +91,7 @@ def _draw_view(
     scale = 0.84 * size * SUPERSAMPLING / max(np.ptp(flat, axis=0).max(), 1e-9)
     half = size * SUPERSAMPLING / 2
 
-    def project(p: Float[Array, "*n 3"]) -> Array:
+    def project(p: Float[np.ndarray, "*n 3"]) -> np.ndarray:
         planar = np.stack([p @ right, p @ upward], axis=-1)
         return (planar - centre) * scale * (1, -1) + half
 
@@ -101,26 +99,26 @@ def _draw_view(
     draw = ImageDraw.Draw(image)
     if len(body.vertices):
         _draw_triangles(draw, character, body, colors, project, toward, upward)
-    for joint in range(len(body)):
-        ends = [tuple(p) for p in project(np.stack([body.heads[joint], body.tips[joint]]))]
-        draw.line(ends, fill=(20, 20, 20), width=2)
-        x, y = ends[0]
-        draw.ellipse((x - 3, y - 3, x + 3, y + 3), fill=(255, 255, 255), outline=(20, 20, 20))
+    for head, tip in zip(project(body.heads), project(body.tips), strict=True):
+        draw.line([*head, *tip], fill=DARK, width=2)
+        draw.ellipse([*(head - 3), *(head + 3)], fill=(255, 255, 255), outline=DARK)
     for limb in anatomy.limbs:
         for joint, local in limb.contacts:
-            x, y = project((body.T_world_node[body.nodes[joint]] @ np.array([*local, 1.0]))[:3])
-            draw.ellipse((x - 6, y - 6, x + 6, y + 6), fill=(255, 230, 0), outline=(20, 20, 20))
+            point = project((body.T_world_node[body.nodes[joint]] @ np.array([*local, 1.0]))[:3])
+            draw.ellipse([*(point - 6), *(point + 6)], fill=(255, 230, 0), outline=DARK)
     _draw_arrow(draw, project, points.mean(0), anatomy, points)
     return image.resize((size, size), Image.Resampling.LANCZOS)
 
 
-def _draw_triangles(draw, character: Character, body, colors: list, project, toward: Array, upward: Array) -> None:
+def _draw_triangles(
+    draw, character: Character, body, colors: list[tuple[str, Color]], project, toward: np.ndarray, upward: np.ndarray
+) -> None:
     offsets = np.cumsum([0, *(len(mesh.positions) for mesh in character.meshes)])
     faces = np.concatenate([mesh.faces + start for mesh, start in zip(character.meshes, offsets[:-1], strict=True)])
     corners = body.vertices[faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.linalg.norm(normals, axis=1, keepdims=True) + 1e-30
-    light = _unit(toward + 0.6 * upward)
+    light = normalize(toward + 0.6 * upward)
     shade = 0.55 + 0.45 * np.abs(normals @ light)
     owners = body.owners[faces[:, 0]]
     base = np.array([color for _, color in colors] + [COLORS["other"]])[owners]
@@ -130,7 +128,7 @@ def _draw_triangles(draw, character: Character, body, colors: list, project, tow
         draw.polygon(planar[face].tolist(), fill=tuple(fill[face].tolist()))
 
 
-def _draw_arrow(draw, project, centre: Array, anatomy: Anatomy, points: Array) -> None:
+def _draw_arrow(draw, project, centre: np.ndarray, anatomy: Anatomy, points: np.ndarray) -> None:
     """An arrow on the ground that shows the way the character faces."""
     foot = centre + anatomy.up * (anatomy.ground - centre @ anatomy.up)
     reach = (points @ anatomy.forward).max() - foot @ anatomy.forward
@@ -140,12 +138,11 @@ def _draw_arrow(draw, project, centre: Array, anatomy: Anatomy, points: Array) -
         return
     direction = (end - start) / np.linalg.norm(end - start)
     side = np.array([-direction[1], direction[0]])
-    draw.line([tuple(start), tuple(end)], fill=(120, 20, 140), width=5)
-    head = [end + direction * 14, end + side * 9, end - side * 9]
-    draw.polygon([tuple(p) for p in head], fill=(120, 20, 140))
+    draw.line([*start, *end], fill=PURPLE, width=5)
+    draw.polygon([*(end + direction * 14), *(end + side * 9), *(end - side * 9)], fill=PURPLE)
 
 
-def _legend(colors: list, width: int) -> Image.Image:
+def _legend(colors: list[tuple[str, Color]], width: int) -> Image.Image:
     """Part names with their colours, on as many lines as they need."""
     font, x, y = ImageFont.load_default(12), 8, 4
     measure = ImageDraw.Draw(Image.new("RGB", (1, 1)))

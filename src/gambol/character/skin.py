@@ -9,21 +9,41 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from gambol.character.bones import Bones, find_bones
+from gambol.character.body import Body, find_body
 from gambol.character.character import Character, Mesh
 from gambol.character.heat import Advance, diffuse_heat
+from gambol.character.names import words
 from gambol.character.neutral import neutral_world
 from gambol.character.skeleton import Pose, Skeleton
 from gambol.character.welding import weld
 from gambol.errors import GambolError
 
 if TYPE_CHECKING:
-    from gambol.motion.motion import Motion
+    from gambol.character.clip import Clip
 
-Array = np.ndarray
 
 NEGLIGIBLE = 0.002
 """Weights below are dropped when influences are limited: they move a vertex by at most 1/500 of what the bone moves."""
+
+
+MARKERS = {"end", "leaf", "nub", "site", "tip"}
+"""Words in the name of a last joint that only says where the bone before it ends."""
+CONTROLS = {"control", "controller", "ctrl", "ctl", "fk", "ik", "mch", "pole", "target"}
+"""Words in the names of joints that move others and carry no skin."""
+STUB = 0.5
+"""Length of a last bone that nothing marks the end of, in lengths of the bone before it."""
+
+
+@dataclass(frozen=True)
+class Bones:
+    """Segments in the neutral pose [file units, world]."""
+
+    nodes: Int[np.ndarray, " bones"]
+    """The skeleton's node of each."""
+    heads: Float[np.ndarray, "bones 3"]
+    tips: Float[np.ndarray, "bones 3"]
+    T_world_node: Float[np.ndarray, "nodes 4 4"]
+    """The neutral pose of all nodes."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +55,6 @@ class Skinned:
     """That move at least one vertex."""
     unseen: int
     """Vertices that do not see the bone nearest to them and follow their neighbours."""
-
-
-def skin_mesh(mesh: Character, rig: Character, influences: int = 4, advance: Advance | None = None) -> Character:
-    """The mesh of one character bound to the skeleton of another. See `bind_mesh`."""
-    return bind_mesh(mesh, rig, influences, advance).character
 
 
 def bind_mesh(mesh: Character, rig: Character, influences: int = 4, advance: Advance | None = None) -> Skinned:
@@ -57,7 +72,7 @@ def bind_mesh(mesh: Character, rig: Character, influences: int = 4, advance: Adv
     starts = np.cumsum([0, *(len(part.positions) for part in meshes)])
     vertices = np.concatenate([part.positions for part in meshes])
     faces = np.concatenate([part.faces + start for part, start in zip(meshes, starts, strict=False)])
-    bones = find_bones(rig, lambda points: _contains(vertices, faces, points))
+    bones = find_bones(rig, vertices, faces)
     _require_overlap(vertices[np.unique(faces)], bones, mesh.name, rig.name)
     heat = diffuse_heat(vertices, faces, bones.heads, bones.tips, advance, attach=True)
     binds, weights = strongest(heat.weights, influences)
@@ -90,16 +105,63 @@ def bind_mesh(mesh: Character, rig: Character, influences: int = 4, advance: Adv
     return Skinned(character, len(np.unique(binds[weights > 0])), unseen)
 
 
-def _contains(vertices: Array, faces: Array, points: Float[Array, "points 3"]) -> Bool[Array, " points"]:
-    from gambol.character.surface import Surface
+def find_bones(rig: Character, vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]) -> Bones:
+    """If the rig has a skin, the joints that move it. If not, all but controls, end markers and the root on the floor.
 
-    solid = weld(vertices, faces)
-    return Surface(solid.points, solid.faces, closed=True).contains(points)
+    A root outside of the mesh that is to be bound, with joints below it, is the handle of the whole character, often
+    between its feet: it would pull at the skin there.
+    """
+    body = find_body(rig)
+    if not len(body):
+        raise GambolError(f"{rig.name} has no joints to bind a mesh to")
+    if any(mesh.skinned for mesh in rig.meshes):
+        chosen, tips = body.mass > 0, body.tips
+    else:
+        from gambol.character.surface import Surface
+
+        solid = weld(vertices, faces)
+        inside = Surface(solid.points, solid.faces).contains(body.heads)
+        chosen, tips = _bare(rig, body, inside)
+    return Bones(body.nodes[chosen], body.heads[chosen], tips[chosen], body.T_world_node)
+
+
+def _bare(
+    rig: Character, body: Body, inside: Bool[np.ndarray, " joints"]
+) -> tuple[Bool[np.ndarray, " joints"], np.ndarray]:
+    spoken = [set(words(rig.skeleton.names[node])) for node in body.nodes]
+    control = np.array([bool(name & CONTROLS) for name in spoken])
+    marker = np.array([bool(name & MARKERS) and not body.children[joint] for joint, name in enumerate(spoken)])
+    handle = np.zeros(len(body), bool)
+    for joint, parent in enumerate(body.parents):  # parents come first
+        above = parent < 0 or handle[parent]
+        handle[joint] = above and not inside[joint] and bool(body.children[joint])
+    chosen = ~(control | marker | handle)
+    if not chosen.any():  # names and places tell nothing about this rig
+        chosen = ~marker if not marker.all() else ~control
+    return chosen, _bare_tips(body, control)
+
+
+def _bare_tips(body: Body, control: Bool[np.ndarray, " joints"]) -> Float[np.ndarray, "joints 3"]:
+    """Bones go to the child with the most bones below it, by their length; last ones go straight on a little."""
+    length = np.where(body.parents >= 0, np.linalg.norm(body.heads - body.heads[body.parents], axis=1), 0.0)
+    below = length.copy()
+    for joint in range(len(body) - 1, 0, -1):
+        if body.parents[joint] >= 0 and not control[joint]:
+            below[body.parents[joint]] += below[joint]
+    tips = body.heads.copy()
+    for joint, children in enumerate(body.children):
+        parent = body.parents[joint]
+        led = [child for child in children if not control[child]]
+        if led:
+            tips[joint] = body.heads[max(led, key=lambda child: below[child])]
+        elif parent >= 0:
+            tips[joint] += STUB * (body.heads[joint] - body.heads[parent])
+    return tips
 
 
 def strongest(
-    weights: Float[Array, "vertices bones"], influences: int
-) -> tuple[Int[Array, "vertices influences"], Float[Array, "vertices influences"]]:
+    weights: Float[np.ndarray, "vertices bones"], influences: int
+) -> tuple[Int[np.ndarray, "vertices influences"], Float[np.ndarray, "vertices influences"]]:
     """The largest weights of each vertex, largest first, scaled to sum to 1 again; negligible ones become 0."""
     count = min(influences, weights.shape[1])
     bones = np.argsort(-weights, axis=1, kind="stable")[:, :count]
@@ -132,7 +194,7 @@ def baked(character: Character) -> list[Mesh]:
     return found
 
 
-def _turned_normals(linear: Float[Array, "vertices 3 3"], normals: Array) -> Float[Array, "vertices 3"]:
+def _turned_normals(linear: Float[np.ndarray, "vertices 3 3"], normals: np.ndarray) -> Float[np.ndarray, "vertices 3"]:
     """By the cofactors, which are the inverse transpose up to scale and exist for flattened meshes too."""
     cofactors = np.stack([np.cross(linear[:, (i + 1) % 3], linear[:, (i + 2) % 3]) for i in range(3)], axis=1)
     turned = np.einsum("vrc,vc->vr", cofactors, normals)
@@ -140,7 +202,7 @@ def _turned_normals(linear: Float[Array, "vertices 3 3"], normals: Array) -> Flo
     return turned * np.sign(np.linalg.det(linear))[:, None]
 
 
-def _require_overlap(points: Float[Array, "points 3"], bones: Bones, mesh: str, rig: str) -> None:
+def _require_overlap(points: Float[np.ndarray, "points 3"], bones: Bones, mesh: str, rig: str) -> None:
     """Refuse a skeleton that stands elsewhere, or is of another size altogether."""
     ends = np.concatenate([bones.heads, bones.tips])
     low, high = np.maximum(points.min(0), ends.min(0)), np.minimum(points.max(0), ends.max(0))
@@ -153,7 +215,7 @@ def _require_overlap(points: Float[Array, "points 3"], bones: Bones, mesh: str, 
         )
 
 
-def _spoken(point: Float[Array, 3]) -> str:
+def _spoken(point: Float[np.ndarray, 3]) -> str:
     return "(" + ", ".join(f"{value:.3g}" for value in point) + ")"
 
 
@@ -174,7 +236,7 @@ def _with_mesh_node(skeleton: Skeleton, bones: Bones, name: str) -> Skeleton:
     )
 
 
-def _without_morphs(clips: Mapping[str, Motion]) -> dict[str, Motion]:
+def _without_morphs(clips: Mapping[str, Clip]) -> dict[str, Clip]:
     """The rig's clips; morph targets were those of its own meshes."""
     kept = {
         name: replace(clip, tracks=tuple(track for track in clip.tracks if track.path != "weights"))

@@ -10,8 +10,6 @@ from jaxtyping import Float
 from gambol.character.body import Body, find_body
 from gambol.character.character import Character, Material, Mesh
 
-Array = np.ndarray
-
 WAIST = 0.15
 """Where a bar is widest, along its length."""
 WIDTH = 0.1
@@ -52,7 +50,7 @@ def stick_figure(character: Character) -> Character:
     return replace(character, meshes=(mesh,), bind_nodes=body.nodes, inverse_binds=inverse_binds, source=None)
 
 
-def _bars(body: Body) -> tuple[Float[Array, "bars 3"], Float[Array, "bars 3"], Array]:
+def _bars(body: Body) -> tuple[Float[np.ndarray, "bars 3"], Float[np.ndarray, "bars 3"], np.ndarray]:
     """From each joint to its children, or to its tip if it has none; and the joint that moves the bar."""
     children = np.flatnonzero(body.parents >= 0)
     last = np.array([joint for joint in range(len(body)) if not body.children[joint]], np.int64)
@@ -71,7 +69,9 @@ FACES = np.arange(24).reshape(8, 3)
 """Each face has corners of its own, so that edges stay sharp."""
 
 
-def _octahedra(heads: Float[Array, "bars 3"], tips: Float[Array, "bars 3"], size: float) -> Float[Array, "bars 24 3"]:
+def _octahedra(
+    heads: Float[np.ndarray, "bars 3"], tips: Float[np.ndarray, "bars 3"], size: float
+) -> Float[np.ndarray, "bars 24 3"]:
     along = tips - heads
     length = np.linalg.norm(along, axis=1, keepdims=True)
     along = along / length

@@ -4,10 +4,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from gambol.character.mesh_queries import closest_kernel, inside_kernel, sight_kernel, wp
+from gambol.character.welding import require_mesh
 from gambol.errors import GambolError
 from gambol.warp_device import DEVICE
-
-Array = np.ndarray
 
 TOLERANCE = 0.002
 """How far a segment may leave the mesh, in parts of the longest side of its box; Pinocchio's number."""
@@ -20,10 +19,7 @@ class Surface:
     units.
     """
 
-    def __init__(
-        self, vertices: Float[Array, "vertices 3"], faces: Int[Array, "faces 3"], *, closed: bool = False
-    ) -> None:
-        """closed: prepare for the questions about inside and outside."""
+    def __init__(self, vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]) -> None:
         self.vertices, self.faces = np.asarray(vertices, np.float64), np.asarray(faces)
         require_mesh(self.vertices, self.faces)
         used = self.vertices[np.unique(self.faces)]
@@ -34,13 +30,12 @@ class Surface:
         self._mesh = wp.Mesh(
             points=self._sent(self.vertices),
             indices=wp.array(self.faces.astype(np.int32).ravel(), dtype=wp.int32, device=DEVICE),
-            support_winding_number=closed,
+            support_winding_number=True,
         )
-        self._closed = closed
 
     def closest(
-        self, points: Float[Array, "points 3"]
-    ) -> tuple[Int[Array, " points"], Float[Array, "points 3"], Float[Array, " points"]]:
+        self, points: Float[np.ndarray, "points 3"]
+    ) -> tuple[Int[np.ndarray, " points"], Float[np.ndarray, "points 3"], Float[np.ndarray, " points"]]:
         """Face, barycentric coordinates on it and distance of the surface point nearest to each point."""
         points = np.asarray(points, np.float64).reshape(-1, 3)
         if not np.isfinite(points).all():
@@ -55,16 +50,16 @@ class Surface:
         nearest = np.einsum("pk,pkx->px", share, self.vertices[self.faces[chosen]])
         return chosen, share, np.linalg.norm(points - nearest, axis=1)
 
-    def contains(self, points: Float[Array, "points 3"]) -> Bool[Array, " points"]:
+    def contains(self, points: Float[np.ndarray, "points 3"]) -> Bool[np.ndarray, " points"]:
         """Whether points are inside, by winding number."""
-        self._require_closed()
         inside = wp.zeros(len(points), dtype=wp.int32, device=DEVICE)
         self._launch(inside_kernel, len(points), [self._sent(points)], [inside])
         return inside.numpy() > 0
 
-    def sees(self, starts: Float[Array, "segments 3"], ends: Float[Array, "segments 3"]) -> Bool[Array, " segments"]:
+    def sees(
+        self, starts: Float[np.ndarray, "segments 3"], ends: Float[np.ndarray, "segments 3"]
+    ) -> Bool[np.ndarray, " segments"]:
         """Whether the segments, which start on the surface, stay inside the mesh."""
-        self._require_closed()
         clear = wp.zeros(len(starts), dtype=wp.int32, device=DEVICE)
         self._launch(sight_kernel, len(starts), [TOLERANCE, self._sent(starts), self._sent(ends)], [clear])
         return clear.numpy() > 0
@@ -72,27 +67,7 @@ class Surface:
     def _launch(self, kernel, count: int, inputs: list, outputs: list) -> None:
         wp.launch(kernel, dim=count, inputs=[self._mesh.id, *inputs], outputs=outputs, device=DEVICE)
 
-    def _sent(self, points: Float[Array, "points 3"]):
+    def _sent(self, points: Float[np.ndarray, "points 3"]):
         """Points as Warp wants them, in the unit box."""
         unit = ((points - self.centre) / self.size).astype(np.float32)
         return wp.array(unit, dtype=wp.vec3, device=DEVICE)
-
-    def _require_closed(self) -> None:
-        if not self._closed:
-            raise ValueError("make the surface with closed=True to ask about its inside")
-
-
-def require_mesh(vertices: Float[Array, "vertices 3"], faces: Int[Array, "faces 3"]) -> None:
-    """Refuse arrays that are no triangle mesh."""
-    if vertices.ndim != 2 or vertices.shape[1] != 3 or faces.ndim != 2 or faces.shape[1] != 3:
-        raise GambolError(
-            f"a mesh needs vertices (n, 3) and triangles (m, 3), got {vertices.shape} and {faces.shape}; "
-            "cut polygons into triangles first"
-        )
-    if not len(faces):
-        raise GambolError("the mesh has no faces")
-    bad = ~np.isfinite(vertices).all(1)
-    if bad.any():
-        raise GambolError(f"{bad.sum()} of {len(vertices)} vertices are NaN or infinite (the first: {bad.argmax()})")
-    if faces.min() < 0 or faces.max() >= len(vertices):
-        raise GambolError(f"faces name vertices {faces.min()} to {faces.max()}, but there are {len(vertices)}")

@@ -9,8 +9,6 @@ from scipy.optimize import linear_sum_assignment
 from gambol.character import names
 from gambol.character.body import Body
 
-Array = np.ndarray
-
 PARTNER = 0.12
 """Largest mirror error of a pair, as a share of the body's size."""
 MIDDLE = 0.08
@@ -24,15 +22,15 @@ MOST_SIBLINGS = 500
 class Symmetry:
     """A mirror plane and who is whose image in it."""
 
-    normal: Float[Array, "3"]
+    normal: Float[np.ndarray, "3"]
     """Unit vector across the plane."""
-    partners: Int[Array, " joints"]
+    partners: Int[np.ndarray, " joints"]
     """The mirror image of each joint: another joint, itself if it lies in the middle, -1 if it has none."""
     score: float
     """How much of the body the pairs explain; zero without any pair."""
 
 
-def find_symmetry(body: Body, up: Float[Array, "3"], labels: list[str]) -> Symmetry:
+def find_symmetry(body: Body, up: Float[np.ndarray, "3"], labels: list[str]) -> Symmetry:
     """The best vertical mirror plane. Tried every 15 degrees, the axes first, so that ties go to an axis."""
     x = np.array([1.0, 0, 0]) if abs(up[0]) < 0.9 else np.array([0, 0, 1.0])
     z = np.cross(x, up)
@@ -52,7 +50,7 @@ def find_symmetry(body: Body, up: Float[Array, "3"], labels: list[str]) -> Symme
     return matcher.match(normal if abs(normal @ along) < 0.35 else np.cross(up, along))
 
 
-def mirror_in(body: Body, normal: Float[Array, "3"], labels: list[str]) -> Symmetry:
+def mirror_in(body: Body, normal: Float[np.ndarray, "3"], labels: list[str]) -> Symmetry:
     """Who is whose image in a plane of known direction."""
     return _Matcher(body, labels).match(normal)
 
@@ -67,7 +65,7 @@ class _Matcher:
         self._bases = np.array([names.sideless(label) for label in labels])
         self._sides_are_named = (self._sides != 0).mean() > 0.3
 
-    def match(self, normal: Float[Array, "3"]) -> Symmetry:
+    def match(self, normal: Float[np.ndarray, "3"]) -> Symmetry:
         body, points = self._body, self._points
         offset = float(np.median(body.heads @ normal))  # the plane halves the joints
         mirrored = points - 2 * (points @ normal - offset)[..., None] * normal
@@ -85,7 +83,7 @@ class _Matcher:
                 families.append((body.children[a], body.children[b]))
         return Symmetry(normal, partners, self._score(partners, mirrored, normal))
 
-    def _score(self, partners: Array, mirrored: Array, normal: Array) -> float:
+    def _score(self, partners: np.ndarray, mirrored: np.ndarray, normal: np.ndarray) -> float:
         """How far apart the pairs stand, counting those that are mirror images.
 
         A true image is close to exact, a chance one (front legs taken for hind legs) is not; names can vouch for it.
@@ -98,7 +96,7 @@ class _Matcher:
         exact = np.exp(-((error / (0.04 * self._body.size)) ** 2))
         return float((apart * np.maximum(exact, 0.5 * vouched)).sum()) / self._body.size / len(partners)
 
-    def _name_factor(self, left: list[int], right: list[int]) -> Float[Array, "left right"]:
+    def _name_factor(self, left: list[int], right: list[int]) -> Float[np.ndarray, "left right"]:
         """Less than one where two names are each other's left and right, more where they contradict."""
         same_side = self._sides[left][:, None] * self._sides[right][None]
         factor = np.where((same_side < 0) & (self._bases[left][:, None] == self._bases[right][None]), 0.2, 1.0)
@@ -108,7 +106,7 @@ class _Matcher:
         return factor
 
 
-def _within(siblings: list[int], cost: Float[Array, "n n"]) -> list[tuple[int, int]]:
+def _within(siblings: list[int], cost: Float[np.ndarray, "n n"]) -> list[tuple[int, int]]:
     """Pairs among the children of a joint of the middle, and middle joints as (joint, itself)."""
     cost = np.maximum(cost, cost.T)
     alone = cost.diagonal().copy()
@@ -123,13 +121,13 @@ def _within(siblings: list[int], cost: Float[Array, "n n"]) -> list[tuple[int, i
     return matched
 
 
-def _across(left: list[int], right: list[int], cost: Float[Array, "left right"]) -> list[tuple[int, int]]:
+def _across(left: list[int], right: list[int], cost: Float[np.ndarray, "left right"]) -> list[tuple[int, int]]:
     """Children of a pair: each on one side has its image on the other. Posed limbs may err more than their roots."""
     rows, columns = linear_sum_assignment(cost)
     return [(left[i], right[j]) for i, j in zip(rows, columns, strict=True) if cost[i, j] < 2 * PARTNER]
 
 
-def _centres(body: Body) -> Float[Array, "joints 3"]:
+def _centres(body: Body) -> Float[np.ndarray, "joints 3"]:
     """The middle of each joint's subtree: mean of the bones in it."""
     total = (body.heads + body.tips) / 2
     count = np.ones(len(body))

@@ -4,26 +4,24 @@ glTF stores xyzw; `wxyz_from_xyzw` and its inverse are the only place where that
 """
 
 import numpy as np
-from jaxtyping import Bool, Float
-
-Array = np.ndarray
+from jaxtyping import Float
 
 
-def wxyz_from_xyzw(xyzw: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:
+def wxyz_from_xyzw(xyzw: Float[np.ndarray, "*batch 4"]) -> Float[np.ndarray, "*batch 4"]:
     return np.roll(xyzw, 1, axis=-1)
 
 
-def xyzw_from_wxyz(wxyz: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:
+def xyzw_from_wxyz(wxyz: Float[np.ndarray, "*batch 4"]) -> Float[np.ndarray, "*batch 4"]:
     return np.roll(wxyz, -1, axis=-1)
 
 
-def normalize(vectors: Float[Array, "*batch width"]) -> Float[Array, "*batch width"]:
+def normalize(vectors: Float[np.ndarray, "*batch width"]) -> Float[np.ndarray, "*batch width"]:
     """Unit vectors; a zero vector stays zero."""
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return vectors / np.where(length > 0, length, 1.0)
 
 
-def matrix_from_quaternion(wxyz: Float[Array, "*batch 4"]) -> Float[Array, "*batch 3 3"]:
+def matrix_from_quaternion(wxyz: Float[np.ndarray, "*batch 4"]) -> Float[np.ndarray, "*batch 3 3"]:
     """Rotation of the normalised quaternion."""
     w, x, y, z = np.moveaxis(normalize(wxyz), -1, 0)
     rows = [
@@ -34,7 +32,7 @@ def matrix_from_quaternion(wxyz: Float[Array, "*batch 4"]) -> Float[Array, "*bat
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def quaternion_from_matrix(rotation: Float[Array, "*batch 3 3"]) -> Float[Array, "*batch 4"]:
+def quaternion_from_matrix(rotation: Float[np.ndarray, "*batch 3 3"]) -> Float[np.ndarray, "*batch 4"]:
     """Unit quaternion (w >= 0) of a rotation.
 
     Each of w, x, y, z could be the divisor; the largest of the four is used, so no angle is singular.
@@ -57,8 +55,10 @@ def quaternion_from_matrix(rotation: Float[Array, "*batch 3 3"]) -> Float[Array,
     return np.where(quaternion[..., :1] < 0, -quaternion, quaternion)
 
 
-def quaternion_multiply(a: Float[Array, "*batch 4"], b: Float[Array, "*batch 4"]) -> Float[Array, "*batch 4"]:
-    """Rotation b first, then a."""
+def quaternion_multiply(
+    a: Float[np.ndarray, "*#batch 4"], b: Float[np.ndarray, "*#batch 4"]
+) -> Float[np.ndarray, "*_ 4"]:
+    """Rotation b first, then a; both are broadcast."""
     aw, ax, ay, az = np.moveaxis(a, -1, 0)
     bw, bx, by, bz = np.moveaxis(b, -1, 0)
     return np.stack(
@@ -73,8 +73,8 @@ def quaternion_multiply(a: Float[Array, "*batch 4"], b: Float[Array, "*batch 4"]
 
 
 def slerp(
-    a: Float[Array, "*batch 4"], b: Float[Array, "*batch 4"], fraction: Float[Array, "*batch"]
-) -> Float[Array, "*batch 4"]:
+    a: Float[np.ndarray, "*batch 4"], b: Float[np.ndarray, "*batch 4"], fraction: Float[np.ndarray, "*batch"] | float
+) -> Float[np.ndarray, "*batch 4"]:
     """Shortest-arc spherical interpolation; nearly equal rotations are interpolated linearly."""
     dot = (a * b).sum(-1)
     b = np.where((dot < 0)[..., None], -b, b)
@@ -88,8 +88,10 @@ def slerp(
 
 
 def compose(
-    translation: Float[Array, "*batch 3"], rotation: Float[Array, "*batch 4"], scale: Float[Array, "*batch 3"]
-) -> Float[Array, "*batch 4 4"]:
+    translation: Float[np.ndarray, "*batch 3"],
+    rotation: Float[np.ndarray, "*batch 4"],
+    scale: Float[np.ndarray, "*batch 3"],
+) -> Float[np.ndarray, "*batch 4 4"]:
     """Translation * rotation * scale, glTF's order."""
     matrix = np.zeros((*np.broadcast_shapes(translation.shape[:-1], rotation.shape[:-1]), 4, 4))
     matrix[..., :3, :3] = matrix_from_quaternion(rotation) * scale[..., None, :]
@@ -99,8 +101,8 @@ def compose(
 
 
 def decompose(
-    matrix: Float[Array, "*batch 4 4"],
-) -> tuple[Float[Array, "*batch 3"], Float[Array, "*batch 4"], Float[Array, "*batch 3"]]:
+    matrix: Float[np.ndarray, "*batch 4 4"],
+) -> tuple[Float[np.ndarray, "*batch 3"], Float[np.ndarray, "*batch 4"], Float[np.ndarray, "*batch 3"]]:
     """Translation, rotation, scale of an affine matrix; a reflection makes the x scale negative.
 
     Exact for products translation * rotation * scale. Shear cannot be expressed and is dropped: the rotation
@@ -108,7 +110,12 @@ def decompose(
     """
     linear = matrix[..., :3, :3]
     scale = np.linalg.norm(linear, axis=-2)
-    axes = _completed(linear / np.where(scale > 0, scale, 1.0)[..., None, :], (scale == 0).any(-1))
+    axes = linear / np.where(scale > 0, scale, 1.0)[..., None, :]
+    flat = (scale == 0).any(-1)
+    if flat.any():  # unit axes in place of those that a scale of zero has left without a direction
+        u, _, vt = np.linalg.svd(axes)
+        u[..., 2] *= np.sign(np.linalg.det(u @ vt))[..., None]  # the last direction is the one that was free to choose
+        axes = np.where(flat[..., None, None], u @ vt, axes)
     mirrored = np.linalg.det(axes) < 0
     x = np.where(mirrored[..., None], -axes[..., 0], axes[..., 0])
     y = normalize(axes[..., 1] - x * (x * axes[..., 1]).sum(-1, keepdims=True))
@@ -117,24 +124,22 @@ def decompose(
     return matrix[..., :3, 3].copy(), quaternion_from_matrix(rotation), scale
 
 
-def _completed(axes: Float[Array, "*batch 3 3"], flat: Bool[Array, "*batch"]) -> Float[Array, "*batch 3 3"]:
-    """Unit axes in place of those that a scale of zero has left without a direction."""
-    if not flat.any():
-        return axes
-    u, _, vt = np.linalg.svd(axes)
-    u[..., 2] *= np.sign(np.linalg.det(u @ vt))[..., None]  # the last direction is the one that was free to choose
-    return np.where(flat[..., None, None], u @ vt, axes)
-
-
-def transform_points(
-    matrix: Float[Array, "*batch 4 4"], points: Float[Array, "*batch2 3"]
-) -> Float[Array, "*batch3 3"]:
-    """matrix applied to points; leading axes broadcast."""
-    return (matrix[..., :3, :3] @ points[..., None])[..., 0] + matrix[..., :3, 3]
-
-
-def about(axis: Float[Array, "3"], angles: Float[Array, "*frames"]) -> Float[Array, "*frames 3 3"]:
+def about(axis: Float[np.ndarray, "3"], angles: Float[np.ndarray, "*frames"]) -> Float[np.ndarray, "*frames 3 3"]:
     """Rotations about a unit axis [rad]."""
     skew = np.cross(axis, np.eye(3)).T
     sine, cosine = np.sin(angles)[..., None, None], np.cos(angles)[..., None, None]
     return np.eye(3) + sine * skew + (1 - cosine) * (skew @ skew)
+
+
+def nearest_rotation(linear: Float[np.ndarray, "*batch 3 3"]) -> Float[np.ndarray, "*batch 3 3"]:
+    """The rotations nearest to linear maps, by singular value decomposition."""
+    u, _, vt = np.linalg.svd(linear)
+    u[..., -1] *= np.where(np.linalg.det(u @ vt) < 0, -1.0, 1.0)[..., None]
+    return u @ vt
+
+
+def twist(rotations: Float[np.ndarray, "frames 3 3"], axis: Float[np.ndarray, "3"]) -> Float[np.ndarray, " frames"]:
+    """Angles of the twist of rotations about a unit axis (swing-twist decomposition), from -pi to pi [rad]."""
+    skew = rotations - np.swapaxes(rotations, -1, -2)
+    rotation_axis = np.stack([skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]], axis=-1)
+    return 2 * np.arctan2(rotation_axis @ axis, 1 + np.trace(rotations, axis1=1, axis2=2))

@@ -10,8 +10,6 @@ from scipy.spatial import cKDTree
 
 from gambol.errors import GambolError
 
-Array = np.ndarray
-
 COINCIDENT = 1e-6
 """Vertices closer than this share of the mesh's size are one."""
 
@@ -20,21 +18,22 @@ COINCIDENT = 1e-6
 class Welded:
     """A surface without seams, and the way back to the vertices it was made of."""
 
-    points: Float[Array, "points 3"]
+    points: Float[np.ndarray, "points 3"]
     """Each used by at least one face."""
-    faces: Int[Array, "faces 3"]
+    faces: Int[np.ndarray, "faces 3"]
     """Each once, with three different corners; closed pieces have their normals outside."""
-    piece: Int[Array, " points"]
+    piece: Int[np.ndarray, " points"]
     """Number of the connected piece of each point."""
-    point_of: Int[Array, " vertices"]
+    point_of: Int[np.ndarray, " vertices"]
     """The point each original vertex became; the nearest one for vertices of no face."""
 
 
-def weld(vertices: Float[Array, "vertices 3"], faces: Int[Array, "faces 3"]) -> Welded:
+def weld(vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]) -> Welded:
     """Merge vertices in one place (exporters split them at UV seams and creases), drop faces that then have no area.
 
     A piece whose normals look inwards is turned round. That makes a hollow solid, which is what a bone inside it needs.
     """
+    require_mesh(vertices, faces)
     size = float(np.ptp(vertices[np.unique(faces)], axis=0).max())
     merged = _merge(vertices, COINCIDENT * size)
     triangles = merged[faces]
@@ -45,7 +44,7 @@ def weld(vertices: Float[Array, "vertices 3"], faces: Int[Array, "faces 3"]) -> 
     used, triangles = np.unique(triangles, return_inverse=True)
     triangles = triangles.reshape(-1, 3)
     points = vertices[used]
-    piece = _pieces(len(used), triangles)
+    piece = _components(len(used), np.concatenate([triangles[:, :2], triangles[:, 1:]]))
     number = np.full(len(vertices), -1)
     number[used] = np.arange(len(used))
     point_of = number[merged]
@@ -55,7 +54,16 @@ def weld(vertices: Float[Array, "vertices 3"], faces: Int[Array, "faces 3"]) -> 
     return Welded(points, _outside_out(points, triangles, piece), piece, point_of)
 
 
-def _merge(vertices: Float[Array, "vertices 3"], tolerance: float) -> Int[Array, " vertices"]:
+def require_mesh(vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]) -> None:
+    """Refuse a mesh without faces, or with a vertex that is nowhere."""
+    if not len(faces):
+        raise GambolError("the mesh has no faces")
+    bad = ~np.isfinite(vertices).all(1)
+    if bad.any():
+        raise GambolError(f"{bad.sum()} of {len(vertices)} vertices are NaN or infinite (the first: {bad.argmax()})")
+
+
+def _merge(vertices: Float[np.ndarray, "vertices 3"], tolerance: float) -> Int[np.ndarray, " vertices"]:
     """For each vertex the first of those in its place.
 
     First by a grid, so that the search for neighbours, which finds what the grid has cut apart, has few in one place.
@@ -65,13 +73,13 @@ def _merge(vertices: Float[Array, "vertices 3"], tolerance: float) -> Int[Array,
     )
     cell = cell.ravel()
     pairs = cKDTree(vertices[first]).query_pairs(tolerance, output_type="ndarray")
-    count, group = connected_components(_graph(len(first), pairs), directed=False)
-    leader = np.full(count, len(vertices))
+    group = _components(len(first), pairs)
+    leader = np.full(group.max() + 1, len(vertices))
     np.minimum.at(leader, group, first)
     return leader[group[cell]]
 
 
-def _distinct(triangles: Int[Array, "faces 3"]) -> Int[Array, "distinct 3"]:
+def _distinct(triangles: Int[np.ndarray, "faces 3"]) -> Int[np.ndarray, "distinct 3"]:
     """Each triangle once, in the order of the first; turned over it counts as another."""
     start = triangles.argmin(1)
     rotated = np.take_along_axis(triangles, (start[:, None] + np.arange(3)) % 3, axis=1)
@@ -79,17 +87,15 @@ def _distinct(triangles: Int[Array, "faces 3"]) -> Int[Array, "distinct 3"]:
     return triangles[np.sort(first)]
 
 
-def _graph(count: int, pairs: Int[Array, "pairs 2"]) -> sparse.coo_matrix:
-    return sparse.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
-
-
-def _pieces(count: int, triangles: Int[Array, "faces 3"]) -> Int[Array, " points"]:
-    return connected_components(_graph(count, np.concatenate([triangles[:, :2], triangles[:, 1:]])), directed=False)[1]
+def _components(count: int, pairs: Int[np.ndarray, "pairs 2"]) -> Int[np.ndarray, " points"]:
+    """Number of the connected component of each point."""
+    graph = sparse.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
+    return connected_components(graph, directed=False)[1]
 
 
 def _outside_out(
-    points: Float[Array, "points 3"], triangles: Int[Array, "faces 3"], piece: Int[Array, " points"]
-) -> Int[Array, "faces 3"]:
+    points: Float[np.ndarray, "points 3"], triangles: Int[np.ndarray, "faces 3"], piece: Int[np.ndarray, " points"]
+) -> Int[np.ndarray, "faces 3"]:
     """Pieces of negative volume turned round; the volume of an open one is that of the cone to its middle."""
     share = np.bincount(piece)
     middle = np.stack([np.bincount(piece, points[:, axis]) / share for axis in range(3)], axis=1)
@@ -99,7 +105,9 @@ def _outside_out(
     return np.where((volume < 0)[owner][:, None], triangles[:, ::-1], triangles)
 
 
-def vertex_normals(points: Float[Array, "points 3"], faces: Int[Array, "faces 3"]) -> Float[Array, "points 3"]:
+def vertex_normals(
+    points: Float[np.ndarray, "points 3"], faces: Int[np.ndarray, "faces 3"]
+) -> Float[np.ndarray, "points 3"]:
     """Unit normals: the mean of the faces around, each by its angle at the vertex, so triangulation does not matter."""
     corners = points[faces]
     flat = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])

@@ -8,11 +8,12 @@ from typing import Annotated
 
 import tyro
 
+from gambol.commands.messages import say
 from gambol.errors import GambolError
 
 
 @dataclass
-class Create:
+class CreateCommand:
     """Make an animal, a person or a robot from a few words, with skeleton, skin weights and colours.
 
     Understands one species, colours, sizes and what it does, and says what it understood:
@@ -22,7 +23,7 @@ class Create:
     words: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="WORDS")] = ""
     """Such as "a tiny white cat" or "a trotting horse"."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """Where to write it; the species' name and .glb if not given."""
+    """File to write; by default the species' name and .glb."""
     list: bool = False
     """Show the known creatures by body plan."""
 
@@ -34,35 +35,35 @@ class Create:
             return
         if not self.words:
             raise GambolError('say what to create, such as "a small brown horse"; --list shows what is known')
-        from gambol.creatures.zoo import imagine
+        from gambol.creatures.zoo import creature_for
         from gambol.formats import check_output, save
         from gambol.progress import progress
 
         wish = understand(self.words)
         path = self.output or Path(f"{wish.species}.glb")
         check_output(path, binary=True)
-        creature, motion = imagine(wish), None
+        creature, motion = creature_for(wish), None
         if wish.action:
             _check_action(wish.species, creature.plan.legs, wish.action)
-        print(wish)
+        say(str(wish))
         with progress("sculpting") as advance:  # the first time ever compiles kernels, some ten seconds
             character = creature.character()
             advance(1, 1)
         if wish.action:
-            from gambol.character.anatomy import study
+            from gambol.character.anatomy import analyze
             from gambol.creatures.gaits import gait
 
-            motion = gait(character, study(character), wish.action, metres_per_unit=1.0)
+            motion = gait(character, analyze(character), wish.action, metres_per_unit=1.0)
         clip = save(character, path, motion)
         vertices, joints = sum(len(mesh.positions) for mesh in character.meshes), int(character.skeleton.is_joint.sum())
-        print(f"wrote {path}: {vertices:,} vertices, {joints} joints" + (f", clip '{clip}'" if clip else ""))
+        say(f"wrote {path}: {vertices:,} vertices, {joints} joints" + (f", clip '{clip}'" if clip else ""))
 
 
 def _check_action(species: str, legs: int, action: str) -> None:
     """Refuse, before the animal is made, what one with so many legs cannot do."""
-    from gambol.creatures.gaits import SAME
+    from gambol.actions import gait_names
     from gambol.creatures.gaits.footfalls import table_for
 
     known: tuple[str, ...] = tuple(table_for(legs))
-    if action not in known and SAME.get(action) not in known:
+    if not set(gait_names(action)) & set(known):
         raise GambolError(f"no action '{action}' for a {species}. Available: {', '.join(known)}")

@@ -9,12 +9,13 @@ from typing import Annotated
 
 import tyro
 
-from gambol.character.axes import AxisChoice
-from gambol.commands.options import File
+from gambol.commands.options import AUTO_AXES, Axes, File
+from gambol.files import check_folder
+from gambol.text import printable
 
 
 @dataclass
-class Info:
+class InfoCommand:
     """Show what gambol sees in a character: parts, feet, facing, meshes, clips, and what will go wrong.
 
     Which way a character faces and what its limbs are is found from its skeleton and skin; names only help. If it is
@@ -26,29 +27,30 @@ class Info:
     json: bool = False
     """Print JSON for other programs instead of tables."""
     picture: Annotated[Path | None, tyro.conf.arg(metavar="PNG")] = None
-    """Also draw it to this PNG: parts in colours, bones, ground contacts, facing."""
-    up: AxisChoice = "auto"
-    """The axis that points up."""
-    forward: AxisChoice = "auto"
-    """The axis it faces."""
+    """Also draw the character into this .png: body parts in colours, bones, ground contacts, facing."""
+    axes: Axes = AUTO_AXES
 
     def run(self) -> None:
+        if self.picture:
+            check_folder(self.picture)
         import json
 
         from rich.console import Console
 
-        from gambol.character.anatomy import study
-        from gambol.formats import load
-        from gambol.info import describe, show
+        from gambol.character.anatomy import analyze
+        from gambol.character.info import describe, show
+        from gambol.creatures.load import load
 
         character = load(self.file)
-        anatomy = study(character, self.up, self.forward)
+        anatomy = analyze(character, self.axes.up, self.axes.forward)
         description = describe(character, anatomy)
         if self.json:
             print(json.dumps(description, indent=2))
         else:
             show(description, Console(emoji=False, highlight=False))
         if self.picture:
+            import numpy as np
+
             from gambol.character.sketch import sketch
             from gambol.character.stick_figure import visible
             from gambol.progress import progress
@@ -56,8 +58,13 @@ class Info:
             shown = visible(character)
             if shown is not character:  # its bars are bound to the joints of the body, in their order
                 bars = shown.meshes[0]
-                body = replace(anatomy.body, vertices=bars.positions, owners=bars.binds[:, 0])
+                body = replace(
+                    anatomy.body,
+                    vertices=bars.positions,
+                    owners=bars.binds[:, 0],
+                    areas=np.ones(len(bars.positions)),
+                )
                 anatomy = replace(anatomy, body=body)
             with progress("drawing") as advance:
                 sketch(shown, anatomy, self.picture, on_progress=advance)
-            print(f"wrote {self.picture}", file=sys.stderr)
+            print(f"wrote {printable(str(self.picture))}", file=sys.stderr)

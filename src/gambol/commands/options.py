@@ -9,17 +9,48 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from gambol.character.axes import AxisChoice
+from gambol.commands.messages import warn
 from gambol.errors import GambolError
+from gambol.ranges import SMOOTH
 
 if TYPE_CHECKING:
     from gambol.character.character import Character
     from gambol.finishing.finish import FinishConfig
 
+NO_HINT = tyro.conf.arg(help_behavior_hint="")
+"""For a --no-option, whose default would read as its opposite."""
 File = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
 
 
+@dataclass(frozen=True)
+class AxisOptions:
+    """How the character stands in its file."""
+
+    up: AxisChoice = "auto"
+    """The axis that points up."""
+    forward: AxisChoice = "auto"
+    """The axis that the character faces."""
+
+
+AUTO_AXES = AxisOptions()
+
+Axes = Annotated[AxisOptions, tyro.conf.arg(name="")]
+"""As options of the command itself."""
+
+
+def load_character(file: Path | str) -> Character:
+    """Read a character, or make an animal of the zoo, and print what is odd about it."""
+    from gambol.creatures.load import load
+
+    character = load(file)
+    for warning in dict.fromkeys(character.warnings):
+        warn(warning)
+    return character
+
+
 def clips_named(character: Character, file: Path, wanted: Sequence[str]) -> list[str]:
-    """Names of clips, each once; all that there are if none is wanted. GambolError if one is not there, or none is."""
+    """Names of the wanted clips, each once; all clips if none is named. GambolError if a clip does not exist."""
     there = list(character.clips)
     if not there:
         raise GambolError(
@@ -31,15 +62,27 @@ def clips_named(character: Character, file: Path, wanted: Sequence[str]) -> list
     return list(dict.fromkeys(wanted)) or there
 
 
-SMOOTH = 0.03
-"""What is smoothed over if no time is given [s]."""
+def check_name(name: str | None) -> None:
+    """Refuse an empty --name."""
+    if name is not None and not name.strip():
+        raise GambolError("--name must not be empty")
 
 
-def _seconds(given: list[str]) -> float:
-    """Of `--smooth`, which may stand alone."""
+def check_not_input(output: Path, *inputs: Path) -> None:
+    """Refuse to overwrite a file that is read."""
+    if any(output.exists() and each.exists() and output.samefile(each) for each in inputs):
+        raise GambolError(f"{output} is the input itself; write to another file")
+
+
+USUAL_SMOOTH = 0.03
+"""Width of the filter of `--smooth` if no time is given [s]."""
+
+
+def _smooth_seconds(given: list[str]) -> float:
+    """The value of `--smooth`, which may stand alone."""
     if len(given) > 1:
         raise ValueError(f"--smooth takes one time in seconds, got {' '.join(given)}")
-    return float(given[0]) if given else SMOOTH
+    return float(given[0]) if given else USUAL_SMOOTH
 
 
 Seconds = Annotated[
@@ -47,7 +90,7 @@ Seconds = Annotated[
     tyro.constructors.PrimitiveConstructorSpec(
         nargs="*",
         metavar="[SECONDS]",
-        instance_from_str=_seconds,
+        instance_from_str=_smooth_seconds,
         is_instance=lambda value: value is None or isinstance(value, float | int),
         str_from_instance=lambda value: [str(value)],
     ),
@@ -59,31 +102,33 @@ class FinishOptions:
     """What can be done to a clip before it is written."""
 
     in_place: bool = False
-    """Take travel and turn out of the clip; the way it went is written into its extras."""
+    """Remove travel and turning; the path is written into the clip's extras."""
     root_motion: bool = False
-    """Put travel and turn on the node at the root of the skeleton, as game engines want it."""
+    """Move travel and turning to the root node of the skeleton, as game engines expect."""
     smooth: Seconds = None
-    """Smooth it over some hundredths of a second; 0.03 if no time is given."""
+    """Smooth the clip with a Gaussian of this width; 0.03 s if no time is given."""
     lock_feet: bool = False
-    """Let feet that bear weight stand still."""
-    events: bool = True
-    """Write when feet come down, and whether it loops, into the clip's extras."""
+    """Keep planted feet from sliding."""
+    events: Annotated[bool, NO_HINT] = True
+    """Do not write foot contacts, and whether the clip loops, into the clip's extras."""
 
     @property
     def given(self) -> str:
-        """The first option that is not as it is by default, as the user wrote it; "" if none."""
+        """The first option that differs from its default, as the user wrote it; "" if none does."""
         changed = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
         return next(("--no-events" if name == "events" else f"--{name.replace('_', '-')}" for name in changed), "")
 
-    def config(self, **more) -> FinishConfig:
-        """With more of `FinishConfig`; refuses what cannot be meant."""
-        from gambol.finishing.finish import FinishConfig
-        from gambol.finishing.timing import LONGEST_SMOOTH
-
+    def check(self) -> None:
+        """Refuse values that are out of range or exclude each other; loads nothing heavy."""
         if self.in_place and self.root_motion:
             raise GambolError("--in-place and --root-motion exclude each other; leave one out")
-        if self.smooth is not None and not 0 < self.smooth <= LONGEST_SMOOTH:
-            raise GambolError(f"--smooth must be above 0 and up to {LONGEST_SMOOTH:g} s, got {self.smooth:g}")
+        if self.smooth is not None:
+            SMOOTH.check("--smooth", self.smooth)
+
+    def config(self, **more) -> FinishConfig:
+        """These options as a `FinishConfig`, with further fields of it."""
+        from gambol.finishing.finish import FinishConfig
+
         return FinishConfig(
             in_place=self.in_place,
             root_motion=self.root_motion,

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Priors:
+class PriorsCommand:
     """List the video models that can drive a character: licence, needs, and whether this machine can run them.
 
     Memory is that of one step of distillation, weights and gradients included, in half precision, at the size and
-    length the model was trained on; smaller and shorter videos need less. With offload, parts that do not work wait in
-    main memory. A call is one guided estimate, that is two passes of the network.
+    length the model was trained on; smaller and shorter videos need less. With offload, components that are idle wait
+    in main memory. A call is one guided estimate, which is two passes of the network.
     """
 
     json: bool = False
@@ -40,28 +40,28 @@ class Priors:
 
 
 def describe(machine: Machine) -> list[dict[str, Any]]:
-    """Everything about every prior, in plain numbers: bytes, FLOP, pixels."""
+    """One row for each prior, in plain numbers: bytes, FLOP, pixels."""
     from gambol.priors.catalogue import PRIORS
     from gambol.priors.machine import judge
 
     rows = []
     for prior in PRIORS.values():
-        verdict, video = judge(prior, machine), prior.format
+        verdict, costs = judge(prior, machine), prior.costs
         rows.append(
             {
                 "name": prior.name,
                 "licence": prior.licence,
                 "hub": prior.hub,
                 "parameters": prior.parameters,
-                "frames": video.frames[0],
-                "height": video.sizes[0][0],
-                "width": video.sizes[0][1],
-                "fps": video.fps,
+                "frames": costs.frames,
+                "height": costs.height,
+                "width": costs.width,
+                "fps": costs.fps,
                 "memory": prior.memory(),
                 "memory_offloaded": prior.memory(offload=True),
                 "weights": prior.weights(),
-                "call_flop": prior.costs.call_flop,
-                "encode_flop": prior.costs.encode_flop,
+                "call_flop": costs.call_flop,
+                "encode_flop": costs.encode_flop,
                 "runs": verdict.runs,
                 "verdict": verdict.text,
                 "folder": str(verdict.weights) if verdict.weights else None,
@@ -71,7 +71,7 @@ def describe(machine: Machine) -> list[dict[str, Any]]:
 
 
 def show(rows: list[dict[str, Any]], machine: Machine, console: Console) -> None:
-    """Three tables that fit a terminal of 80 columns: needs, origin, and what this machine makes of that."""
+    """Print three tables that fit 80 columns: what each prior needs, where it is from, and whether it runs here."""
     from rich.text import Text
 
     from gambol.priors.machine import GIB, INSTALL

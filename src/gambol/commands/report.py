@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from gambol.character.axes import AxisChoice
-from gambol.commands.options import File, clips_named
+from gambol.commands.messages import say, warn
+from gambol.commands.options import AUTO_AXES, NO_HINT, Axes, File, clips_named, load_character
 from gambol.errors import GambolError
+from gambol.files import output_folder
+from gambol.text import printable
 
 if TYPE_CHECKING:
     from gambol.character.anatomy import Anatomy
     from gambol.character.character import Character
     from gambol.priors.prior import VideoPrior
-    from gambol.quality.report import Report as ClipReport
+    from gambol.quality.report import Report
 
 
 @dataclass
-class Report:
+class ReportCommand:
     """Say how good a clip is: feet that slide, skin that sinks, shaking, seams, and how artists' clips compare.
 
     Every number comes with its place among clips that artists made. Writes report.json, and report.html, a page that
-    opens offline: the character playing in 3D, its gait, its joints, and all that was measured.
+    opens offline: the character playing in 3D, its gait, its joints, and every measure.
 
     examples:
       gambol report hero.glb --clip walk
@@ -38,46 +39,40 @@ class Report:
     file: File
     """A character with clips (.glb, .vrm, .gltf or .bvh)."""
     clip: tuple[str, ...] = ()
-    """Names of clips; all of the file if not given."""
+    """Names of clips; by default all of the file."""
     against: Annotated[str | None, tyro.conf.arg(metavar="OTHER")] = None
-    """What to compare with, side by side: another clip of the file, or another file."""
+    """Compare side by side with this: another clip of the file, or another file."""
     against_clip: Annotated[str | None, tyro.conf.arg(metavar="NAME")] = None
-    """Which clip of that file; the one of the same name, or its only one, if not given."""
+    """Which clip of the --against file; by default the one of the same name, or its only one."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
-    """Where to write it; if not given, a folder where you are, with the file's name and -report."""
+    """Folder to write to; by default a new one here, with the file's name and -report."""
     prompt: Annotated[str | None, tyro.conf.arg(metavar="SENTENCE")] = None
-    """What the clip should show, such as "a fox is walking"; its name says if not given."""
-    prior: Annotated[str, tyro.conf.arg(metavar="PRIOR")] = "pocket"
-    """The video model that is asked what it sees (see `gambol priors`), or none."""
-    page: bool = True
-    """Write report.html; without it only report.json."""
-    up: AxisChoice = "auto"
-    """The axis that points up."""
-    forward: AxisChoice = "auto"
-    """The axis it faces."""
+    """What the clip should show, such as "a fox is walking"; by default its name says."""
+    prior: Annotated[str, tyro.conf.arg(metavar="PRIOR")] = "pixels"
+    """The video model that rates what the clip shows (see `gambol priors`), or none."""
+    page: Annotated[bool, NO_HINT] = True
+    """Do not write the page report.html, only report.json."""
+    axes: Axes = AUTO_AXES
 
     def run(self) -> None:
         if self.against_clip and not self.against:
             raise GambolError("--against-clip needs --against, the file that has the clip")
         if self.prompt is not None and not self.prompt.strip():
             raise GambolError("--prompt must not be empty")
-        from gambol.formats import load
-        from gambol.motion.standing import stood_up
+        from gambol.motion.standing import standing_on_ground
         from gambol.priors.catalogue import open_prior
 
-        character = load(self.file)
-        for warning in character.warnings:
-            print(f"warning: {warning}", file=sys.stderr)
+        character = load_character(self.file)
         clips = clips_named(character, self.file, self.clip)
         folder = self.output or Path(f"{self.file.stem}-report")
         if folder.exists() and not folder.is_dir():
             raise GambolError(f"{folder} is a file; give the name of a folder")
         if self.against and len(clips) > 1:
             raise GambolError(f"--against compares one clip: choose it by --clip. Available: {', '.join(clips)}")
-        character, anatomy = stood_up(character, character.clips[clips[0]], self.up, self.forward)
+        character, anatomy = standing_on_ground(character, character.clips[clips[0]], self.axes.up, self.axes.forward)
         prior = None if self.prior == "none" else open_prior(self.prior)
         other = self._other(character, anatomy, clips[0], prior) if self.against else None
-        reports: list[tuple[ClipReport, Path]] = []
+        reports: list[tuple[Report, Path]] = []
         failed = []
         for number, clip in enumerate(clips):
             try:
@@ -91,26 +86,26 @@ class Report:
             self._write(found, other, place)
             reports.append((found, place))
         for text in failed:
-            print(f"warning: {text}", file=sys.stderr)
+            warn(text)
         if not reports:
             raise GambolError(f"none of the clips of '{character.name}' could be measured")
         self._tell(reports, other, folder)
 
     def _measure(
         self, character: Character, anatomy: Anatomy, clip: str, prior: VideoPrior | None, title: str
-    ) -> ClipReport:
+    ) -> Report:
         from gambol.progress import progress
-        from gambol.quality.report import report_on
+        from gambol.quality.report import report
 
         with progress(f"measuring {title}") as advance:
-            return report_on(
+            return report(
                 character, character.clips[clip], anatomy, prompt=self.prompt, prior=prior, on_progress=advance
             )
 
-    def _other(self, character: Character, anatomy: Anatomy, clip: str, prior: VideoPrior | None) -> ClipReport:
+    def _other(self, character: Character, anatomy: Anatomy, clip: str, prior: VideoPrior | None) -> Report:
         """The clip to compare with: of the same file, or of another."""
-        from gambol.formats import load
-        from gambol.motion.standing import stood_up
+        from gambol.creatures.load import load
+        from gambol.motion.standing import standing_on_ground
 
         assert self.against is not None
         if self.against in character.clips and not self.against_clip:
@@ -128,27 +123,24 @@ class Report:
             raise GambolError(
                 f"choose a clip of {path.name} by --against-clip. Available: {', '.join(names) or 'none'}"
             )
-        other, its_anatomy = stood_up(other, other.clips[wanted], self.up, self.forward)
+        other, its_anatomy = standing_on_ground(other, other.clips[wanted], self.axes.up, self.axes.forward)
         return self._measure(other, its_anatomy, wanted, prior, f"'{wanted}' of {path.name}")
 
-    def _write(self, found: ClipReport, other: ClipReport | None, folder: Path) -> None:
+    def _write(self, found: Report, other: Report | None, folder: Path) -> None:
         from gambol.distillation.run import read_losses
         from gambol.files import write_file
         from gambol.progress import progress
-        from gambol.quality.publish import publish
+        from gambol.quality.page import report_page
         from gambol.quality.report import json_of
 
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise GambolError(f"the folder {folder} cannot be made: {error.strerror or error}") from None
-        write_file(folder / "report.json", json_of(found, other).encode())
-        if self.page:
-            losses = read_losses(self.file.parent) if (self.file.parent / "losses.jsonl").is_file() else []
-            with progress("writing the page"):
-                write_file(folder / "report.html", publish(found, other, losses, self.prompt).encode())
+        with output_folder(folder):
+            write_file(folder / "report.json", json_of(found, other).encode())
+            if self.page:
+                losses = read_losses(self.file.parent)
+                with progress("writing the page"):
+                    write_file(folder / "report.html", report_page(found, other, losses, self.prompt).encode())
 
-    def _tell(self, reports: list[tuple[ClipReport, Path]], other: ClipReport | None, folder: Path) -> None:
+    def _tell(self, reports: list[tuple[Report, Path]], other: Report | None, folder: Path) -> None:
         """A table of one clip's numbers, or one line for each of several."""
         if len(reports) == 1:
             tell_one(reports[0][0], other)
@@ -156,28 +148,27 @@ class Report:
             tell_all([found for found, _ in reports])
         what = "report.html and report.json" if self.page else "report.json"
         where = folder if len(reports) == 1 else f"{folder}/*"
-        print(f"wrote {what} in {where}")
+        say(f"wrote {what} in {where}")
 
 
-def tell_one(found: ClipReport, other: ClipReport | None) -> None:
+def tell_one(found: Report, other: Report | None) -> None:
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
-    from gambol.quality.publish import names_of
+    from gambol.quality.page import names_of
     from gambol.quality.report import rows_of
 
-    specimen = found.specimen
-    kind = "loops" if specimen.loops else "does not loop"
+    clip = found.clip
+    kind = "loops" if clip.loops else "does not loop"
     table = Table(
-        title=escape(f"{specimen.motion.name}: {specimen.seconds:.2f} s, {kind}; lengths at a height of 1 m"),
+        title=_cell(f"{clip.motion.name}: {clip.seconds:.2f} s, {kind}; lengths at a height of 1 m"),
         title_justify="left",
     )
     table.add_column("")
     names = names_of(found, other)
     if other is not None:
-        table.add_column(escape(names[0]), justify="right")
-    table.add_column(escape(names[1]) or "clip", justify="right")
+        table.add_column(_cell(names[0]), justify="right")
+    table.add_column(_cell(names[1]) or "clip", justify="right")
     kinds = [standing.kind for standing in found.standings.values() if standing]
     among = max(set(kinds), key=kinds.count) if kinds else "artist clips"
     table.add_column(f"among {among}")
@@ -185,12 +176,19 @@ def tell_one(found: ClipReport, other: ClipReport | None) -> None:
         table.add_row(each.title, *([others] if other is not None else []), own, worth)
     Console(soft_wrap=True).print(table)
     if found.pattern:
-        print(f"gait: {found.pattern.name}")
-    if found.opinion:
-        print(f"seen by the prior: {found.opinion.text}")
+        say(f"gait: {found.pattern.name}")
+    if found.prior_score:
+        say(f"seen by the prior: {found.prior_score.text}")
     for note in found.notes:
-        print(f"note: {note}")
-    print(f"{specimen.motion.name}: {found.summary}")
+        say(f"note: {note}")
+    say(f"{clip.motion.name}: {found.summary}")
+
+
+def _cell(text: str) -> str:
+    """A name from a file as text of a table: neither rich's markup nor control characters."""
+    from rich.markup import escape
+
+    return escape(printable(text))
 
 
 OVERVIEW = {
@@ -204,9 +202,8 @@ OVERVIEW = {
 """Columns of the table of several clips: what, and in a word."""
 
 
-def tell_all(reports: list[ClipReport]) -> None:
+def tell_all(reports: list[Report]) -> None:
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     from gambol.quality.measures import BY_KEY
@@ -220,7 +217,7 @@ def tell_all(reports: list[ClipReport]) -> None:
     for found in reports:
         numbers = [BY_KEY[key].number(found.values.get(key)) for key in OVERVIEW]
         gait = found.pattern.name if found.pattern else "–"
-        table.add_row(escape(found.specimen.motion.name), *numbers, gait, found.verdict)
+        table.add_row(_cell(found.clip.motion.name), *numbers, gait, found.verdict)
     console = Console()
     console.print(table, soft_wrap=not console.is_terminal)
 

@@ -1,4 +1,4 @@
-"""`gambol train-prior`: teach the pocket prior."""
+"""`gambol train-prior`: train the prior pixels."""
 
 from __future__ import annotations
 
@@ -8,125 +8,112 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from gambol.commands.messages import say
+from gambol.errors import GambolError
+from gambol.files import locked_folder, write_file
+from gambol.ranges import Range
+from gambol.text import encodable
+
 if TYPE_CHECKING:
-    from gambol.priors.pocket.takes.take import Take
+    from gambol.priors.pixels.data.stroke_motion import StrokeMotion
 
 
 @dataclass
-class TrainPrior:
-    """Train the pocket prior, the small video model that gambol ships, on figures of random creatures and your clips.
+class TrainPriorCommand:
+    """Train pixels, the small video model that gambol ships, on figures of random creatures and your clips.
 
-    Everything is kept in one folder: what was filmed, the state, log.jsonl with the gate, sample sheets, and at the end
-    weights.safetensors. Stop it with Ctrl-C whenever you like; the same command goes on where it stopped. The same seed
-    gives the same weights on the same machine. A quarter of a million videos take hours on two cores.
+    Everything is kept in one folder: the state, log.jsonl, and at the end weights.safetensors. Stop it with
+    Ctrl-C whenever you like; the same command resumes. The same seed gives the same weights on the same machine. A
+    quarter of a million videos take hours on two cores.
 
     examples:
       gambol train-prior my-prior --clips animals/ --videos 250000
-      gambol train-prior our-style --clips our-clips/ --start pocket --cooling 1 --videos 20000
+      gambol train-prior our-style --clips our-clips/ --start pixels --lr-decay 1 --videos 20000
       gambol animate hero.glb "a knight walks" --weights our-style/weights.safetensors
     """
 
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")]
     """Where to keep it."""
     clips: Path | None = None
-    """A folder of animated characters (.glb, .gltf, .vrm) to learn from as well; a clip's name says what it shows."""
-    without: tuple[str, ...] = ()
-    """Files in there to leave out, by name without ending, to test on later."""
-    videos: int = 250_000
-    """How many to learn from; none comes twice. More than before goes on with a finished training."""
+    """A folder of animated characters (.glb, .gltf, .vrm) to train on as well; a clip's name says what it shows."""
+    exclude: tuple[str, ...] = ()
+    """Files in there to leave out, by name without ending, to evaluate on later."""
+    videos: Annotated[int, Range(1, 1_000_000_000)] = 250_000
+    """How many to train on; none comes twice. More than before resumes a finished training."""
     start: Annotated[Path | None, tyro.conf.arg(metavar="WEIGHTS")] = None
-    """Begin with the weights of an earlier training instead of knowing nothing, such as those that come with gambol:
-    pocket."""
-    cooling: float = 0.3
-    """Last part of the training, in which it learns ever more slowly; all of it, 1, suits --start."""
+    """Start with the weights of an earlier training, or with those that come with gambol: pixels."""
+    lr_decay: float = 0.3
+    """Last part of the training, from 0 to 1, in which the learning rate falls; 1 suits --start."""
     creatures: int = 900
-    """Random creatures in the herd; some seconds each, once."""
-    batch: int = 24
+    """Random creatures to train on; about a second each at every start."""
+    batch: Annotated[int, Range(1, 10_000)] = 24
     """Videos in a step."""
     seed: int = 0
-    """Of everything that is random."""
-    sheet_every: int = 2000
-    """Steps between sample sheets; 0: only at the end."""
+    """Seed of everything that is random."""
 
     def run(self) -> None:
-        from gambol.errors import GambolError
-        from gambol.priors.pocket.artists.clips import gather
-        from gambol.priors.pocket.prior import facts_of, load_network, shipped
-        from gambol.priors.pocket.training.lessons import Teacher
-        from gambol.priors.pocket.training.school import (
-            check_left_out,
-            film_clips,
-            film_guests,
-            finish,
-            gather_takes,
-            held_out_takes,
-            show_samples,
-        )
-        from gambol.priors.pocket.training.train import TrainConfig, Training, train
+        self._check()
+        with locked_folder(self.folder):
+            self._train()
+
+    def _train(self) -> None:
+        from gambol.priors.pixels.prior import load_network, shipped
+        from gambol.priors.pixels.training.dataset import APART, HELD_OUT, VALIDATED, BatchSampler, creature_motions
+        from gambol.priors.pixels.training.train import TrainConfig, Training, train, write_weights
         from gambol.progress import progress
 
-        for name, value, least in (
-            ("videos", self.videos, 1),
-            ("batch", self.batch, 1),
-            ("sheet-every", self.sheet_every, 0),
-        ):
-            if value < least:
-                raise GambolError(f"--{name} must be at least {least}, got {value}")
-        if not 0 < self.cooling <= 1:
-            raise GambolError(f"--cooling must be more than 0 and at most 1, got {self.cooling:g}")
-        if self.without and not self.clips:
-            raise GambolError("--without names files of --clips, which is not given")
-        if self.clips:
-            check_left_out(self.clips, self.without)
-        start = shipped() if self.start == Path("pocket") and not self.start.exists() else self.start
-        taught = load_network(start) if start else None
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise GambolError(f"'{self.folder}' cannot be a folder to train in: {error.strerror}") from None
-        clips: list[Take] = []
-        guests: list[Take] = []
-        if self.clips:
-            with progress("reading characters") as advance:
-                gathered = gather(self.clips, advance)
-            (self.folder / "skipped.txt").write_text("\n".join(gathered.skipped) + "\n", encoding="utf-8")
-            clips = film_clips(gathered, self.without)
-            with progress("characters in our gaits") as advance:
-                guests = film_guests(gathered, self.without, self.seed, advance)
-        with progress("gathering the herd") as advance:
-            herd = gather_takes(self.folder, self.creatures, self.seed, advance)
-        with progress("creatures to test on") as advance:
-            held_out = held_out_takes(self.folder, self.creatures, advance)
-        print(f"{len(herd):,} movements of {self.creatures:,} creatures, {len(clips):,} from clips, ", end="")
-        print(f"{len(guests):,} of the characters that show them", flush=True)
-        config = TrainConfig(videos=self.videos, batch=self.batch, seed=self.seed, cooling=self.cooling)
-        training = Training(config, Teacher(herd, clips, config.network.size, guests), held_out)
-        if (self.folder / "state.safetensors").exists():
-            training.load(self.folder / "state.safetensors")
-            print(f"going on after {training.step * self.batch:,} videos", flush=True)
-        elif taught:
-            training.begin_with(taught)
+        start = shipped() if self.start == Path("pixels") and not self.start.exists() else self.start
+        network = load_network(start) if start else None
+        clips, retargeted = self._read_clips()
+        with progress("making creatures") as advance:
+            synthetic = creature_motions(self.creatures, self.seed * APART, advance)
+        with progress("making creatures to validate on") as advance:
+            held_out = creature_motions(min(self.creatures, VALIDATED), HELD_OUT, advance)
+        of_clips = f"{len(clips):,} from clips, {len(retargeted):,} of the clips' characters in synthetic gaits"
+        say(f"{len(synthetic):,} motions of {self.creatures:,} creatures, {of_clips}")
+        config = TrainConfig(videos=self.videos, batch=self.batch, seed=self.seed, lr_decay=self.lr_decay)
+        training = Training(config, BatchSampler(synthetic, clips, config.network.size, retargeted), held_out)
+        if (self.folder / "state.pt").exists():
+            training.load(self.folder / "state.pt")
+            say(f"resuming after {training.step * self.batch:,} videos")
+        elif network:
+            training.begin_with(network)
         with progress("training") as advance:
-
-            def on_step(step: int, steps: int) -> None:
-                advance(step * self.batch, steps * self.batch)
-                if step == steps or (self.sheet_every and step % self.sheet_every == 0):
-                    show_samples(training, self.folder / f"samples-{step:06d}.png")
-
-            def on_gate(step: int, gate) -> None:
-                print(
-                    f"{step * self.batch:>9,} videos: from noise {gate.with_words:.3f} with words, "
-                    f"{gate.without_words:.3f} without; best motionless video {gate.motionless:.3f}",
-                    flush=True,
-                )
-
-            train(training, self.folder, on_step=on_step, on_gate=on_gate)
+            train(training, self.folder, on_step=lambda step, steps: advance(step * self.batch, steps * self.batch))
         about = {
             "seed": self.seed,
             "creatures": self.creatures,
             "clips": len(clips),
-            "guests": len(guests),
-            "without": list(self.without),
-            "start": facts_of(start) if start else None,
+            "retargeted": len(retargeted),
+            "exclude": list(self.exclude),
+            "start": start.name if start else None,
         }
-        print(f"wrote {finish(training, self.folder, about)}")
+        say(f"wrote {write_weights(training, self.folder, about)}")
+
+    def _check(self) -> None:
+        """Refuse wrong options before any work."""
+        from gambol.priors.pixels.training.dataset import APART, HELD_OUT, check_excluded
+
+        Range(1, APART).check("--creatures", self.creatures)
+        Range(0, HELD_OUT // APART - 1).check("--seed", self.seed)
+        if not 0 < self.lr_decay <= 1:
+            raise GambolError(f"--lr-decay must be more than 0 and at most 1, got {self.lr_decay:g}")
+        if self.exclude and not self.clips:
+            raise GambolError("--exclude names files of --clips, which is not given")
+        if self.clips:
+            check_excluded(self.clips, self.exclude)
+
+    def _read_clips(self) -> tuple[list[StrokeMotion], list[StrokeMotion]]:
+        """Motions of artists' clips, and of their characters in synthetic gaits."""
+        from gambol.priors.pixels.data.clips import read_library
+        from gambol.priors.pixels.training.dataset import clip_motions, retargeted_motions
+        from gambol.progress import progress
+
+        if not self.clips:
+            return [], []
+        with progress("reading characters") as advance:
+            library = read_library(self.clips, advance)
+        write_file(self.folder / "skipped.txt", encodable("\n".join(library.skipped) + "\n").encode())
+        clips = clip_motions(library, self.exclude)
+        with progress("animating characters in synthetic gaits") as advance:
+            return clips, retargeted_motions(library, self.exclude, self.seed, advance)

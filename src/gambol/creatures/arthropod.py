@@ -1,19 +1,21 @@
 """Six or eight jointed legs: insects, spiders, scorpions, crabs."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import numpy as np
 
-from gambol.creatures.blueprint import Blueprint, Sculptor
+from gambol.creatures.blueprint import Blueprint, BlueprintBuilder, PlanParameters
 from gambol.creatures.colors import PLAIN, Coat
-from gambol.creatures.flesh import offset
-from gambol.creatures.ranges import Range, check_ranges
+from gambol.creatures.flesh import Point, offset
+from gambol.creatures.parts import arc, direction, numbered
+from gambol.ranges import Range
 
 
 @dataclass(frozen=True)
-class Arthropod:
-    """Lengths are shares of the body's length, angles degrees, unless said otherwise."""
+class Arthropod(PlanParameters):
+    """Lengths are shares of the body's length, angles are in degrees, unless a field says otherwise."""
 
     length: Annotated[float, Range(0.005, 1.0)] = 0.05
     """Of the body without legs, feelers and tail [m]."""
@@ -62,9 +64,6 @@ class Arthropod:
     coat: Coat = PLAIN
     """Colours."""
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
     @property
     def legs(self) -> int:
         return 2 * self.leg_pairs
@@ -75,131 +74,104 @@ class Arthropod:
         return self.clearance + self.thorax
 
     def blueprint(self) -> Blueprint:
-        art = Sculptor(self.length, blend=0.03)
-        self._trunk(art)
+        body = BlueprintBuilder(self.length, blend=0.03)
+        self._trunk(body)
         for pair in range(self.leg_pairs):
-            self._leg(art, pair)
-        self._head(art)
+            self._leg(body, pair)
+        self._head(body)
         if self.claws:
-            self._claw_arm(art)
+            self._claw_arm(body)
         if self.sting:
-            self._sting(art)
-        return art.finish(self.coat)
+            self._sting(body)
+        return body.finish(self.coat)
 
-    def _trunk(self, art: Sculptor) -> None:
-        half, y = self.thorax_length / 2, self.axis
-        art.bone("thorax", None, (0, y, -0.5 * half), (0, y, half))
-        art.ball("thorax", (0, y, 0), (self.width * self.thorax, self.thorax, half + 0.25 * self.thorax), paint="face")
-        rise = np.radians(self.abdomen_rise)
-        way = np.array([0.0, np.sin(rise), -np.cos(rise)])
-        start = np.array([0.0, y, -half])
-        long = self.abdomen_length
-        art.cone("thorax", (0, y, 0), start + 0.3 * long * way, self.waist, self.waist, (self.width, 1.0), paint="face")
+    def _trunk(self, body: BlueprintBuilder) -> None:
+        half, y, long = self.thorax_length / 2, self.axis, self.abdomen_length
+        side, up = self.width * self.abdomen, self.abdomen
+        body.bone("thorax", None, (0, y, -0.5 * half), (0, y, half))
+        body.ball("thorax", (0, y, 0), (self.width * self.thorax, self.thorax, half + 0.25 * self.thorax), paint="face")
+        way, start = direction(self.abdomen_rise, -1.0), np.array([0.0, y, -half])
+        waist = start + 0.3 * long * way
+        body.cone("thorax", (0, y, 0), waist, self.waist, self.waist, (self.width, 1.0), paint="face")
         middle = start + (0.5 * long + 0.1 * self.thorax) * way
-        art.bone("abdomen_1", "thorax", start, middle)
-        art.bone("abdomen_2", "abdomen_1", middle, start + long * way)
-        size = (self.width * self.abdomen, self.abdomen, 0.5 * long)
-        art.ball(
-            "abdomen_1",
-            middle,
-            size,
-            (-self.abdomen_rise, 0, 0),
-            paint="belly" if self.shell == "wing cases" else "main",
-        )
-        if self.shell == "wing cases":
-            side, up = self.width * self.abdomen, self.abdomen
+        body.chain(["abdomen_1", "abdomen_2"], [start, middle, start + long * way], "thorax")
+        cases = self.shell == "wing cases"
+        turn = (-self.abdomen_rise, 0, 0)
+        body.ball("abdomen_1", middle, (side, up, 0.5 * long), turn, paint="belly" if cases else "main")
+        if cases:
             place = middle + offset(0.32 * side, 0.22 * up, 0.05 * long)
-            art.ball("abdomen_1", place, (0.74 * side, 0.95 * up, 0.58 * long), blend=0.15, both=True)
+            body.ball("abdomen_1", place, (0.74 * side, 0.95 * up, 0.58 * long), blend=0.15, both=True)
 
-    def _leg(self, art: Sculptor, pair: int) -> None:
-        """Up from the body to the knee, down to the ankle, a small foot."""
-        share = pair / (self.leg_pairs - 1)
+    def _leg(self, body: BlueprintBuilder, pair: int) -> None:
+        """Add a leg: up from the body to the knee, down to the ankle, a small foot."""
+        share, r = pair / (self.leg_pairs - 1), self.leg_radius
         heading = np.radians(self.leg_spread * (1 - 2 * share))
         out = np.array([np.cos(heading), 0.0, np.sin(heading)])
         z = (0.42 - 0.84 * share) * self.thorax_length
         root = np.array([0.75 * self.width * self.thorax, self.axis - 0.15 * self.thorax, z])
         reach = self.leg_reach * (1.0 + 0.18 * abs(1 - 2 * share))
-        r = self.leg_radius
-        hip = root + 0.12 * reach * out + (0, 0.02, 0)
-        knee = np.array([0.0, self.knee_height, 0.0]) + (root + 0.45 * reach * out) * (1, 0, 1)
-        ankle = np.array([0.0, 0.14 * self.knee_height + 0.6 * r, 0.0]) + (root + 0.9 * reach * out) * (1, 0, 1)
-        toe = np.array([0.0, 0.2 * r, 0.0]) + (root + 1.04 * reach * out) * (1, 0, 1)
+
+        def at(height: float, part: float) -> Point:
+            return np.array([0.0, height, 0.0]) + (root + part * reach * out) * (1, 0, 1)
+
+        hip, knee = root + 0.12 * reach * out + (0, 0.02, 0), at(self.knee_height, 0.45)
+        ankle, toe = at(0.14 * self.knee_height + 0.6 * r, 0.9), at(0.2 * r, 1.04)
         names = [f"leg_{pair + 1}_{part}.L" for part in ("root", "upper", "lower", "foot")]
-        art.limb(
-            names,
-            [root, hip, knee, ankle, toe],
-            [1.4 * r, 1.3 * r, r, 0.75 * r, 0.6 * r],
-            None,
-            ["face", "feet", "feet", "feet"],
-            0.6,
-            "thorax",
-        )
+        points, radii = [root, hip, knee, ankle, toe], [1.4 * r, 1.3 * r, r, 0.75 * r, 0.6 * r]
+        body.limb(names, points, radii, "thorax", [0.6] * 4, paints=["face", "feet", "feet", "feet"])
 
-    def _head(self, art: Sculptor) -> None:
-        r = self.head
+    def _head(self, body: BlueprintBuilder) -> None:
+        r, jaws = self.head, self.jaws
         centre = np.array([0.0, self.axis, self.thorax_length / 2 + 0.6 * r])
-        art.bone("head", "thorax", (0, self.axis, self.thorax_length / 2), centre + offset(0, 0, r))
-        art.ball("head", centre, (1.05 * self.width * r, 0.9 * r, r), paint="face")
+        body.bone("head", "thorax", (0, self.axis, self.thorax_length / 2), centre + offset(0, 0, r))
+        body.ball("head", centre, (1.05 * self.width * r, 0.9 * r, r), paint="face")
         if self.feelers:
-            self._feeler(art, centre)
-        if self.jaws:
+            self._feeler(body, centre)
+        if jaws:
             root = centre + offset(0.4 * r, -0.35 * r, 0.8 * r)
-            path = [
-                root - (0, 0, 0.2 * r),
-                root,
-                root + offset(0.3 * self.jaws, -0.1 * self.jaws, 0.5 * self.jaws),
-                root + offset(0.05 * self.jaws, -0.25 * self.jaws, self.jaws),
-            ]
-            art.tube("head", path, [0, 0.25 * self.jaws + 0.006, 0.2 * self.jaws + 0.005, 0], "horn", both=True)
-        for pair in range(self.eyes):
-            way = [(0.75, 0.45, 0.6), (0.3, 0.55, 0.9), (0.55, 0.95, 0.25)][pair]
-            size = self.eye * (1.0, 1.15, 0.7)[pair]
-            place = art.surface("head", centre, way)
-            art.eye("head", place - 0.3 * size * np.array(way), np.add(way, (0, -0.2, 0.3)), size)
+            bend, tip = offset(0.3 * jaws, -0.1 * jaws, 0.5 * jaws), offset(0.05 * jaws, -0.25 * jaws, jaws)
+            path, radii = [root - (0, 0, 0.2 * r), root, root + bend, root + tip], (0.25 * jaws, 0.2 * jaws)
+            body.tube("head", path, [0, radii[0] + 0.006, radii[1] + 0.005, 0], both=True)
+        ways, sizes = [(0.75, 0.45, 0.6), (0.3, 0.55, 0.9), (0.55, 0.95, 0.25)], [1.0, 1.15, 0.7]
+        for way, size in zip(ways[: self.eyes], sizes, strict=False):
+            place = body.surface("head", centre, way)
+            radius = self.eye * size
+            body.eye("head", place - 0.3 * radius * np.array(way), np.add(way, (0, -0.2, 0.3)), radius)
 
-    def _feeler(self, art: Sculptor, centre) -> None:
-        f, r = self.feelers, self.head
+    def _feeler(self, body: BlueprintBuilder, centre: Point) -> None:
+        f, r, thin = self.feelers, self.head, 0.45 * self.leg_radius
         root = centre + offset(0.35 * r, 0.6 * r, 0.6 * r)
         elbow = root + np.array([0.25 * f, 0.4 * f, 0.2 * f])
-        tip = elbow + np.array([0.15 * f, 0.05 * f, 0.5 * f])
-        art.bone("antenna_1.L", "head", root, elbow)
-        art.bone("antenna_2.L", "antenna_1.L", elbow, tip)
-        thin = 0.45 * self.leg_radius
-        for bone, a, b in (("antenna_1.L", root, elbow), ("antenna_2.L", elbow, tip)):
-            art.tube(bone, [a - 0.05 * (b - a), a, b, b + 0.03 * (b - a)], [0, thin, thin, 0], "nose")
+        points, names = [root, elbow, elbow + np.array([0.15 * f, 0.05 * f, 0.5 * f])], ["antenna_1.L", "antenna_2.L"]
+        body.chain(names, points, "head")
+        for name, (a, b) in zip(names, pairwise(points), strict=True):
+            body.tube(name, [a - 0.05 * (b - a), a, b, b + 0.03 * (b - a)], [0, thin, thin, 0], "nose")
 
-    def _claw_arm(self, art: Sculptor) -> None:
+    def _claw_arm(self, body: BlueprintBuilder) -> None:
         c, r = self.claws, 1.3 * self.leg_radius
         root = np.array([0.6 * self.width * self.thorax, self.axis, 0.48 * self.thorax_length])
         elbow = root + c * np.array([0.4, 0.1, 0.12])
         wrist = elbow + c * np.array([0.02, -0.02, 0.34])
         tip = wrist + c * np.array([-0.1, -0.02, 0.34])
-        art.limb(
-            ["claw_upper.L", "claw_lower.L"], [root, elbow, wrist], [r, 0.9 * r, 0.9 * r], None, None, 0.5, "thorax"
-        )
-        art.bone("claw_hand.L", "claw_lower.L", wrist, tip)
+        names, radii = ["claw_upper.L", "claw_lower.L"], [r, 0.9 * r, 0.9 * r]
+        body.limb(names, [root, elbow, wrist], radii, "thorax", [0.5, 0.5])
+        body.bone("claw_hand.L", "claw_lower.L", wrist, tip)
         fat = 0.19 * c + 0.3 * r
-        art.ball("claw_hand.L", wrist + 0.35 * (tip - wrist), (0.8 * fat, 0.7 * fat, 0.24 * c), (0, -16, 0), 0.5)
+        body.ball("claw_hand.L", wrist + 0.35 * (tip - wrist), (0.8 * fat, 0.7 * fat, 0.24 * c), (0, -16, 0), 0.5)
         for side in (-0.55, 0.55):
             start = wrist + 0.5 * (tip - wrist) + np.array([side * fat, 0, 0])
-            art.cone("claw_hand.L", start, tip + np.array([side * 0.35 * fat, 0, 0]), 0.42 * fat, 0.16 * fat, blend=0.2)
+            end = tip + np.array([side * 0.35 * fat, 0, 0])
+            body.cone("claw_hand.L", start, end, 0.42 * fat, 0.16 * fat, blend=0.2)
 
-    def _sting(self, art: Sculptor) -> None:
-        """A tail that curls up over the back and ends in a point."""
-        here = np.array([0.0, self.axis, -self.thorax_length / 2 - 0.95 * self.abdomen_length])
-        parent, count = "abdomen_2", 6
-        for i in range(count):
-            angle = np.radians(15 + 205 * i / count)
-            there = here + np.array([0.0, np.sin(angle), -np.cos(angle)]) * self.sting / count
-            name = art.bone(f"tail_{i + 1}", parent, here, there)
+    def _sting(self, body: BlueprintBuilder) -> None:
+        """Add a tail that curls up over the back and ends in a point."""
+        root, s = np.array([0.0, self.axis, -self.thorax_length / 2 - 0.95 * self.abdomen_length]), self.sting
+        points, names = arc(root, [15 + 205 * i / 6 for i in range(6)], s, -1.0), numbered("tail", 6)
+        body.chain(names, points, "abdomen_2")
+        for i, name in enumerate(names):
             thick = self.abdomen * (0.42 - 0.03 * i)
-            art.cone(name, here, there, thick, 0.8 * thick, blend=0.3)
-            here, parent = there, name
-        art.ball(parent, here, (0.09 * self.sting, 0.09 * self.sting, 0.11 * self.sting), blend=0.3)
-        ahead = np.array([0.0, -0.5, 0.85]) * 0.22 * self.sting
-        art.tube(
-            parent,
-            [here, here + 0.3 * ahead, here + 0.7 * ahead, here + ahead + (0, -0.05 * self.sting, 0)],
-            [0, 0.05 * self.sting, 0.025 * self.sting, 0],
-            "nose",
-        )
+            body.cone(name, points[i], points[i + 1], thick, 0.8 * thick, blend=0.3)
+        end, ahead = points[-1], np.array([0.0, -0.5, 0.85]) * 0.22 * s
+        body.ball("tail_6", end, (0.09 * s, 0.09 * s, 0.11 * s), blend=0.3)
+        path = [end, end + 0.3 * ahead, end + 0.7 * ahead, end + ahead + (0, -0.05 * s, 0)]
+        body.tube("tail_6", path, [0, 0.05 * s, 0.025 * s, 0], "nose")

@@ -1,30 +1,19 @@
 """What a creature is modelled from: round cones and ellipsoids that melt together, and crisp details on top."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
 
-Array = np.ndarray
 Vector = tuple[float, float, float]
-Paint = Literal[
-    "main",
-    "belly",
-    "feet",
-    "face",
-    "muzzle",
-    "mane",
-    "tail_tip",
-    "ears",
-    "nose",
-    "horn",
-    "mark",
-    "eye",
-    "iris",
-    "pupil",
-]
+Point = Float[np.ndarray, "3"]
+Place = Vector | Point
+Radii = Sequence[float] | Float[np.ndarray, " radii"]
+_Skin = Literal["main", "belly", "feet", "face", "muzzle", "mane", "tail_tip", "ears", "nose", "horn", "mark"]
+Paint = _Skin | Literal["eye", "iris", "pupil"]
 """The colour of a `Coat` a piece is painted with."""
 
 
@@ -34,7 +23,7 @@ class Flesh:
 
     bone: str
     start: Vector
-    """[m], as all lengths here."""
+    """Centre of the first end [m], as all lengths here."""
     end: Vector
     start_radius: float
     end_radius: float
@@ -50,7 +39,7 @@ class Flesh:
     """Whether its mirror image on the right belongs to the creature as well."""
 
     @cached_property
-    def frame(self) -> Float[Array, "3 3"]:
+    def frame(self) -> Float[np.ndarray, "3 3"]:
         """Columns: the local axes."""
         way = np.subtract(self.end, self.start)
         length = np.linalg.norm(way)
@@ -63,7 +52,7 @@ class Flesh:
         return np.stack([x, np.cross(z, x), z], axis=1)
 
     @cached_property
-    def box(self) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
+    def box(self) -> tuple[Point, Point]:
         """Lowest and highest corner."""
         reach = np.sqrt((self.frame**2) @ np.square(self.scale))
         ends = [(np.array(self.start), self.start_radius), (np.array(self.end), self.end_radius)]
@@ -72,11 +61,11 @@ class Flesh:
             np.max([end + radius * reach for end, radius in ends], axis=0),
         )
 
-    def distance(self, points: Float[Array, "*n 3"]) -> Float[Array, "*n"]:
+    def distance(self, points: Float[np.ndarray, "*n 3"]) -> Float[np.ndarray, "*n"]:
         """Signed distance [m], negative inside; exact for unstretched pieces, first-order elsewhere."""
         return self.distance_on_grid(points[..., 0], points[..., 1], points[..., 2])
 
-    def distance_on_grid(self, x: Array, y: Array, z: Array) -> Array:
+    def distance_on_grid(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         """The same for coordinates of any shapes that broadcast, such as the three axes of a grid."""
         turn = (self.frame / self.scale).astype(x.dtype)
         start = np.array(self.start, x.dtype)
@@ -84,7 +73,7 @@ class Flesh:
             (x - start[0]) * turn[0, i] + (y - start[1]) * turn[1, i] + (z - start[2]) * turn[2, i] for i in range(3)
         ]
         length = float(np.linalg.norm(np.subtract(self.end, self.start)) / self.scale[2])
-        radius: Array | float = self.start_radius
+        radius: np.ndarray | float = self.start_radius
         if length > 1e-12:
             along = np.clip(local[2] / length, 0, 1)
             local[2] -= along * length
@@ -98,13 +87,10 @@ class Flesh:
 
     def scaled(self, factor: float) -> "Flesh":
         """The same, larger or smaller."""
-        start, end = times(self.start, factor), times(self.end, factor)
-        if start == end:
-            return replace(self, start=start, end=end, scale=times(self.scale, factor), blend=self.blend * factor)
-        radii = self.start_radius * factor, self.end_radius * factor
-        return replace(
-            self, start=start, end=end, start_radius=radii[0], end_radius=radii[1], blend=self.blend * factor
-        )
+        larger = replace(self, start=times(self.start, factor), end=times(self.end, factor), blend=self.blend * factor)
+        if self.start == self.end:
+            return replace(larger, scale=times(self.scale, factor))
+        return replace(larger, start_radius=self.start_radius * factor, end_radius=self.end_radius * factor)
 
     def mirrored(self) -> "Flesh":
         """The same on the creature's right."""
@@ -121,11 +107,8 @@ class Detail:
     points: tuple[Vector, ...]
     """Centres of the rings [m]; the first and the last are the poles."""
     radii: tuple[float, ...]
-    paints: tuple[Paint, ...] = field(default=("horn",))
+    paints: tuple[Paint, ...]
     """One for each ring, or one for all."""
-    squash: float = 1.0
-    """Height of the rings relative to their width."""
-
     both: bool = False
     """Whether its mirror image on the right belongs to the creature as well."""
 
@@ -142,7 +125,7 @@ def other_side(bone: str) -> str:
     return bone.removesuffix(".L") + ".R" if bone.endswith(".L") else bone
 
 
-def offset(x: float, y: float, z: float) -> Float[Array, "3"]:
+def offset(x: float, y: float, z: float) -> Point:
     """To the left, up and forward."""
     return np.array([x, y, z], float)
 
@@ -155,7 +138,7 @@ def mirror(point: Vector) -> Vector:
     return (-point[0], point[1], point[2])
 
 
-def turned(pitch: float, yaw: float, roll: float) -> Float[Array, "3 3"]:
+def turned(pitch: float, yaw: float, roll: float) -> Float[np.ndarray, "3 3"]:
     """The rotation that first rolls, then pitches the nose up, then yaws to the left [degrees]."""
     (cp, sp), (cy, sy), (cr, sr) = (
         (np.cos(np.radians(angle)), np.sin(np.radians(angle))) for angle in (pitch, yaw, roll)
@@ -166,7 +149,7 @@ def turned(pitch: float, yaw: float, roll: float) -> Float[Array, "3 3"]:
     return about_y @ about_x @ about_z
 
 
-def smooth_minimum(a: Array, b: Array, blend: float) -> Array:
+def smooth_minimum(a: np.ndarray, b: np.ndarray, blend: float) -> np.ndarray:
     """The smaller of two distances, rounded within `blend` of where they are equal (polynomial smooth minimum)."""
     overlap = np.maximum(blend - np.abs(a - b), 0)
     return np.minimum(a, b) - overlap * overlap / (4 * max(blend, 1e-9))

@@ -6,17 +6,17 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from gambol.creatures.adornments import add_horns, add_mane
-from gambol.creatures.blueprint import Blueprint, Sculptor
+from gambol.creatures.blueprint import Blueprint, BlueprintBuilder, PlanParameters
 from gambol.creatures.colors import PLAIN, Coat
+from gambol.creatures.flesh import Point, Vector
 from gambol.creatures.heads import ANY_HEAD, Head, add_head
-from gambol.creatures.ranges import Range, check_ranges
-from gambol.creatures.tails import add_tail
+from gambol.creatures.parts import add_neck, add_tail, arc, numbered, spine_names, spread
+from gambol.ranges import Range
 
 
 @dataclass(frozen=True)
-class Quadruped:
-    """Lengths are shares of the height at the withers, angles degrees, unless said otherwise."""
+class Quadruped(PlanParameters):
+    """Lengths are shares of the height at the withers, angles are in degrees, unless a field says otherwise."""
 
     legs: ClassVar[int] = 4
 
@@ -112,104 +112,72 @@ class Quadruped:
     coat: Coat = PLAIN
     """Colours and pattern."""
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
     def blueprint(self) -> Blueprint:
-        art = Sculptor(self.height, blend=0.07)
-        self._trunk(art)
-        self._hind_legs(art)
-        self._front_legs(art)
-        neck_end = self._neck(art)
-        add_head(art, self.head, f"neck_{self.neck_bones}", neck_end)
-        if self.trunk_length:
-            self._nose(art, neck_end)
-        add_horns(art, self, neck_end)
-        add_mane(art, self, neck_end)
-        base = (0.0, self.hip_height - 0.45 * self.hip_depth, -self.length / 2 - 0.42 * self.hip_depth)
-        add_tail(art, self, base)
-        return art.finish(self.coat)
+        from gambol.creatures.adornments import add_horns, add_mane
 
-    def station(self, share: float) -> tuple[float, float, float]:
+        body = BlueprintBuilder(self.height, blend=0.07)
+        self._trunk(body)
+        self._hind_legs(body)
+        self._front_legs(body)
+        neck_end = self._neck(body)
+        add_head(body, self.head, f"neck_{self.neck_bones}", neck_end)
+        if self.trunk_length:
+            self._nose(body, neck_end)
+        add_horns(body, self, neck_end)
+        add_mane(body, self, neck_end)
+        base = (0.0, self.hip_height - 0.45 * self.hip_depth, -self.length / 2 - 0.42 * self.hip_depth)
+        add_tail(body, self, base)
+        return body.finish(self.coat)
+
+    def station(self, share: float) -> Vector:
         """Height of the trunk's middle, its half depth and z at a share of the way from hip to shoulder."""
         z = (share - 0.5) * self.length
         depth = np.interp(share, [0, 0.5, 1], [self.hip_depth, self.belly_depth, self.chest_depth])
         top = np.interp(share, [0, 1], [self.hip_height, 1.0]) + self.back * np.sin(np.pi * share)
         return float(top - depth / 2), float(depth / 2), float(z)
 
-    def _trunk(self, art: Sculptor) -> None:
-        count = self.spine_bones
-        shares = np.linspace(0, 1, count + 1)
-        names = ["hips", *(f"spine_{i}" for i in range(1, count)), "chest"]
-        points = []
-        for share in shares:
-            y, r, z = self.station(float(share))
-            points.append((0.0, y + 0.35 * r, z))
+    @property
+    def neck_root(self) -> Point:
+        """Where the neck leaves the chest."""
         y, r, z = self.station(1.0)
-        points.append((0.0, y + 0.3 * r, z + 0.6 * r))
-        for i, name in enumerate(names):
-            art.bone(name, names[i - 1] if i else None, points[i], points[i + 1])
-        segments = np.linspace(0, 1, 7)
-        for start, end in pairwise(segments):
+        return np.array([0.0, y + 0.3 * r, z + 0.6 * r])
+
+    def _trunk(self, body: BlueprintBuilder) -> None:
+        count, names = self.spine_bones, spine_names(self.spine_bones)
+        stations = [self.station(float(share)) for share in np.linspace(0, 1, count + 1)]
+        body.chain(names, [*((0.0, y + 0.35 * r, z) for y, r, z in stations), self.neck_root])
+        for start, end in pairwise(np.linspace(0, 1, 7)):
             (y0, r0, z0), (y1, r1, z1) = self.station(float(start)), self.station(float(end))
             bone = names[min(int((start + end) / 2 * (count + 1)), count)]
-            art.cone(bone, (0, y0, z0), (0, y1, z1), r0, r1, flat=(self.width, 1.0), blend=0.1)
-        hump_at = {1: (0.5,), 2: (0.3, 0.72)}.get(self.humps, ())
-        for share in hump_at:
+            body.cone(bone, (0, y0, z0), (0, y1, z1), r0, r1, flat=(self.width, 1.0), blend=0.1)
+        for share in {1: (0.5,), 2: (0.3, 0.72)}.get(self.humps, ()):
             y, r, z = self.station(share)
             size = self.hump_size
-            art.ball(names[1], (0, y + r, z), (0.55 * size, size, 0.75 * size), blend=1.2)
+            body.ball(names[1], (0, y + r, z), (0.55 * size, size, 0.75 * size), blend=1.2)
 
-    def _foot(self, art: Sculptor, prefix: str, ball) -> None:
-        """Toes of a leg that ends at the ball of the foot."""
-        x, _, z = ball
-        name = art.bone(f"{prefix}_toes.L", f"{prefix}_foot.L", ball, (x, 0.4 * self.foot, z + self.foot_length))
-        r = self.foot
+    def _foot(self, body: BlueprintBuilder, prefix: str, ball: Vector) -> None:
+        """Add the toes of a leg that ends at the ball of the foot."""
+        (x, _, z), r, length = ball, self.foot, self.foot_length
+        name = body.bone(f"{prefix}_toes.L", f"{prefix}_foot.L", ball, (x, 0.4 * r, z + length))
         if self.feet == "hoof":
-            art.cone(
-                name, ball, (x, 0.045, z + 0.5 * self.foot_length), self.cannon * 1.1, r * 0.8, paint="feet", blend=0.3
-            )
-            art.cone(
-                name,
-                (x, 0.05, z + 0.55 * self.foot_length),
-                (x, 0.0, z + 0.65 * self.foot_length),
-                r * 0.85,
-                r,
-                paint="nose",
-                blend=0.2,
-            )
+            top, bottom = (x, 0.05, z + 0.55 * length), (x, 0.0, z + 0.65 * length)
+            pastern = (x, 0.045, z + 0.5 * length)
+            body.cone(name, ball, pastern, self.cannon * 1.1, r * 0.8, paint="feet", blend=0.3)
+            body.cone(name, top, bottom, r * 0.85, r, paint="nose", blend=0.2)
         elif self.feet == "pad":
-            art.cone(name, ball, (x, 0.0, z + 0.1 * self.foot_length), self.cannon, r, blend=0.3, paint="feet")
-            for angle in (-35, 0, 35):
-                side, ahead = np.sin(np.radians(angle)), np.cos(np.radians(angle))
-                art.ball(
-                    name,
-                    (x + 0.85 * r * side, 0.02, z + 0.1 * self.foot_length + 0.85 * r * ahead),
-                    (0.25 * r, 0.4 * r, 0.2 * r),
-                    blend=0.1,
-                    paint="horn",
-                )
+            middle = z + 0.1 * length
+            body.cone(name, ball, (x, 0.0, middle), self.cannon, r, blend=0.3, paint="feet")
+            for side, _, ahead in spread((-35, 0, 35)):
+                nail = (x + 0.85 * r * side, 0.02, middle + 0.85 * r * ahead)
+                body.ball(name, nail, (0.25 * r, 0.4 * r, 0.2 * r), blend=0.1, paint="horn")
         else:
-            art.cone(
-                name,
-                (x, 0.6 * r, z),
-                (x, 0.55 * r, z + 0.7 * self.foot_length),
-                0.95 * r,
-                0.9 * r,
-                (1.0, 0.85),
-                blend=0.3,
-                paint="feet",
-            )
+            heel, front = (x, 0.6 * r, z), (x, 0.55 * r, z + 0.7 * length)
+            body.cone(name, heel, front, 0.95 * r, 0.9 * r, (1.0, 0.85), blend=0.3, paint="feet")
             for side in (-0.6, 0.0, 0.6):
-                art.ball(
-                    name,
-                    (x + side * r, 0.35 * r, z + self.foot_length * (1.0 - 0.15 * abs(side))),
-                    (0.42 * r, 0.5 * r, 0.55 * r),
-                    blend=0.1,
-                    paint="feet",
-                )
+                toe = (x + side * r, 0.35 * r, z + length * (1.0 - 0.15 * abs(side)))
+                body.ball(name, toe, (0.42 * r, 0.5 * r, 0.55 * r), blend=0.1, paint="feet")
 
-    def _hind_legs(self, art: Sculptor) -> None:
+    def _hind_legs(self, body: BlueprintBuilder) -> None:
         y, r, z = self.station(0.0)
         hip_x = min(max(self.stance, 0.5 * self.width * r), self.width * r)
         hip = (hip_x, y + 0.1 * r, z)
@@ -219,19 +187,10 @@ class Quadruped:
         ball_y = {"hoof": 0.42 * self.hock_height, "pad": 0.5 * self.hock_height}.get(self.feet, 0.8 * self.foot)
         forward = {"hoof": 0.1, "pad": 0.3}.get(self.feet, 0.35) * (self.hock_height - ball_y)
         ball = (self.stance, ball_y, hock[2] + forward + (0.3 * self.foot_length if self.feet == "paw" else 0.0))
-        names = ["hind_upper_leg.L", "hind_lower_leg.L", "hind_foot.L"]
-        art.limb(
-            names,
-            [hip, knee, hock, ball],
-            [self.haunch, self.shank, self.cannon * 1.15, self.cannon],
-            [(0.75, 1.1), (0.85, 1.1), (0.95, 1.05)],
-            ["main", "main", "feet"],
-            0.7,
-            "hips",
-        )
-        self._foot(art, "hind", ball)
+        radii = [self.haunch, self.shank, self.cannon * 1.15, self.cannon]
+        self._leg(body, "hind", [hip, knee, hock, ball], radii, "hips", [(0.75, 1.1), (0.85, 1.1), (0.95, 1.05)])
 
-    def _front_legs(self, art: Sculptor) -> None:
+    def _front_legs(self, body: BlueprintBuilder) -> None:
         _, r, z = self.station(1.0)
         x = min(max(self.stance, 0.45 * self.width * r), 0.9 * self.width * r)
         bottom = 1 - self.chest_depth
@@ -240,55 +199,35 @@ class Quadruped:
         ball_y = {"hoof": 0.38 * self.wrist_height, "pad": 0.5 * self.wrist_height}.get(self.feet, 0.8 * self.foot)
         wrist = (self.stance, self.wrist_height, z + 0.02)
         ball = (self.stance, ball_y, z + (0.03 if self.feet != "paw" else 0.03 + 0.15 * self.foot_length))
-        art.bone("shoulder.L", "chest", (0.55 * x, 1 - 0.15 * self.chest_depth, z - 0.25 * r), joint)
-        art.cone(
-            "shoulder.L", (0.7 * x, 1 - 0.3 * self.chest_depth, z - 0.1 * r), joint, 0.45 * r, 0.5 * r, (0.6, 1.0), 0.6
-        )
-        names = ["front_upper_leg.L", "front_lower_leg.L", "front_foot.L"]
-        art.limb(
-            names,
-            [joint, elbow, wrist, ball],
-            [0.72 * self.haunch, 1.02 * self.shank, self.cannon * 1.12, self.cannon],
-            [(0.75, 1.1), (0.9, 1.05), (1.0, 1.0)],
-            ["main", "main", "feet"],
-            0.7,
-            "shoulder.L",
-        )
-        self._foot(art, "front", ball)
+        body.bone("shoulder.L", "chest", (0.55 * x, 1 - 0.15 * self.chest_depth, z - 0.25 * r), joint)
+        blade = (0.7 * x, 1 - 0.3 * self.chest_depth, z - 0.1 * r)
+        body.cone("shoulder.L", blade, joint, 0.45 * r, 0.5 * r, (0.6, 1.0), 0.6)
+        radii = [0.72 * self.haunch, 1.02 * self.shank, self.cannon * 1.12, self.cannon]
+        flats = [(0.75, 1.1), (0.9, 1.05), (1.0, 1.0)]
+        self._leg(body, "front", [joint, elbow, wrist, ball], radii, "shoulder.L", flats)
 
-    def _neck(self, art: Sculptor):
-        """Neck bones and flesh; returns where the head begins."""
-        y, r, z = self.station(1.0)
-        here = np.array([0.0, y + 0.3 * r, z + 0.6 * r])
-        count = self.neck_bones
-        parent = "chest"
-        radii = np.linspace(self.neck_base, self.neck_top, count + 1)
-        art.cone(
-            "chest",
-            (0, y + 0.1 * r, z + 0.2 * r),
-            here,
-            min(0.9 * r, 1.4 * self.neck_base),
-            self.neck_base,
-            (0.8 * self.width, 1.0),
-            blend=0.8,
-        )
-        for i in range(count):
-            angle = self.neck_angle + self.neck_curl * (i + 0.5) / count
-            way = np.array([0.0, np.sin(np.radians(angle)), np.cos(np.radians(angle))])
-            there = here + way * self.neck_length / count
-            name = art.bone(f"neck_{i + 1}", parent, here, there)
-            art.cone(name, here, there, radii[i], radii[i + 1], (0.75, 1.0), blend=0.2 if i else 0.6)
-            here, parent = there, name
-        return here
+    def _leg(
+        self,
+        body: BlueprintBuilder,
+        prefix: str,
+        points: list[Vector],
+        radii: list[float],
+        parent: str,
+        flats: list[tuple[float, float]],
+    ) -> None:
+        names = [f"{prefix}_{part}.L" for part in ("upper_leg", "lower_leg", "foot")]
+        body.limb(names, points, radii, parent, [0.7, 0.7, 0.7], flats, ["main", "main", "feet"])
+        self._foot(body, prefix, points[-1])
 
-    def _nose(self, art: Sculptor, neck_end) -> None:
-        """An elephant's trunk: hangs from the face, its end curled forward."""
-        here = self.head.point(neck_end, 0.62 * self.head.length, -0.05)
-        parent, count = "head", 5
-        radii = np.linspace(0.085, 0.035, count + 1)
-        for i in range(count):
-            angle = np.radians([-55, -82, -92, -85, -50][i])
-            there = here + np.array([0.0, np.sin(angle), np.cos(angle)]) * self.trunk_length / count
-            name = art.bone(f"trunk_{i + 1}", parent, here, there)
-            art.cone(name, here, there, radii[i], radii[i + 1], blend=0.15 if i else 0.6)
-            here, parent = there, name
+    def _neck(self, body: BlueprintBuilder) -> Point:
+        """Add the neck; return where the head begins."""
+        (y, r, z), base = self.station(1.0), self.neck_base
+        start, flat = (0, y + 0.1 * r, z + 0.2 * r), (0.8 * self.width, 1.0)
+        body.cone("chest", start, self.neck_root, min(0.9 * r, 1.4 * base), base, flat, blend=0.8)
+        return add_neck(body, self, self.neck_root, 0.75, (0.6, 0.2))
+
+    def _nose(self, body: BlueprintBuilder, neck_end: Point) -> None:
+        """Add an elephant's trunk: it hangs from the face, its end curled forward."""
+        root = self.head.point(neck_end, 0.62 * self.head.length, -0.05)
+        points = arc(root, [-55, -82, -92, -85, -50], self.trunk_length)
+        body.limb(numbered("trunk", 5), points, np.linspace(0.085, 0.035, 6), "head", [0.6, *[0.15] * 4])

@@ -5,16 +5,17 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from gambol.creatures.blueprint import Blueprint, Sculptor
+from gambol.creatures.blueprint import Blueprint, BlueprintBuilder, PlanParameters
 from gambol.creatures.colors import PLAIN, Coat
+from gambol.creatures.flesh import Point
 from gambol.creatures.heads import ANY_HEAD, Head, add_head
-from gambol.creatures.ranges import Range, check_ranges
-from gambol.creatures.tails import add_tail
+from gambol.creatures.parts import add_neck, add_tail, direction, spine_names, spread
+from gambol.ranges import Range
 
 
 @dataclass(frozen=True)
-class Theropod:
-    """Lengths are shares of the hip's height above the ground, angles degrees, unless said otherwise."""
+class Theropod(PlanParameters):
+    """Lengths are shares of the hip's height above the ground, angles are in degrees, unless a field says otherwise."""
 
     legs: ClassVar[int] = 2
 
@@ -93,112 +94,81 @@ class Theropod:
     coat: Coat = PLAIN
     """Colours and pattern."""
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
     @property
-    def forward(self) -> np.ndarray:
-        angle = np.radians(self.trunk_angle)
-        return np.array([0.0, np.sin(angle), np.cos(angle)])
+    def forward(self) -> Point:
+        return direction(self.trunk_angle)
 
     def blueprint(self) -> Blueprint:
-        art = Sculptor(self.height, blend=0.08)
-        shoulder = self._trunk(art)
-        self._leg(art)
-        self._arm(art, shoulder)
-        end = self._neck(art, shoulder)
-        add_head(art, self.head, f"neck_{self.neck_bones}", end)
-        self._teeth(art, end)
-        add_tail(art, self, np.array([0.0, 1.06, 0.0]) - 0.75 * self.hip_radius * self.forward)
-        return art.finish(self.coat)
+        body = BlueprintBuilder(self.height, blend=0.08)
+        shoulder = self._trunk(body)
+        self._leg(body)
+        self._arm(body, shoulder)
+        neck_base = shoulder + 0.5 * self.chest_radius * self.forward + np.array([0.0, 0.04, 0.0])
+        neck_end = add_neck(body, self, neck_base, 0.8, (0.7, 0.2))
+        add_head(body, self.head, f"neck_{self.neck_bones}", neck_end)
+        self._teeth(body, neck_end)
+        add_tail(body, self, np.array([0.0, 1.06, 0.0]) - 0.75 * self.hip_radius * self.forward)
+        return body.finish(self.coat)
 
-    def _trunk(self, art: Sculptor) -> np.ndarray:
-        """Hips, spine and chest; returns the middle of the shoulders."""
-        names = ["hips", *(f"spine_{i}" for i in range(1, self.spine_bones)), "chest"]
+    def _trunk(self, body: BlueprintBuilder) -> Point:
+        """Add hips, spine and chest; return the middle of the shoulders."""
+        names = spine_names(self.spine_bones)
         count = len(names)
         start = np.array([0.0, 1.05, 0.0])
         up = np.array([0.0, self.forward[2], -self.forward[1]])
         path = [start + self.forward * self.trunk_length * i / (count - 1) for i in range(count)]
-        path.append(path[-1] + 0.5 * self.chest_radius * self.forward)
-        shares = np.linspace(0, 1, count)
-        radii = np.interp(shares, [0, 0.45, 1], [self.hip_radius, self.belly_radius, self.chest_radius])
-        for i, name in enumerate(names):
-            art.bone(name, names[i - 1] if i else None, path[i] + 0.04 * up, path[i + 1] + 0.04 * up)
-            if i < count - 1:
-                r, s = radii[i], radii[i + 1]
-                art.cone(name, path[i] - 0.15 * r * up, path[i + 1] - 0.15 * s * up, r, s, (self.width, 1.0), 0.2)
-        return path[count - 1]
+        body.chain(names, [point + 0.04 * up for point in (*path, path[-1] + 0.5 * self.chest_radius * self.forward)])
+        girths = [self.hip_radius, self.belly_radius, self.chest_radius]
+        radii = np.interp(np.linspace(0, 1, count), [0, 0.45, 1], girths)
+        axis = [point - 0.15 * r * up for point, r in zip(path, radii, strict=True)]
+        for i, name in enumerate(names[:-1]):
+            body.cone(name, axis[i], axis[i + 1], radii[i], radii[i + 1], (self.width, 1.0), 0.2)
+        return path[-1]
 
-    def _leg(self, art: Sculptor) -> None:
+    def _leg(self, body: BlueprintBuilder) -> None:
         x = 0.62 * self.hip_radius * self.width + 0.03
-        hip = (x, 1.0, 0.0)
         knee = (0.5 * (x + self.stance) + 0.03, self.knee_height, self.knee_forward)
         ankle = (self.stance, self.ankle_height, -self.ankle_back)
         ball = (self.stance, 0.9 * self.toe_radius, self.ball_forward)
-        names = ["upper_leg.L", "lower_leg.L", "foot.L"]
-        art.limb(
-            names,
-            [hip, knee, ankle, ball],
+        body.limb(
+            ["upper_leg.L", "lower_leg.L", "foot.L"],
+            [(x, 1.0, 0.0), knee, ankle, ball],
             [self.thigh, self.shank, self.ankle, self.ankle],
+            "hips",
+            [0.6, 0.6, 0.6],
             [(0.7, 1.15), (0.8, 1.1), (1, 1)],
             ["main", "main", "feet"],
-            0.6,
-            "hips",
         )
-        tip = np.array([self.stance, 0.8 * self.toe_radius, self.ball_forward + self.toe_length])
-        toes = art.bone("toes.L", "foot.L", ball, tip)
-        for angle in {1: (0,), 2: (-14, 14), 3: (-28, 0, 28)}[self.toes]:
-            way = np.array([np.sin(np.radians(angle)), 0.0, np.cos(np.radians(angle))])
+        tip = (self.stance, 0.8 * self.toe_radius, self.ball_forward + self.toe_length)
+        toes = body.bone("toes.L", "foot.L", ball, tip)
+        for way in spread({1: (0,), 2: (-14, 14), 3: (-28, 0, 28)}[self.toes]):
             end = np.array([self.stance, 0.75 * self.toe_radius, self.ball_forward]) + 0.85 * self.toe_length * way
-            art.cone(toes, ball, end, 1.1 * self.toe_radius, 0.85 * self.toe_radius, blend=0.2, paint="feet")
-            _claw(art, toes, end, way, 1.1 * self.toe_radius)
+            body.cone(toes, ball, end, 1.1 * self.toe_radius, 0.85 * self.toe_radius, blend=0.2, paint="feet")
+            _claw(body, toes, end, way, 1.1 * self.toe_radius)
 
-    def _arm(self, art: Sculptor, shoulder) -> None:
+    def _arm(self, body: BlueprintBuilder, shoulder: Point) -> None:
         a, r = self.arm_length, self.arm_radius
         x = 0.85 * self.chest_radius * self.width
         root = shoulder + np.array([x, -0.35 * self.chest_radius, 0.1 * self.chest_radius])
         elbow = root + a * np.array([0.12, -0.42, -0.14])
         wrist = elbow + a * np.array([0.0, -0.12, 0.38])
         tip = wrist + a * np.array([0.0, -0.16, 0.14])
-        art.limb(
-            ["upper_arm.L", "forearm.L", "hand.L"],
-            [root, elbow, wrist, tip],
-            [1.5 * r, r, 0.75 * r, 0.6 * r],
-            None,
-            None,
-            0.35,
-            "chest",
-        )
+        names, radii = ["upper_arm.L", "forearm.L", "hand.L"], [1.5 * r, r, 0.75 * r, 0.6 * r]
+        body.limb(names, [root, elbow, wrist, tip], radii, "chest", [0.35, 0.35, 0.35])
         for side in (-0.4, 0.4):
-            _claw(art, "hand.L", tip + np.array([side * r, 0, 0]), np.array([side * 0.3, -0.7, 0.6]), 0.6 * r)
+            _claw(body, "hand.L", tip + np.array([side * r, 0, 0]), np.array([side * 0.3, -0.7, 0.6]), 0.6 * r)
 
-    def _neck(self, art: Sculptor, shoulder):
-        here = shoulder + 0.5 * self.chest_radius * self.forward + np.array([0.0, 0.04, 0.0])
-        radii = np.linspace(self.neck_base, self.neck_top, self.neck_bones + 1)
-        parent = "chest"
-        for i in range(self.neck_bones):
-            angle = np.radians(self.neck_angle + self.neck_curl * (i + 0.5) / self.neck_bones)
-            there = here + np.array([0.0, np.sin(angle), np.cos(angle)]) * self.neck_length / self.neck_bones
-            name = art.bone(f"neck_{i + 1}", parent, here, there)
-            art.cone(name, here, there, radii[i], radii[i + 1], (0.8, 1.0), 0.2 if i else 0.7)
-            here, parent = there, name
-        return here
-
-    def _teeth(self, art: Sculptor, base) -> None:
+    def _teeth(self, body: BlueprintBuilder, base: Point) -> None:
         head = self.head
-        for share in np.linspace(0.5, 0.95, self.teeth) if self.teeth else ():
+        for share in np.linspace(0.5, 0.95, self.teeth):
             wide = head.snout_base + (head.snout - head.snout_base) * share
-            root = head.point(
-                base,
-                share * (head.length - head.snout * 0.5),
-                -0.2 * head.skull - 0.45 * wide,
-                0.9 * wide * head.snout_width,
-            )
-            _claw(art, "head", root, np.array([0.1, -1.0, 0.0]), 0.13 * wide, both=True)
+            along, above = share * (head.length - head.snout * 0.5), -0.2 * head.skull - 0.45 * wide
+            root = head.point(base, along, above, 0.9 * wide * head.snout_width)
+            _claw(body, "head", root, np.array([0.1, -1.0, 0.0]), 0.13 * wide)
 
 
-def _claw(art: Sculptor, bone: str, root, way, radius: float, both: bool = False) -> None:
-    """A short curved point."""
-    way = np.asarray(way, float) / np.linalg.norm(way)
+def _claw(body: BlueprintBuilder, bone: str, root: Point, way: Point, radius: float) -> None:
+    """Add a short curved point on both sides."""
+    way = way / np.linalg.norm(way)
     path = [root - way * radius, root, root + 1.1 * radius * way, root + (2.2 * radius * way - (0, 0.35 * radius, 0))]
-    art.tube(bone, path, [0, 0.8 * radius, 0.55 * radius, 0], "horn", both=both)
+    body.tube(bone, path, [0, 0.8 * radius, 0.55 * radius, 0], both=True)

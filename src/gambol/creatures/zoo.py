@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from gambol.character.character import Character, Material, Mesh
+from gambol.character.heat import diffuse_heat
 from gambol.character.skeleton import Pose, Skeleton
+from gambol.character.skin import strongest
 from gambol.character.welding import vertex_normals
-from gambol.creatures.blueprint import Blueprint
+from gambol.creatures.blueprint import Blueprint, PlanParameters
 from gambol.creatures.colors import countershade, paint_pattern, random_coat
-from gambol.creatures.ranges import crossed
-from gambol.creatures.species import PLANS, SPECIES, Plan
-from gambol.creatures.surface import Surface, mesh_blueprint
-from gambol.creatures.words import Wish, understand
+from gambol.creatures.heads import Head
+from gambol.creatures.mesh import CreatureMesh, mesh_blueprint
+from gambol.creatures.species import PLANS, SPECIES, BodyPlan
+from gambol.creatures.words import CreatureRequest, understand
 from gambol.errors import GambolError
+from gambol.ranges import Range
 
-Array = np.ndarray
+PlanType = TypeVar("PlanType", bound=PlanParameters)
+INFLUENCES = 4
+"""Bones a vertex may follow: what every glTF viewer can show."""
+VARIATION = 0.08
+"""Share by which a random creature's parameters differ from what lies between two species."""
 
 
 @dataclass(frozen=True)
@@ -26,25 +35,23 @@ class Creature:
     """A named body with all its parameters."""
 
     name: str
-    plan: Plan
+    plan: BodyPlan
     scale: float = 1.0
     """Size relative to the plan's own."""
 
     @cached_property
     def blueprint(self) -> Blueprint:
-        """Skeleton and flesh, without a mesh: some milliseconds."""
-        drawn = self.plan.blueprint()
-        return drawn if self.scale == 1.0 else drawn.scaled(self.scale)
+        """Skeleton and flesh, without a mesh; takes some milliseconds."""
+        blueprint = self.plan.blueprint()
+        return blueprint if self.scale == 1.0 else blueprint.scaled(self.scale)
 
     def character(self) -> Character:
-        """With mesh, colours and skin weights: about a second."""
-        from gambol.creatures.weights import skin_weights
-
+        """Return the character with mesh, colours and skin weights; takes about a second."""
         blueprint = self.blueprint
         surface = mesh_blueprint(blueprint)
         normals = vertex_normals(surface.vertices, surface.faces)
         normals[~normals.any(1)] = (0.0, 1.0, 0.0)  # where all triangles around are slivers
-        bones, weights = skin_weights(blueprint, surface)
+        bones, weights = _skin_weights(blueprint, surface)
         colors = _colors(blueprint, surface, normals)
         mesh = Mesh(
             name=self.name,
@@ -64,22 +71,23 @@ class Creature:
 
 
 def create(sentence: str) -> Character:
-    """The creature a sentence or a name speaks of: 'horse', 'a small brown horse'."""
-    return imagine(understand(sentence)).character()
+    """Return the creature that a sentence or a name describes: 'horse', 'a small brown horse'."""
+    return creature_for(understand(sentence)).character()
 
 
-def imagine(wish: Wish) -> Creature:
-    """The creature that was wished for, not yet made."""
-    plan = SPECIES[wish.species]
-    if wish.color:
-        plan = replace(plan, coat=plan.coat.dyed(wish.color))
-    return Creature(wish.species, plan, wish.scale)
+def creature_for(request: CreatureRequest) -> Creature:
+    """Return the creature that was asked for, before it has a mesh."""
+    plan = SPECIES[request.species]
+    if request.color:
+        plan = replace(plan, coat=plan.coat.recolored(request.color))
+    return Creature(request.species, plan, request.scale)
 
 
-def random_creature(seed: int, plan: str | None = None) -> Creature:
-    """A creature that never was: between two species of one body plan, in a random coat; the same for the same seed.
+def random_creature(seed: object, plan: str | None = None) -> Creature:
+    """Return a creature between two species of one body plan, in a random coat.
 
-    seed is a whole number from 0; plan one of the keys of `gambol.creatures.species.PLANS`, any if not given.
+    seed: a whole number from 0; the same seed gives the same creature.
+    plan: one of the keys of `gambol.creatures.species.PLANS`, any by default.
     """
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise GambolError(f"the seed must be a whole number from 0, got {seed!r}")
@@ -92,6 +100,40 @@ def random_creature(seed: int, plan: str | None = None) -> Creature:
     return Creature(f"{chosen} {seed}", replace(child, coat=random_coat(child.coat, generator)))
 
 
+def ranges_of(kind: type) -> dict[str, tuple[type, Range]]:
+    """Type, int or float, and range of each numeric parameter of a plan, by name."""
+    hints = get_type_hints(kind, include_extras=True).items()
+    return {name: get_args(hint) for name, hint in hints if get_origin(hint) is Annotated}
+
+
+def crossed(first: PlanType, second: PlanType, generator: np.random.Generator) -> PlanType:
+    """Return a mixture of two plans of one kind: numbers between theirs and a little beyond, choices of either.
+
+    Drawing every parameter over its whole range on its own would give a mouse a giraffe's neck; between two real
+    animals proportions stay plausible.
+    """
+    share = generator.uniform()
+    ranges = ranges_of(type(first))
+    values: dict[str, Any] = {}
+    for field in fields(first):
+        a, b = getattr(first, field.name), getattr(second, field.name)
+        change, coin = generator.uniform(-VARIATION, VARIATION), generator.uniform()
+        if isinstance(a, Head):
+            values[field.name] = crossed(a, b, generator)
+        elif field.name not in ranges:
+            values[field.name] = a if coin < share else b
+        else:
+            number, limits = ranges[field.name]
+            mixed = b + (a - b) * share
+            if number is int:
+                # Chains of bones may have one more or one fewer; legs, eyes and humps are what they are.
+                mixed = round(mixed + (12 * change if field.name.endswith("_bones") else 0.0))
+            else:
+                mixed = mixed * (1 + change)
+            values[field.name] = number(np.clip(mixed, limits.least, limits.most))
+    return replace(first, **values)
+
+
 def _skeleton(name: str, blueprint: Blueprint) -> Skeleton:
     heads, parents = blueprint.heads, blueprint.parents
     local = heads - np.where(parents[:, None] >= 0, heads[parents], 0)
@@ -101,7 +143,22 @@ def _skeleton(name: str, blueprint: Blueprint) -> Skeleton:
     return Skeleton((*blueprint.names, name), np.append(parents, -1), pose, np.arange(count) < len(heads))
 
 
-def _colors(blueprint: Blueprint, surface: Surface, normals: Array) -> Array:
+def _skin_weights(
+    blueprint: Blueprint, surface: CreatureMesh
+) -> tuple[Int[np.ndarray, "vertices influences"], Float[np.ndarray, "vertices influences"]]:
+    """Bones and weights of each vertex: the body by heat, each detail rigid on its bone."""
+    body = surface.vertices[: surface.body_vertices]
+    dense = diffuse_heat(body, surface.body_faces, blueprint.heads, blueprint.tips).weights
+    bones, weights = strongest(dense, INFLUENCES)
+    carriers = [blueprint.names.index(blueprint.all_details[number].bone) for number in surface.detail_of]
+    rigid = np.tile(np.array(carriers, int)[:, None], (1, INFLUENCES))
+    alone = np.tile([1.0] + [0.0] * (INFLUENCES - 1), (len(rigid), 1))
+    return np.concatenate([bones, rigid]), np.concatenate([weights, alone])
+
+
+def _colors(
+    blueprint: Blueprint, surface: CreatureMesh, normals: Float[np.ndarray, "vertices 3"]
+) -> Float[np.ndarray, "vertices 3"]:
     """Linear RGB of every vertex: soft borders between pieces, then the coat's pattern."""
     coat, count = blueprint.coat, surface.body_vertices
     points = surface.vertices[:count]
@@ -120,9 +177,7 @@ def _colors(blueprint: Blueprint, surface: Surface, normals: Array) -> Array:
     share /= share.sum(0)
     base = np.array([coat.color(paint) for paint in paints])
     on_legs = np.exp(-np.clip(leg - nearest.min(0), 0, None) / softness)
-    plain = share[
-        [i for i, paint in enumerate(paints) if coat.color(paint).tolist() == coat.color("main").tolist()]
-    ].sum(0)
+    plain = share[(base == coat.color("main")).all(1)].sum(0)
     below = plain * countershade(coat, normals[:count], on_legs)
     marked = plain * (1 - below) * paint_pattern(coat, points, normals[:count], height, on_legs)
     body = share.T @ base

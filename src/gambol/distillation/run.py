@@ -1,11 +1,12 @@
-"""A run: a folder that holds all a distillation needs to be stopped at any moment, gone on with, and looked at.
+"""A run: a folder that holds everything a distillation needs to be stopped at any moment, resumed, and inspected.
 
-    config.json         what it is made of (`Recipe`), written once
-    state.safetensors   where it is, every few seconds
-    losses.jsonl        one line a step
-    preview.png         the motion so far, every now and then
+    config.json         the resolved settings (`RunConfig`), written once
+    state.safetensors   the checkpoint, written every few seconds, with a checksum
+    losses.jsonl        one line for each step
+    preview.png         the current motion, rendered from time to time
 
-What is there at the end is in `premiere`. All files are whole or not there; report.html is written last.
+`outputs` writes the results. All files are written completely or not at all; report.html is the last one. None of them
+is trusted when it is read again: each is checked, and refused with the reason.
 """
 
 from __future__ import annotations
@@ -13,26 +14,25 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import tempfile
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
-from torch import Tensor
-
-from gambol.distillation.act import threads
-from gambol.distillation.config import DistillConfig
-from gambol.distillation.distill import Scene, acts_of
-from gambol.distillation.play import Moment, Play
-from gambol.distillation.recipe import Recipe
+from gambol.distillation.animate import Problem, stages_of
+from gambol.distillation.config import AnimateConfig
+from gambol.distillation.run_config import RunConfig
+from gambol.distillation.stage_runner import StageRunner, StepLog
 from gambol.errors import GambolError
-from gambol.files import write_file
+from gambol.files import read_own_file, write_file
+from gambol.jsonable import from_json, jsonable, parse_json
+from gambol.motion.optimization import threads
+from gambol.ranges import Range
+from gambol.tensor_files import checksum, read_tensors, write_tensors
+from gambol.text import printable
 
 CONFIG, STATE, LOSSES, PREVIEW = "config.json", "state.safetensors", "losses.jsonl", "preview.png"
 MOVIE, SHEET, NUMBERS, REPORT = "preview.mp4", "sheet.png", "report.json", "report.html"
@@ -40,34 +40,29 @@ CLIPS = ("clip.glb", "clip.vrm", "clip.bvh", "clip.npz")
 FILES = (CONFIG, STATE, LOSSES, PREVIEW, MOVIE, SHEET, NUMBERS, REPORT, *CLIPS)
 
 SAVE_EVERY, PREVIEW_EVERY = 3.0, 20.0
-"""At the earliest [s]; rarer where saving or drawing takes long, so that it takes at most a tenth of the time."""
+"""Shortest interval [s]; longer if saving or rendering would take more than a tenth of the time."""
+LARGEST_LOG = 500_000_000
+"""Largest size of losses.jsonl, that of a million steps [bytes]."""
 ROOM = 200_000_000
-"""Free on the disk before the work starts, beside room for the character and for videos [bytes]."""
+"""Free space that a run needs, beside that for the character and for videos [bytes]."""
 
 
-def claim_folder(folder: Path, room: int = ROOM) -> None:
-    """Make the folder of a new run; refuse, before any work, one that cannot be written to or is taken."""
+def check_unused(folder: Path, room: int = ROOM) -> None:
+    """Refuse, before any work, a folder for a new run that is in use already or has too little space [bytes]."""
     if (folder / CONFIG).exists():
         state = "a finished" if (folder / REPORT).exists() else "an unfinished"
         raise GambolError(
-            f"{folder} already holds {state} run: go on with it by `gambol animate --resume {folder}`, "
+            f"{folder} already holds {state} run: resume it with `gambol animate --resume {folder}`, "
             "or give another folder with -o"
         )
-    if folder.exists() and not folder.is_dir():
-        raise GambolError(f"{folder} is a file; give the name of a folder with -o")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        taken = [name for name in FILES if (folder / name).exists()]
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        raise GambolError(f"the folder {folder} cannot be written to: {error.strerror or error}") from None
+    taken = [name for name in FILES if (folder / name).exists()]
     if taken:
-        raise GambolError(f"{folder} holds {taken[0]}, which is not of a run; give another folder with -o")
+        raise GambolError(f"{folder} holds {taken[0]}, which is not from a run; give another folder with -o")
     check_room(folder, room)
 
 
 def check_room(folder: Path, room: int) -> None:
-    """Refuse a disk that is nearly full. room: [bytes]"""
+    """Refuse a disk with less free space than `room` [bytes]."""
     free = shutil.disk_usage(folder).free
     if free < room:
         raise GambolError(
@@ -76,151 +71,142 @@ def check_room(folder: Path, room: int) -> None:
         )
 
 
-def room_for(scene: Scene) -> int:
-    """What files of a run may take, beside those of `ROOM` [bytes]: the character three times, and, in the state and
-    in the one that takes its place, a draft of all videos and as many latents."""
-    raw = getattr(scene.character.source, "raw", b"") or b""
-    height, width = scene.prior.format.sizes[0]
-    videos = 4 * 3 * scene.film_set.views * max(len(scene.start), scene.prior.format.frames[0]) * height * width
+def room_for(problem: Problem) -> int:
+    """Return the free space that a run needs [bytes]: ROOM, the character three times, and two checkpoints, each with
+    latents that are at most as large as all videos, twice."""
+    raw = getattr(problem.character.source, "raw", b"") or b""
+    height, width = problem.prior.format.sizes[0]
+    videos = 4 * 3 * problem.renderer.views * max(len(problem.start), problem.prior.format.frames[0]) * height * width
     return ROOM + 3 * len(raw) + 4 * videos
 
 
-def steps_of(config: DistillConfig) -> tuple[int, ...]:
-    """Steps of each act that `acts_of` makes."""
+def steps_of(config: AnimateConfig) -> tuple[int, ...]:
+    """Return the number of steps of each stage that `stages_of` makes."""
     if config.method == "score":
-        acts = [config.score.steps]
+        stages = [config.score.steps]
     else:
-        acts = [config.sample.steps + config.fit.steps for _ in config.levels]
-    return (*acts, config.footing.steps) if config.footing else tuple(acts)
+        stages = [config.sample.steps + config.fit.steps for _ in config.levels]
+    return (*stages, config.foot_lock.steps) if config.foot_lock else tuple(stages)
 
 
 class Run:
     """One run and its folder."""
 
-    def __init__(self, folder: Path, recipe: Recipe):
-        self.folder, self.recipe = folder, recipe
+    def __init__(self, folder: Path, run_config: RunConfig):
+        self.folder, self.run_config = folder, run_config
         self.seconds = 0.0
-        """Worked in all, also before it was stopped."""
+        """Time worked in all, also before it was stopped [s]."""
 
     @staticmethod
-    def begin(folder: Path, recipe: Recipe) -> Run:
-        """In a folder that was claimed."""
-        write_file(folder / CONFIG, (recipe.json() + "\n").encode())
-        return Run(folder, recipe)
+    def begin(folder: Path, run_config: RunConfig) -> Run:
+        """Return a new run in a folder that `check_unused` accepted."""
+        write_file(folder / CONFIG, (run_config.json() + "\n").encode())
+        return Run(folder, run_config)
 
     @staticmethod
     def open(folder: Path) -> Run:
-        """A run that was begun."""
+        """Return a run that was started earlier; GambolError, with the reason, if it cannot be resumed."""
         if not folder.is_dir():
-            raise GambolError(f"there is no folder {folder} to go on with")
+            raise GambolError(f"cannot resume: there is no folder {folder}")
         try:
-            recipe = Recipe.from_json((folder / CONFIG).read_text(encoding="utf-8"))
+            run_config = RunConfig.from_json(read_own_file(folder / CONFIG).decode())
         except FileNotFoundError:
-            raise GambolError(f"{folder} holds no run: there is no {CONFIG} in it") from None
+            raise GambolError(f"cannot resume: there is no {CONFIG} in {folder}") from None
         except (OSError, ValueError, GambolError) as error:
-            raise GambolError(f"{folder / CONFIG} cannot be gone on with: {error}") from None
-        return Run(folder, recipe)
+            raise GambolError(f"cannot resume from {folder / CONFIG}: {error}") from None
+        return Run(folder, run_config)
 
     @property
     def finished(self) -> bool:
         return (self.folder / REPORT).exists()
 
-    def perform(
+    def solve(
         self,
-        scene: Scene,
-        on_step: Callable[[Moment, Play], None] = lambda moment, play: None,
-        draw: Callable[[Play, Path], None] | None = None,
-    ) -> Play:
-        """From where it is to the end of the play. Ctrl-C waits for the end of a step and loses nothing; a second one
-        does not wait and loses a few seconds, as kill -9 does.
+        problem: Problem,
+        on_step: Callable[[StepLog, StageRunner], None] = lambda log, runner: None,
+        draw: Callable[[StageRunner, Path], None] | None = None,
+    ) -> StageRunner:
+        """Do all steps that are left. Ctrl-C waits for the end of a step and loses nothing; a second one does not wait
+        and loses a few seconds, as kill -9 does.
 
-        draw: makes a picture of the motion so far.
+        draw: renders the current motion.
         """
-        with threads(self.recipe.threads), _patience() as impatient:
-            self._sweep()
-            play = Play(acts_of(scene), scene.start)
-            log = LossLog(self.folder / LOSSES, self._load(play))
-            saving, drawing = _Pace(SAVE_EVERY), _Pace(PREVIEW_EVERY)
+        with threads(self.run_config.threads), _deferred_interrupt() as interrupted:
+            self._remove_partial_files()
+            runner = StageRunner(stages_of(problem), problem.start)
+            losses = LossLog(self.folder / LOSSES, self._load(runner))
+            saving, drawing = _Interval(SAVE_EVERY), _Interval(PREVIEW_EVERY)
             began = time.monotonic() - self.seconds
-            whole = True
+            between_steps = True
             try:
-                self._save(play, log)
-                while not play.over:
-                    whole = False
-                    moment = play.step()
-                    log.add(moment)
-                    whole = True
+                self._save(runner, losses)
+                while not runner.over:
+                    between_steps = False
+                    log = runner.step()
+                    losses.add(log)
+                    between_steps = True
                     self.seconds = time.monotonic() - began
-                    on_step(moment, play)
-                    act_over = moment.step >= moment.steps
-                    if impatient():
+                    on_step(log, runner)
+                    stage_over = log.step >= log.steps
+                    if interrupted():
                         raise KeyboardInterrupt
-                    if act_over or saving.due:
+                    if stage_over or saving.due:
                         with saving:
-                            self._save(play, log)
-                    if draw and (drawing.due or (act_over and self.seconds > PREVIEW_EVERY)):
+                            self._save(runner, losses)
+                    if draw and (drawing.due or (stage_over and self.seconds > PREVIEW_EVERY)):
                         with drawing:
-                            draw(play, self.folder / PREVIEW)
+                            draw(runner, self.folder / PREVIEW)
             except KeyboardInterrupt:
-                if whole:
-                    self._save(play, log)
+                if between_steps:
+                    self._save(runner, losses)
                 raise
             finally:
-                log.close()
-            return play
+                losses.close()
+            return runner
 
-    def _sweep(self) -> None:
+    def _remove_partial_files(self) -> None:
         """Remove what a kill -9 left of files that were being written (`gambol.files.replacing`)."""
         for path in map(Path, FILES):
             for left in self.folder.glob(f".{path.stem}-????????{path.suffix}"):
                 left.unlink(missing_ok=True)
 
-    def _save(self, play: Play, log: LossLog) -> None:
-        """The same tensor under several names, as between act and safe state, is stored once."""
-        names: dict[tuple, str] = {}
-        tensors: dict[str, Tensor] = {}
-        same: dict[str, str] = {}
-        for name, value in play.state().items():
-            first = names.setdefault((value.data_ptr(), value.dtype, value.shape, value.stride()), name)
-            if first == name or not value.numel():
-                tensors[name] = value.detach().cpu().contiguous().clone()
-            else:
-                same[name] = first
-        facts = {"lines": str(log.lines), "seconds": repr(self.seconds), "same": json.dumps(same)}
-        write_file(self.folder / STATE, save(tensors, facts))
+    def _save(self, runner: StageRunner, losses: LossLog) -> None:
+        facts = {"lines": str(losses.lines), "seconds": repr(self.seconds), "config": self._config_checksum()}
+        tensors = {name: value.clone() for name, value in runner.state().items()}  # safetensors refuses shared memory
+        write_tensors(self.folder / STATE, tensors, facts)
 
-    def _load(self, play: Play) -> int:
-        """Go on from the saved state, if there is one; returns the lines of the losses at that time."""
+    def _load(self, runner: StageRunner) -> int:
+        """Continue from the checkpoint, if there is one; return how many lines losses.jsonl had at that time."""
         path = self.folder / STATE
         if not path.exists():
             return 0
         try:
-            with safe_open(path, "pt") as file:
-                facts = file.metadata() or {}
-                state = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
-            state |= {name: state[first] for name, first in json.loads(facts["same"]).items()}
-            play.load(state)
-            self.seconds = float(facts["seconds"])
-            return int(facts["lines"])
-        except (OSError, SafetensorError, KeyError, ValueError, RuntimeError, IndexError) as error:
-            raise GambolError(f"{path} is no state of this run ({error}); delete it to begin anew") from None
+            state, facts = read_tensors(path)
+            if facts["config"] != self._config_checksum():
+                raise ValueError(f"it was written with other settings than those in {CONFIG}")
+            runner.load(state)
+            self.seconds = from_json(Annotated[float, Range(0, 1e9)], float(facts["seconds"]), "seconds")
+            return from_json(Annotated[int, Range(0, 1e9)], int(facts["lines"]), "lines")
+        except (GambolError, KeyError, ValueError, TypeError, AttributeError, RuntimeError, IndexError) as error:
+            raise GambolError(f"cannot resume from {path}: {error}; delete it to start from the first step") from None
+
+    def _config_checksum(self) -> str:
+        return checksum({}, {CONFIG: self.run_config.json()})
 
 
 class LossLog:
-    """losses.jsonl: one line a step, in the order in which steps were done."""
+    """losses.jsonl: one line for each step, in the order in which steps were done."""
 
     def __init__(self, path: Path, lines: int):
-        """lines: those to keep; later ones will be done again."""
-        self.path, self.lines = path, lines
-        kept = path.read_bytes().splitlines(keepends=True)[:lines] if path.exists() else []
-        write_file(path, b"".join(kept))
+        """lines: number of lines to keep; later steps will be done again."""
+        kept = _checked_losses(path, lines) if lines else []
+        self.path, self.lines = path, len(kept)
+        write_file(path, "".join(json.dumps(row) + "\n" for row in kept).encode())
         self._file = path.open("a", encoding="utf-8")
 
-    def add(self, moment: Moment) -> None:
-        plain = asdict(moment)
-        losses = {name: value if abs(value) < float("inf") else None for name, value in moment.losses.items()}
+    def add(self, log: StepLog) -> None:
         try:
-            self._file.write(json.dumps({**plain, "losses": losses}, allow_nan=False) + "\n")
+            self._file.write(json.dumps(jsonable(log), allow_nan=False) + "\n")
             self._file.flush()
         except OSError as error:
             raise GambolError(f"{self.path} cannot be written: {error.strerror or error}") from None
@@ -232,13 +218,33 @@ class LossLog:
 
 
 def read_losses(folder: Path) -> list[dict[str, Any]]:
-    """Lines of a run's losses.jsonl, as `Moment` has them; a loss that was no number is None."""
-    path = folder / LOSSES
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    """Return the lines of a run's losses.jsonl, with the fields of `StepLog`; a loss that was not finite is None."""
+    return _checked_losses(folder / LOSSES)
 
 
-class _Pace:
-    """Something to do now and then: not more often than every so many seconds, nor for more than a tenth of it."""
+def _checked_losses(path: Path, most: int | None = None) -> list[dict[str, Any]]:
+    """Return the first `most` lines; those that are not as `LossLog` writes them are left out, with one warning."""
+    if not path.exists():
+        return []
+    try:
+        lines = read_own_file(path, LARGEST_LOG).splitlines()[:most]
+    except (OSError, ValueError) as error:
+        print(f"warning: no losses are shown: {printable(str(error))}", file=sys.stderr)
+        return []
+    rows = []
+    for line in lines:
+        with suppress(ValueError, TypeError, KeyError, AttributeError, GambolError):
+            row = parse_json(line)
+            finite = {name: value for name, value in row["losses"].items() if value is not None}
+            from_json(StepLog, {**row, "losses": finite}, "line")
+            rows.append(row)
+    if len(rows) < len(lines):
+        print(f"warning: {path}: {len(lines) - len(rows)} damaged lines are left out", file=sys.stderr)
+    return rows
+
+
+class _Interval:
+    """When to do something again: at most every `every` seconds, and for at most a tenth of the time."""
 
     def __init__(self, every: float):
         self.every = every
@@ -258,8 +264,8 @@ class _Pace:
 
 
 @contextmanager
-def _patience() -> Iterator[Callable[[], bool]]:
-    """The first Ctrl-C is only noted, for the caller to ask about; the second interrupts as usual."""
+def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
+    """Yield a function that says whether Ctrl-C was pressed; a second Ctrl-C interrupts as usual."""
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return

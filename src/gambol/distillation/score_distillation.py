@@ -9,131 +9,121 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Annotated
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gambol.distillation.act import Losses, Search, SearchAct, generator_for
-from gambol.distillation.film_set import FilmSet
-from gambol.distillation.puppet import FramePuppet, Movement
+from gambol.distillation.stage_runner import generator_for
 from gambol.distillation.windows import lengthened, onwards_of, windows_for
-from gambol.motion.cuboids import Cuboids, corner_positions, ground_loss
-from gambol.motion.draft import Draft
+from gambol.motion.cuboids import Cuboids, corner_positions
+from gambol.motion.ground import ground_loss
+from gambol.motion.optimization import Adam, Losses, Optimization
+from gambol.motion.parameters import FrameParameters, PosedFrames
+from gambol.motion.rig_motion import RigMotion
 from gambol.priors.prior import Prompt, VideoPrior
 from gambol.priors.sample import draw_noise
-from gambol.priors.score import PLANS, Plan, amplify_motion, rfds_rev, sds, surrogate
+from gambol.priors.schedule import Latents
+from gambol.priors.score import PLANS, Plan, sds, surrogate
+from gambol.priors.views import ViewRenderer
+from gambol.ranges import SEED, Count, Range, Rate, Weight
 
 
 @dataclass(frozen=True)
 class ScoreConfig:
-    """How to distill. The defaults are AKD's; what it leaves open says so."""
+    """Settings of the distillation. The defaults are AKD's, except where noted."""
 
-    steps: int = 10_000
+    steps: Count = 10_000
     plan: Plan = PLANS["paper"]
     """Noise levels and guidance."""
-    noise: Literal["drawn", "fixed", "matched"] = "drawn"
-    """Drawn anew in every step (AKD), the same in all of them, or drawn and then changed to match the video
-    (RFDS-Rev), which asks the prior once more."""
-    smooth: float = 0.18
+    smooth: Weight = 0.18
     """l1: weight of the mean second difference of angles. AKD's 2e5 belongs to a loss that is summed over a latent of
     13 x 60 x 90 x 16; per element that is this."""
-    ground: float = 8.9
+    ground: Weight = 8.9
     """l2: weight of the mean depth of bones below the ground [per leg length]; AKD's 1e7, per element."""
-    rate: float = 0.01
-    """Of Adam: about how far an angle moves in a step [rad]. Not stated by AKD."""
-    cooled: float = 1.0
-    """Share of the rate that is left at the end. Not stated by AKD."""
-    motion: float = 1.0
-    """Factor on the part of the gradient that makes frames different."""
-    seed: int = 0
+    rate: Rate = 0.01
+    """Learning rate, about the change of an angle in a step [rad]. Not stated by AKD."""
+    lr_end: Annotated[float, Range(0, 1)] = 1.0
+    """Share of the learning rate that is left at the end. Not stated by AKD."""
+    seed: Annotated[int, SEED] = 0
 
 
-class ScoreDistillation(SearchAct):
-    """The act."""
+class ScoreDistillation(Optimization):
+    """The stage."""
 
     name = "distilling"
 
     def __init__(
         self,
-        film_set: FilmSet,
+        renderer: ViewRenderer,
         cuboids: Cuboids,
-        puppet: FramePuppet,
+        params: FrameParameters,
         ground: float,
         prior: VideoPrior,
         prompt: Prompt,
+        negative: Prompt | None,
         config: ScoreConfig,
-        negative: Prompt | None = None,
-        number: int = 0,
     ):
-        """ground: its height along up [file units]; number: which act of the run it is, for its random numbers."""
-        self.film_set, self.cuboids, self.ground = film_set, cuboids, ground
+        """ground: its height along up [file units]."""
+        self.renderer, self.cuboids, self.ground = renderer, cuboids, ground
         self.config, self.steps = config, config.steps
-        self.prior, self.prompt, self.negative, self.number = prior, prompt, negative, number
-        self.puppet = puppet  # the variables: three angles for every joint and frame, and the root's path
-        self.windows = windows_for(prior, len(puppet.base))
-        self.rests = film_set.at_rest() if prior.reference == "rest" else None
-        self.search = Search(puppet, (0.9, 0.99))
+        self.prior, self.prompt, self.negative = prior, prompt, negative
+        self.params = params  # the variables: three angles for every joint and frame, and the root's path
+        self.windows = windows_for(prior, len(params.base))
+        self.rests = renderer.rest_images() if prior.reference == "rest" else None
+        self.adam = Adam(params, (0.9, 0.99))
 
     def step(self, number: int) -> Losses:
         config, progress = self.config, number / self.steps
-        random = generator_for(config.seed, self.number, number)
-        movement = self.puppet()  # forward kinematics
+        random = generator_for(config.seed, 0, number)
+        movement = self.params()  # forward kinematics
 
-        view = torch.randint(self.film_set.views, (1,), generator=random)
+        view = torch.randint(self.renderer.views, (1,), generator=random)
         start = self.windows.starts[int(torch.randint(len(self.windows), (1,), generator=random))]
-        poses = lengthened(movement.T_world_joint, self.windows.frames, onwards_of(self.puppet, movement))
-        video = self.film_set.film(poses[start : start + self.windows.length], view)  # skinning and rendering
+        poses = lengthened(movement.T_world_joint, self.windows.frames, onwards_of(self.params, movement))
+        video = self.renderer.render(poses[start : start + self.windows.length], view)  # skinning and rendering
         latents = self.prior.encode(video)
 
         gradient = self._score(latents, video, view, progress, random)
         losses = {
             "score": surrogate(latents, gradient) / latents.numel(),
-            "smooth": config.smooth * roughness(movement, self.puppet.base, self.film_set.length),
+            "smooth": config.smooth * roughness(movement, self.params.base, self.renderer.length),
             "sunk": config.ground * self._depth(movement),
         }
         total = sum(losses.values(), torch.zeros(()))
-        self.search.descend(total, config.rate * (1 - (1 - config.cooled) * progress))
+        self.adam.step(total, config.rate * (1 - (1 - config.lr_end) * progress))
         return {"total": total.item(), **{name: value.item() for name, value in losses.items()}}
 
     def _score(
         self,
-        latents: Tensor,
+        latents: Latents,
         video: Float[Tensor, "1 frames height width 3"],
         view: Tensor,
         progress: float,
         random: torch.Generator,
-    ) -> Tensor:
-        """Which way the prior would change the latents: z - z_hat."""
+    ) -> Latents:
+        """Return the direction in which the prior would change the latents: z - z_hat."""
         config, prior = self.config, self.prior
         level, guidance = config.plan.level(progress, random), config.plan.guidance(progress)
-        reference = video[:, 0].detach() if prior.reference == "first" else None
-        if self.rests is not None:
-            reference = self.rests[view]
+        first = video[:, 0].detach() if prior.reference == "first" else None
+        reference = first if self.rests is None else self.rests[view]
         denoise = partial(
             prior.denoise, prompt=self.prompt, guidance=guidance, negative=self.negative, reference=reference
         )
-        still = latents.detach()
-        source = generator_for(config.seed, self.number, -1) if config.noise == "fixed" else random
-        noise = draw_noise(still, source)
-        if config.noise == "matched":
-            match = partial(prior.denoise, prompt=self.prompt, reference=reference)
-            gradient = rfds_rev(still, noise, level, prior.schedule, denoise, match)
-        else:
-            gradient = sds(still, noise, level, prior.schedule, denoise)
-        return gradient if config.motion == 1 else amplify_motion(gradient, config.motion, prior.time_axis)
+        clean = latents.detach()
+        return sds(clean, draw_noise(clean, random), level, prior.schedule, denoise)
 
-    def _depth(self, movement: Movement) -> Float[Tensor, ""]:
+    def _depth(self, movement: PosedFrames) -> Float[Tensor, ""]:
         corners = corner_positions(movement.T_world_joint, self.cuboids)
-        return ground_loss(corners, self.puppet.up, self.ground) / self.film_set.length
+        return ground_loss(corners.flatten(1, 2) @ self.params.up - self.ground) / self.renderer.length
 
 
-def roughness(movement: Movement, base: Draft, length: float) -> Float[Tensor, ""]:
-    """AKD's L_smooth: the mean absolute second difference over time of all controls, the first and the last frame left
-    out; of what loops, differences across the end count too. Translations count in legs."""
+def roughness(movement: PosedFrames, base: RigMotion, length: float) -> Float[Tensor, ""]:
+    """Return AKD's L_smooth: the mean absolute second difference over time of all controls, without the first and the
+    last frame; of a loop, also across the seam. Translations count in leg lengths."""
     shift, turns = movement.root_translation, movement.root_angles
-    if base.loops:  # without the way and the turn of a round, all of it returns
+    if base.loops:  # without the displacement and the turn of a cycle, which are not periodic
         shift = shift - base.along[:, None] * base.travel
         turns = turns - base.along[:, None] * torch.tensor([base.turn, 0.0, 0.0])
     controls = torch.cat([movement.angles.flatten(1), shift / length, turns], 1)

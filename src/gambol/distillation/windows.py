@@ -1,4 +1,4 @@
-"""Windows: a clip that is longer than a prior's videos is seen in parts that overlap, and where they do they agree."""
+"""Overlapping windows, in which a prior sees a clip that is longer than its videos."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from gambol.distillation.puppet import Movement, Puppet
-from gambol.motion.draft import about
+from gambol.motion.parameters import MotionParameters, PosedFrames
+from gambol.motion.rig_motion import about
 from gambol.priors.prior import VideoPrior
 from gambol.priors.schedule import Latents
 
 OVERLAP = 0.4
-"""Least share of a window that the next one sees too."""
+"""Least overlap of neighbouring windows, as a share of their length."""
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Where each window begins, and how long all are [frames]."""
+    """First frame of each window, and the length of all [frames]."""
 
     starts: tuple[int, ...]
     length: int
@@ -30,30 +30,30 @@ class Windows:
 
     @property
     def frames(self) -> int:
-        """From the first window to the end of the last."""
+        """Number of frames from the first window to the end of the last."""
         return self.starts[-1] + self.length
 
     def cut(self, videos: Float[Tensor, "views frames *picture"]) -> Float[Tensor, "parts length *picture"]:
-        """The windows of all videos: all of the first video, then all of the second."""
+        """Return the windows of all videos: all of the first video, then all of the second."""
         parts = [videos[:, start : start + self.length] for start in self.starts]
         return torch.stack(parts, 1).flatten(0, 1)
 
     def joined(self, parts: Float[Tensor, "parts length *picture"]) -> Float[Tensor, "views frames *picture"]:
-        """Whole videos; where windows overlap one fades into the next."""
+        """Return whole videos, with a crossfade where windows overlap."""
         return _mean(parts.unflatten(0, (-1, len(self))), self.starts, _fading(self.starts, self.length), 2)
 
     def agreed(self, parts: Latents, prior: VideoPrior) -> Latents:
-        """Latents of windows made equal where they overlap: a mean, in which each counts the less the nearer its end
-        is. So all windows are denoised together (Bar-Tal et al. 2023, MultiDiffusion)."""
+        """Return latents whose windows are equal where they overlap: a mean with weights that fall towards the ends of
+        windows. So all windows are denoised together (Bar-Tal et al. 2023, MultiDiffusion)."""
         return self._shared(parts, prior, first_come=False)
 
     def alike(self, parts: Latents, prior: VideoPrior) -> Latents:
-        """As `agreed`, but where windows overlap the first of them counts: a mean of noise would be less than noise."""
+        """As `agreed`, but with the values of the first window: a mean of noise would have a smaller variance."""
         return self._shared(parts, prior, first_come=True)
 
     def _shared(self, parts: Latents, prior: VideoPrior, first_come: bool) -> Latents:
-        """The first latent of a window stands for a single frame, those after it for several: it has no equal in the
-        window before and is left alone."""
+        """The first latent of a window stands for a single frame, those after it for several: it has no counterpart in
+        the window before and stays as it is."""
         if len(self) == 1:
             return parts
         axis, squeeze = prior.time_axis, prior.squeeze
@@ -70,7 +70,7 @@ class Windows:
 
 
 def windows_over(frames: int, length: int, squeeze: int = 1) -> Windows:
-    """The fewest windows that cover at least so many frames, evenly spaced by whole latents."""
+    """Return the fewest windows that cover at least this number of frames, evenly spaced by whole latents."""
     if frames <= length:
         return Windows((0,), length)
     stride = max(int(length * (1 - OVERLAP)) // squeeze * squeeze, squeeze)
@@ -81,7 +81,7 @@ def windows_over(frames: int, length: int, squeeze: int = 1) -> Windows:
 
 
 def windows_for(prior: VideoPrior, frames: int) -> Windows:
-    """In which parts a prior sees a clip of so many frames: all of it at once if the prior's videos can be so long."""
+    """Return the windows in which a prior sees a clip: a single one if the prior's videos can be that long."""
     enough = [count for count in prior.format.frames if count >= frames]
     return windows_over(frames, min(enough) if enough else max(prior.format.frames), prior.squeeze)
 
@@ -89,32 +89,32 @@ def windows_for(prior: VideoPrior, frames: int) -> Windows:
 def lengthened(
     T_world_joint: Float[Tensor, "frames joints 3 4"], frames: int, onwards: Float[Tensor, "3 4"] | None = None
 ) -> Float[Tensor, "wanted joints 3 4"]:
-    """A motion that goes on until it has so many frames. onwards: from one round to the next, if it loops; else the
-    last pose stands still."""
+    """Return a motion extended to a number of frames. onwards: transform from one cycle to the next, if it loops;
+    otherwise the last pose is held."""
     missing = frames - len(T_world_joint)
     if missing <= 0:
         return T_world_joint
     if onwards is None:
         return torch.cat([T_world_joint, T_world_joint[-1:].expand(missing, -1, -1, -1)])
-    rounds = [T_world_joint]
-    while len(rounds) * len(T_world_joint) < frames:
-        rounds.append(onwards[:, :3] @ rounds[-1] + functional.pad(onwards[:, 3:], (3, 0)))
-    return torch.cat(rounds)[:frames]
+    cycles = [T_world_joint]
+    while len(cycles) * len(T_world_joint) < frames:
+        cycles.append(onwards[:, :3] @ cycles[-1] + functional.pad(onwards[:, 3:], (3, 0)))
+    return torch.cat(cycles)[:frames]
 
 
-def onwards_of(puppet: Puppet, movement: Movement) -> Float[Tensor, "3 4"] | None:
-    """Where the next round of what loops takes the body, as a transform in the world; None if it does not loop."""
-    base = puppet.base
+def onwards_of(params: MotionParameters, movement: PosedFrames) -> Float[Tensor, "3 4"] | None:
+    """Return the transform in the world from one cycle of a motion to the next; None if it does not loop."""
+    base = params.base
     if not base.loops:
         return None
-    turn = about(puppet.up, base.turn + puppet.turned())
-    middle = puppet.kinematics.pivot + movement.root_translation[0]
+    turn = about(params.up, base.turn + params.turned())
+    middle = params.kinematics.pivot + movement.root_translation[0]
     return torch.cat([turn, (base.travel + middle - turn @ middle)[:, None]], 1)
 
 
 def _fading(starts: tuple[int, ...], length: int, alone: int = 0) -> Float[Tensor, "windows length"]:
-    """Each place counts the more, the farther it is from the window's ends; alone: first places of later windows that
-    do not count."""
+    """Return weights that grow with the distance from the window's ends. alone: number of first places of later windows
+    with weight 0."""
     index = torch.arange(length)
     weights = (torch.minimum(index, length - 1 - index) + 1.0).repeat(len(starts), 1)
     weights[1:, :alone] = 0
@@ -122,7 +122,7 @@ def _fading(starts: tuple[int, ...], length: int, alone: int = 0) -> Float[Tenso
 
 
 def _first_come(starts: tuple[int, ...], length: int, alone: int = 0) -> Float[Tensor, "windows length"]:
-    """A place counts in the first window that has it."""
+    """Return weight 1 for the first window that covers a place, and 0 for others."""
     weights, taken = torch.zeros(len(starts), length), torch.zeros(starts[-1] + length, dtype=torch.bool)
     for number, start in enumerate(starts):
         free = ~taken[start : start + length]
@@ -133,7 +133,7 @@ def _first_come(starts: tuple[int, ...], length: int, alone: int = 0) -> Float[T
 
 
 def _mean(views: Tensor, starts: tuple[int, ...], weights: Float[Tensor, "windows length"], axis: int) -> Tensor:
-    """Weighted mean of windows along an axis of time. views: views, windows, and so on."""
+    """Return the weighted mean of windows along an axis of time. The first axes of `views` are views and windows."""
     length, total = views.shape[axis], starts[-1] + views.shape[axis]
     along = [-1 if other == axis - 1 else 1 for other in range(views.ndim - 1)]
     shape = list(views.shape[:1] + views.shape[2:])

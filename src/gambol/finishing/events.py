@@ -1,4 +1,4 @@
-"""Events: when feet come down and leave the ground, for footsteps that can be heard and dust that can be seen."""
+"""Events of a clip for games: touchdown and lift-off of feet, root motion, and whether it loops."""
 
 from __future__ import annotations
 
@@ -7,55 +7,50 @@ from typing import Any
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
+from gambol.character.clip import Clip
 from gambol.finishing.path import RootMotion
 from gambol.motion.contacts import Contacts, find_contacts
-from gambol.motion.motion import Motion
 
 VERSION = 1
-"""Of what is written into extras."""
+"""Version of the extras."""
 
 
-def contact_events(character: Character, anatomy: Anatomy, motion: Motion) -> list[dict[str, Any]]:
-    """Every time a foot is on the ground, in the order in which they come down.
+def contact_events(character: Character, anatomy: Anatomy, contacts: Contacts) -> list[dict[str, Any]]:
+    """Every contact of a foot with the ground, in the order of touchdowns.
 
-    foot: as in 'left front leg'; node: the foot's joint in the file; down, up: since the clip's start [s]. Of a contact
-    that goes on across the seam of a loop, `up` is after the end of the clip. In a clip that does not loop, `down` is 0
-    of feet that stand as it begins, and `up` its length of those that stand as it ends.
+    foot: name such as 'left front leg'; node: name of the foot's joint; down, up: times of touchdown and lift-off since
+    the clip's start [s]. A contact that continues across the seam of a loop has `up` after the end of the clip. In a
+    clip that does not loop, contacts at its ends begin at 0 and end with it.
     """
-    return _events(character, anatomy, find_contacts(character, anatomy, motion))
-
-
-def _events(character: Character, anatomy: Anatomy, contacts: Contacts) -> list[dict[str, Any]]:
     found = []
     for number, leg in enumerate(anatomy.legs):
         joint = leg.foot if leg.foot is not None else leg.chain[-1]
         node = character.skeleton.names[anatomy.body.nodes[joint]]
         for down, up in contacts.spans(number):
-            times = {"down": round(down, 4), "up": round(up, 4)}
-            found.append({"foot": anatomy.limb_name(leg), "node": node, **times})
+            found.append({"foot": anatomy.limb_name(leg), "node": node, "down": round(down, 4), "up": round(up, 4)})
     return sorted(found, key=lambda event: event["down"])
 
 
 def with_events(
     character: Character,
     anatomy: Anatomy,
-    motion: Motion,
+    motion: Clip,
     root_motion: RootMotion | None = None,
     node: str | None = None,
     loops: bool = False,
-) -> Motion:
-    """The clip with what a game wants to know of it in its extras, as `gambol`: contacts, whether it loops, and the way
-    of the body. A glTF file keeps them as extras of the animation.
+) -> Clip:
+    """The clip with its contacts, whether it loops, and its root motion in the extras, under `gambol`. A glTF file
+    keeps them as extras of the animation.
 
-    root_motion: if travel is apart from the rest; node: the one that carries it, if one does. loops: it is known to,
-    though it may be a face alone that moves.
+    root_motion: travel that was separated from the clip; node: the node that carries it, if any. loops: the clip is
+    known to loop, as one in which only a face moves.
     """
     contacts = find_contacts(character, anatomy, motion)
-    said: dict[str, Any] = {
+    extras: dict[str, Any] = {
         "version": VERSION,
-        "loops": loops or contacts.footage.loops,
-        "contacts": _events(character, anatomy, contacts),
+        "loops": loops or contacts.clip.loops,
+        "contacts": contact_events(character, anatomy, contacts),
     }
     if root_motion is not None:
-        said["root_motion"] = {"node": node, **root_motion.json()}
-    return replace(motion, extras={**motion.extras, "gambol": said})
+        extras["root_motion"] = {"node": node, **root_motion.json()}
+    return replace(motion, extras={**motion.extras, "gambol": extras})

@@ -1,50 +1,52 @@
-"""From a clip as it was made to one as it is needed, in the order in which its changes make sense."""
+"""All edits of a clip, in the order in which they make sense."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
+from gambol.character.clip import Clip
 from gambol.errors import GambolError
-from gambol.finishing.cycles import find_cycle
 from gambol.finishing.events import with_events
 from gambol.finishing.locking import lock_feet, require_feet
 from gambol.finishing.loops import make_loop
 from gambol.finishing.path import RootMotion
 from gambol.finishing.root_motion import in_place, require_root, root_node, with_root_motion
-from gambol.finishing.timing import from_zero, own_extras, resample, smooth, speed, trim
-from gambol.motion.footage import footage_of
-from gambol.motion.motion import Motion
+from gambol.finishing.timing import own_extras, resample, smooth, speed, trim
+from gambol.motion.cycles import find_cycle
+from gambol.motion.loops import loop_if_any
+from gambol.ranges import FPS, SMOOTH, SPEED
 
 
 @dataclass(frozen=True)
 class FinishConfig:
-    """What is done to a clip; nothing by default, but that it gets its events."""
+    """Edits of a clip; by default only its events are written."""
 
     trim: tuple[float, float | None] | None = None
-    """The part to keep, since the clip's start [s]; None as its end is that of the clip."""
-    speed: float = 1.0
-    """How many times as fast."""
+    """Start and end of the part to keep, since the clip's start [s]; None for the end of the clip."""
+    speed: Annotated[float, SPEED] = 1.0
+    """Factor on the speed."""
     loop: bool = False
-    """Cut to the best cycle, its end made to lead into its start."""
+    """Cut the clip to its best cycle and close the seam."""
     force: bool = False
-    """Loop also what does not come round."""
-    smooth: float | None = None
-    """Standard deviation of the average over time [s]."""
+    """Loop also a clip in which nothing repeats."""
+    smooth: Annotated[float, SMOOTH] | None = None
+    """Standard deviation of the Gaussian over time [s]."""
     lock_feet: bool = False
-    """Let feet that bear weight stand still."""
+    """Lock feet that bear weight to the ground."""
     in_place: bool = False
-    """Take travel and turn out."""
+    """Remove travel and turn."""
     root_motion: bool = False
-    """Put travel and turn on the node at the root."""
-    fps: float | None = None
-    """Frames a second; as it is keyed if None."""
+    """Move travel and turn to the root node."""
+    fps: Annotated[float, FPS] | None = None
+    """Frames per second; the clip's own keys if None."""
     events: bool = True
-    """Write contacts of feet, and the way of the body, into its extras."""
+    """Write foot contacts and root motion into the extras."""
 
     def __post_init__(self) -> None:
         if self.in_place and self.root_motion:
@@ -54,8 +56,8 @@ class FinishConfig:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What is done, for the name of the new clip."""
-        said = {
+        """The edits in words, for the name of the new clip."""
+        edits = {
             "part": self.trim is not None,
             f"x{self.speed:g}": self.speed != 1,
             "loop": self.loop,
@@ -65,22 +67,22 @@ class FinishConfig:
             "root motion": self.root_motion,
             f"{self.fps or 0:g} fps": self.fps is not None,
         }
-        return tuple(word for word, done in said.items() if done)
+        return tuple(word for word, done in edits.items() if done)
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A clip, ready to be handed over."""
+    """An edited clip."""
 
-    motion: Motion
+    motion: Clip
     notes: tuple[str, ...]
-    """What was done, in words."""
+    """The edits in sentences for the user."""
     root_motion: RootMotion | None = None
-    """If travel is apart from the rest."""
+    """Travel that was separated from the rest; None if it was not."""
 
 
 def check(character: Character, anatomy: Anatomy, config: FinishConfig) -> None:
-    """Refuse, before a clip is made, what cannot be done to any clip of this character."""
+    """GambolError if an edit cannot be applied to any clip of this character; called before a clip is made."""
     if config.root_motion:
         require_root(character, anatomy)
     if config.lock_feet:
@@ -90,15 +92,15 @@ def check(character: Character, anatomy: Anatomy, config: FinishConfig) -> None:
 def finish(
     character: Character,
     anatomy: Anatomy,
-    motion: Motion,
+    motion: Clip,
     config: FinishConfig,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Finished:
-    """All that the config asks for: trim, speed, loop, smooth, lock feet, in place or root motion, fps, events."""
+    """Apply the edits: trim, speed, loop, smooth, foot lock, in place or root motion, frame rate, events."""
     if not motion.tracks:
         raise GambolError(f"the clip '{motion.name}' has no tracks: nothing moves in it")
     notes: list[str] = []
-    motion = from_zero(motion)
+    motion = motion.from_zero()
     if config.trim is not None:
         first, last = config.trim
         last = motion.duration if last is None else last
@@ -127,16 +129,13 @@ def finish(
     return Finished(motion, tuple(notes), path)
 
 
-def _loops(character: Character, anatomy: Anatomy, motion: Motion) -> bool:
-    """Whether it ends as it begins; a way may go on."""
-    try:
-        footage = footage_of(character, anatomy, motion, may_travel=True, may_turn=True)
-    except GambolError:  # a single pose, or no bone moves
-        return False
-    return footage.loops and footage.duration == motion.duration
+def _loops(character: Character, anatomy: Anatomy, motion: Clip) -> bool:
+    """Whether the clip ends as it begins, apart from travel and turn."""
+    looped = loop_if_any(character, anatomy, motion)
+    return looped.loops and looped.duration == motion.duration
 
 
-def _looped(character: Character, anatomy: Anatomy, motion: Motion, force: bool, notes: list[str]) -> Motion:
+def _looped(character: Character, anatomy: Anatomy, motion: Clip, force: bool, notes: list[str]) -> Clip:
     cycle = find_cycle(character, anatomy, motion, force)
     found = make_loop(character, anatomy, motion, cycle)
     if cycle.closed and cycle.end <= motion.duration:
@@ -150,8 +149,8 @@ def _looped(character: Character, anatomy: Anatomy, motion: Motion, force: bool,
 
 
 def _locked(
-    character: Character, anatomy: Anatomy, motion: Motion, notes: list[str], on_progress: Callable[[int, int], None]
-) -> Motion:
+    character: Character, anatomy: Anatomy, motion: Clip, notes: list[str], on_progress: Callable[[int, int], None]
+) -> Clip:
     locked = lock_feet(character, anatomy, motion, on_progress)
     if locked.changed:
         notes.append(
@@ -163,9 +162,9 @@ def _locked(
 
 
 def _with_path(
-    character: Character, anatomy: Anatomy, motion: Motion, config: FinishConfig, notes: list[str]
-) -> tuple[Motion, RootMotion | None, str | None]:
-    """Travel and turn apart from the rest; and the node they are on, if they are."""
+    character: Character, anatomy: Anatomy, motion: Clip, config: FinishConfig, notes: list[str]
+) -> tuple[Clip, RootMotion | None, str | None]:
+    """The clip with its root motion separated, the root motion, and the node that carries it, if any."""
     if config.in_place:
         motion, path = in_place(character, anatomy, motion)
         notes.append(f"in place; {_way(anatomy, path, motion)}")
@@ -178,7 +177,7 @@ def _with_path(
     return motion, None, None
 
 
-def _way(anatomy: Anatomy, path: RootMotion, motion: Motion) -> str:
+def _way(anatomy: Anatomy, path: RootMotion, motion: Clip) -> str:
     if not path.moves:
         return "it goes nowhere"
     way = float(np.linalg.norm(path.positions[-1])) / anatomy.height
@@ -187,7 +186,7 @@ def _way(anatomy: Anatomy, path: RootMotion, motion: Motion) -> str:
     return f"goes {way:.2f} heights in {motion.duration:.2f} s{turned}"
 
 
-def _at(motion: Motion, fps: float, path: RootMotion | None, notes: list[str]) -> tuple[Motion, RootMotion | None]:
+def _at(motion: Clip, fps: float, path: RootMotion | None, notes: list[str]) -> tuple[Clip, RootMotion | None]:
     found = resample(motion, fps)
     stretched = found.duration / motion.duration - 1 if motion.duration > 0 else 0.0
     longer = f", {abs(stretched):.1%} {'longer' if stretched > 0 else 'shorter'}" if abs(stretched) > 5e-4 else ""

@@ -1,9 +1,9 @@
-"""Locking: feet that bear weight made to stand still, by changing legs and path as little as possible."""
+"""Lock the feet of a clip: loaded feet stand still, by changing legs and path as little as possible."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,33 +11,39 @@ from jaxtyping import Float
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
+from gambol.character.clip import Clip, natural_fps
+from gambol.character.rig import Rig, build_rig
+from gambol.character.transforms import nearest_rotation
 from gambol.errors import GambolError
 from gambol.finishing.retrack import retracked, world_of
-from gambol.finishing.timing import from_zero
-from gambol.motion.motion import Motion
+from gambol.language import action_of_clip
+from gambol.motion.joint_poses import Poses
+from gambol.motion.legs import body_size
 
 if TYPE_CHECKING:
-    from gambol.motion.draft import Draft
-    from gambol.physics.take import Take
-
-Array = np.ndarray
+    from gambol.motion.locked_clip import LockedClip
+    from gambol.motion.rig_motion import RigMotion
 
 SHORTEST, LONGEST = 0.01, 30.0
-"""Of a clip [s]."""
+"""Limits of the duration of a clip [s]."""
+LEAST_FPS, MOST_FPS = 30.0, 60.0
+"""Frames per second at which feet are locked: those of the clip's keys, within these limits."""
 STANDS = 0.5
-"""Feet that slide less on average, at a height of 1 m, stand already [cm/s]."""
+"""Feet that slide less than this on average, at 1 m height, stand already [cm/s]."""
 SAME = 2e-5
-"""A joint whose turn, or place in heights, changes less keeps its keys; rounding of float32 is 3e-6."""
+"""A joint keeps its keys if the entries of its rotation matrix and its position [height] change by less than this;
+rounding of float32 is 3e-6."""
 
 
 @dataclass(frozen=True)
 class Locked:
-    """A clip, and how much its feet slide."""
+    """A clip after locking, and how much its feet slide."""
 
-    motion: Motion
+    motion: Clip
     before: float
-    """Mean speed over the ground of feet that bear, of a character 1 m high (`foot_slide`) [cm/s]."""
+    """Mean speed of loaded feet over the ground at 1 m height (`foot_slide`) before locking [cm/s]."""
     after: float
+    """The same after locking [cm/s]."""
 
     @property
     def changed(self) -> bool:
@@ -47,17 +53,16 @@ class Locked:
 def lock_feet(
     character: Character,
     anatomy: Anatomy,
-    motion: Motion,
+    motion: Clip,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Locked:
-    """The clip with feet that stand while they bear weight.
+    """Lock the feet of a clip by an optimisation of travel, path and legs (`gambol.motion.foot_lock`).
 
-    It is searched for from the clip itself, see `gambol.distillation.footing`: speed, path and legs change together,
-    until nothing slides or sinks. A gait in place is locked to the ground that passes below it, and stays in place.
-    What does not change keeps its keys, and so does all that is no joint of the body. The clip is given back as it was
-    if its feet stand already, or if they cannot be made to. Of 11 artists' walks and runs, 27 % of the slide was left.
+    A gait in place is locked to the ground that passes below it, and stays in place. Joints that do not change keep
+    their keys, and so do all nodes that are not joints of the body. The clip is returned unchanged if its feet stand
+    already, or if locking does not help. Of 11 artists' walks and runs, 27 % of the slide was left.
     """
-    motion = from_zero(motion)
+    motion = motion.from_zero()
     require_feet(character, anatomy)
     if not SHORTEST < motion.duration <= LONGEST:
         short = motion.duration <= LONGEST
@@ -66,39 +71,41 @@ def lock_feet(
     before = _slide(character, anatomy, motion)
     if before < STANDS:
         return Locked(motion, before, before)
-    from gambol.physics.take import Physique
+    from gambol.motion.locked_clip import ClipLocker
 
-    physique = Physique(replace(character, clips={motion.name: motion}), anatomy)
-    take = physique.take(motion.name, on_progress=on_progress)
-    found = _with_changes(take)
+    rig = build_rig(anatomy)
+    fps = float(np.clip(natural_fps(motion), LEAST_FPS, MOST_FPS))
+    clip = ClipLocker(character, anatomy, rig, body_size(anatomy)).lock(
+        motion, action_of_clip(motion.name), fps, on_progress=on_progress
+    )
+    found = _with_changes(character, anatomy, rig, clip)
     after = _slide(character, anatomy, found)
     return Locked(found, before, after) if after < before else Locked(motion, before, before)
 
 
-def _slide(character: Character, anatomy: Anatomy, motion: Motion) -> float:
-    """[cm/s]; 0 of what never touches the ground."""
+def _slide(character: Character, anatomy: Anatomy, motion: Clip) -> float:
+    """Mean slide of the feet [cm/s]; 0 for a clip that never touches the ground."""
     from gambol.quality.ground import foot_slide
-    from gambol.quality.specimen import examine
+    from gambol.quality.normalized_clip import normalize_clip
 
-    slide = foot_slide(examine(character, motion, anatomy))
-    return slide.mean if slide else 0.0
+    return foot_slide(normalize_clip(character, motion, anatomy)).get("foot_slide_mean", 0.0)
 
 
 def require_feet(character: Character, anatomy: Anatomy) -> None:
-    """GambolError if there are none to lock."""
+    """GambolError if the character has no feet to lock."""
     if not (anatomy.legs and anatomy.stands):
         raise GambolError(f"'{character.name}' has no legs that stand on the ground: there are no feet to lock")
 
 
-def _with_changes(take: Take) -> Motion:
-    """The clip with what mending changed: every joint is moved as its draft was, from where the clip itself has it, so
-    bones keep what stretches them."""
-    skeleton, rig, motion = take.physique.character.skeleton, take.physique.rig, take.motion
-    before, after = take.raw, take.mended.on_the_spot() if take.in_place else take.mended
-    T_before, T_after = (_world(take, draft) for draft in (before, after))
+def _with_changes(character: Character, anatomy: Anatomy, rig: Rig, clip: LockedClip) -> Clip:
+    """The clip with the changes of locking applied to the world transforms of its joints, so that bones keep their
+    stretch."""
+    skeleton, motion = character.skeleton, clip.motion
+    before, after = clip.raw, clip.locked.in_place() if clip.in_place else clip.locked
+    T_before, T_after = (_world(rig, rig_motion) for rig_motion in (before, after))
     times = motion.start + motion.duration * np.linspace(0.0, 1.0, len(T_before))
     T_change = np.tile(np.eye(4), (*T_before.shape[:2], 1, 1))
-    height = take.physique.anatomy.height
+    height = anatomy.height
     for joint, parent in enumerate(rig.parents):
         above = T_change[:, parent] if parent >= 0 else np.eye(4)
         T_change[:, joint] = above
@@ -114,20 +121,19 @@ def _with_changes(take: Take) -> Motion:
     return retracked(skeleton, motion, times, wanted)
 
 
-def _rigid(T: Float[Array, "frames 4 4"], here: Float[Array, "frames 3"], there: Float[Array, "frames 3"]) -> Array:
-    """The nearest rotation, which takes points from here to there."""
-    u, _, vt = np.linalg.svd(T[:, :3, :3])
-    u[..., -1] *= np.where(np.linalg.det(u @ vt) < 0, -1.0, 1.0)[:, None]
+def _rigid(
+    T: Float[np.ndarray, "frames 4 4"], here: Float[np.ndarray, "frames 3"], there: Float[np.ndarray, "frames 3"]
+) -> Float[np.ndarray, "frames 4 4"]:
+    """Transforms with the nearest rotations that move the points `here` to `there`."""
     found = T.copy()
-    found[:, :3, :3] = u @ vt
+    found[:, :3, :3] = nearest_rotation(T[:, :3, :3])
     found[:, :3, 3] = there - (found[:, :3, :3] @ here[..., None])[..., 0]
     return found
 
 
-def _world(take: Take, draft: Draft) -> Float[Array, "frames joints 4 4"]:
-    """T_world_joint in every frame; of what loops also in the first of the next round."""
-    rig, count = take.physique.rig, len(draft)
-    poses = (draft.repeated(2, rig).world(rig)[: count + 1] if draft.loops else draft.world(rig)).double().numpy()
+def _world(rig: Rig, rig_motion: RigMotion) -> Poses:
+    """T_world_joint in every frame; of a loop also in the first frame of the next cycle [file units]."""
+    poses = rig_motion.closed_world(rig).double().numpy()
     found = np.zeros((*poses.shape[:2], 4, 4))
     found[..., :3, :], found[..., 3, 3] = poses, 1.0
     return found

@@ -1,8 +1,7 @@
-"""Loops: the part of a clip that comes round, with its end made to lead into its start without a seam.
+"""Loops: a cycle of a clip, with its seam closed in pose and velocity.
 
-Half of what is missing is added to the end and half taken from the start, by curves that begin and end without a jerk:
-poses then agree where they meet, and so do speeds. What goes somewhere goes on from there: way over the ground and turn
-stay, all else closes.
+Half of the gap is added to the end and half subtracted from the start, by quintic curves. Travel over the ground and
+turn stay, all else closes.
 """
 
 from __future__ import annotations
@@ -14,44 +13,40 @@ from jaxtyping import Float
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
+from gambol.character.clip import Clip, Track, continuous, natural_fps
 from gambol.character.skeleton import Skeleton
 from gambol.character.transforms import about, decompose, normalize, quaternion_multiply
-from gambol.finishing.cycles import Cycle, find_cycle
 from gambol.finishing.retrack import GRID, merged, rigid, world_of
-from gambol.finishing.timing import CONJUGATE, SAME, from_zero, trim
-from gambol.formats.joints import natural_fps
-from gambol.motion.footage import SEAM, TRAVELS, TURNS, footage_of, points_of
-from gambol.motion.motion import Motion, Track, continuous
-
-Array = np.ndarray
+from gambol.finishing.timing import CONJUGATE, SAME, trim
+from gambol.motion.cycles import Cycle, find_cycle
+from gambol.motion.joint_poses import bone_ends
+from gambol.motion.loops import SEAM, TRAVELS, horizontal, looped_clip, turn_between
 
 BLEND = 0.5
-"""Time over which a seam is closed, on either side of it [s]; at most `SHARE` of the clip. Of 13 clips that were cut,
-seven of them motion capture, the greatest acceleration near the seam then grew 1.2-fold at worst; with 0.1 s 6-fold."""
+"""Time over which a seam is closed, on either side of it [s]; at most `SHARE` of the clip. The largest acceleration
+near the seam of 13 clips then grew 1.2-fold at worst, with 0.1 s 6-fold."""
 SHARE = 0.35
 NOTHING = 1e-9
-"""Seams smaller than this need no closing, in parts of the largest number of a track, or [rad]."""
+"""Seams smaller than this are left, as a share of the largest value of a track, or [rad]."""
 
 
 def make_loop(
-    character: Character, anatomy: Anatomy, motion: Motion, cycle: Cycle | None = None, force: bool = False
-) -> Motion:
-    """Cut to a cycle, whose end leads into its start in pose and speed.
-
-    cycle: as `find_cycle` gives it; the best if not given. force: also of a clip of which nothing comes round.
-    """
+    character: Character, anatomy: Anatomy, motion: Clip, cycle: Cycle | None = None, force: bool = False
+) -> Clip:
+    """The clip cut to a cycle (by default the best one, `find_cycle`), with its seam closed. force: loop also a clip in
+    which nothing repeats."""
     cycle = cycle or find_cycle(character, anatomy, motion, force)
-    if cycle.end > motion.duration:  # a key is missing
-        motion = footage_of(character, anatomy, motion, may_travel=True, may_turn=True).motion
-    cut = from_zero(motion) if cycle.whole else trim(motion, cycle.start, cycle.end)
+    if cycle.end > motion.duration:  # its last key is missing
+        motion = looped_clip(character, anatomy, motion, may_travel=True, may_turn=True).motion
+    cut = motion.from_zero() if cycle.whole else trim(motion, cycle.start, cycle.end)
     return closed(character, anatomy, cut, speeds=not cycle.closed, goes=cycle.share <= SEAM)
 
 
-def closed(character: Character, anatomy: Anatomy, motion: Motion, speeds: bool = True, goes: bool = True) -> Motion:
-    """The whole of a clip that begins at 0, with its end made to lead into its start.
+def closed(character: Character, anatomy: Anatomy, motion: Clip, speeds: bool = True, goes: bool = True) -> Clip:
+    """The whole clip, which begins at 0 s, with its seam closed.
 
-    speeds: these too. goes: what goes somewhere goes on; else it comes back, as what is forced to loop does, of which
-    nobody can say how far it goes.
+    speeds: whether velocities are closed too. goes: whether travel and turn stay; a clip that is forced to loop comes
+    back to its start.
     """
     T_on = seam_step(character, anatomy, motion) if goes else np.eye(4)
     moved = _going_on(character.skeleton, motion, T_on)
@@ -59,30 +54,22 @@ def closed(character: Character, anatomy: Anatomy, motion: Motion, speeds: bool 
     return replace(motion, tracks=tracks)
 
 
-def seam_step(character: Character, anatomy: Anatomy, motion: Motion) -> Float[Array, "4 4"]:
-    """How a clip takes the body along: a turn about up and a way over the ground [file units]; the identity if both are
-    small, so that what sways a little comes back."""
+def seam_step(character: Character, anatomy: Anatomy, motion: Clip) -> Float[np.ndarray, "4 4"]:
+    """Rigid transform of the body from start to end: turn about up and horizontal travel [file units]; the identity if
+    both are small."""
     body = anatomy.body
     poses = world_of(character.skeleton, motion, np.array([motion.start, motion.end]))[:, body.nodes]
-    here, there = points_of(anatomy, poses)
-    a, b = ((points - points.mean(0)) @ (anatomy.forward + 1j * anatomy.left) for points in (here, there))
-    angle = float(np.angle((a.conj() * b).sum()))
-    angle = angle if abs(angle) > TURNS else 0.0
+    here, there = bone_ends(anatomy, poses)
+    angle = turn_between(anatomy, here, there)
     turn = about(anatomy.up, np.array(angle))
     way = there.mean(0) - turn @ here.mean(0)
-    goes = np.linalg.norm(_level(anatomy, there.mean(0) - here.mean(0))) > TRAVELS * anatomy.height
-    return rigid(turn, _level(anatomy, way) if angle or goes else np.zeros(3))
+    goes = np.linalg.norm(horizontal(anatomy, there.mean(0) - here.mean(0))) > TRAVELS * anatomy.height
+    return rigid(turn, horizontal(anatomy, way) if angle or goes else np.zeros(3))
 
 
-def _level(anatomy: Anatomy, way: Float[Array, 3]) -> Float[Array, 3]:
-    return way - way @ anatomy.up * anatomy.up
-
-
-def _going_on(skeleton: Skeleton, motion: Motion, T_on: Float[Array, "4 4"]) -> dict[int, Float[Array, "4 4"]]:
-    """The change of each node that carries the body along, seen from its parent, from one round to the next.
-
-    A node goes with its parent, or with the body, or stays in the world: whichever is nearest to where it ends.
-    """
+def _going_on(skeleton: Skeleton, motion: Clip, T_on: Float[np.ndarray, "4 4"]) -> dict[int, Float[np.ndarray, "4 4"]]:
+    """For each node that carries the body along, its change from one cycle to the next in its parent's space. A node
+    moves with its parent, or with the body, or stays in the world: whichever is nearest to where it ends."""
     if np.array_equal(T_on, np.eye(4)):
         return {}
     T_start, T_end = world_of(skeleton, motion, np.array([motion.start, motion.end]))
@@ -104,13 +91,13 @@ def _going_on(skeleton: Skeleton, motion: Motion, T_on: Float[Array, "4 4"]) -> 
     return found
 
 
-def _apart(a: Float[Array, "4 4"], b: Float[Array, "4 4"], size: float) -> float:
+def _apart(a: Float[np.ndarray, "4 4"], b: Float[np.ndarray, "4 4"], size: float) -> float:
     linear = np.linalg.norm(a[:3, :3] - b[:3, :3]) / max(float(np.linalg.norm(b[:3, :3])), 1e-30)
     return float(np.linalg.norm(a[:3, 3] - b[:3, 3]) / size + linear)
 
 
-def _closed(track: Track, motion: Motion, T_on: Float[Array, "4 4"] | None, speeds: bool) -> Track:
-    """T_on: what the node goes on by in a round, seen from its parent; None if by nothing."""
+def _closed(track: Track, motion: Clip, T_on: Float[np.ndarray, "4 4"] | None, speeds: bool) -> Track:
+    """The track with its seam closed. T_on: change of the node from one cycle to the next, in its parent's space."""
     if track.interpolation == "STEP":
         return track if T_on is not None else _stepping_back(track, motion)
     width = min(BLEND, SHARE * motion.duration)
@@ -125,8 +112,8 @@ def _closed(track: Track, motion: Motion, T_on: Float[Array, "4 4"] | None, spee
     return Track(track.node, track.path, times, seam.bridged(track.sample(times), late, early))
 
 
-def _stepping_back(track: Track, motion: Motion) -> Track:
-    """At the end it is what it was at the start."""
+def _stepping_back(track: Track, motion: Clip) -> Track:
+    """The track with its last value equal to its first."""
     first, last = track.sample(np.array([motion.start, motion.end]))
     if np.array_equal(first, last):
         return track
@@ -136,25 +123,25 @@ def _stepping_back(track: Track, motion: Motion) -> Track:
 
 
 class _PlaceSeam:
-    """Between the end of a track of plain numbers and its start."""
+    """The seam of a track of translations, scales or morph weights."""
 
-    def __init__(self, track: Track, motion: Motion, T_on: Float[Array, "4 4"] | None):
+    def __init__(self, track: Track, motion: Clip, T_on: Float[np.ndarray, "4 4"] | None):
         self.shift = np.zeros(track.values.shape[-1]) if T_on is None or track.path != "translation" else T_on[:3, 3]
         self.turn = np.eye(len(self.shift)) if T_on is None or track.path != "translation" else T_on[:3, :3]
         (first, starts), (last, ends) = (_slope(track.sample(times), step) for times, step in _ends(motion))
         self.gap = self.turn @ first + self.shift - last
         self.kink = self.turn @ starts - ends
 
-    def bridged(self, values: Array, late: Array, early: Array) -> Float[Array, "keys width"]:
+    def bridged(self, values: np.ndarray, late: np.ndarray, early: np.ndarray) -> Float[np.ndarray, "keys width"]:
         found = values + late + early @ np.linalg.inv(self.turn).T
         found[-1] = self.turn @ found[0] + self.shift
         return found
 
 
 class _TurnSeam:
-    """Between the end of a track of rotations and its start; what is added are turns about the node's own axes."""
+    """The seam of a track of rotations; corrections are rotations about the node's own axes."""
 
-    def __init__(self, track: Track, motion: Motion, T_on: Float[Array, "4 4"] | None):
+    def __init__(self, track: Track, motion: Clip, T_on: Float[np.ndarray, "4 4"] | None):
         self.turn = np.array([1.0, 0, 0, 0]) if T_on is None else decompose(T_on)[1]
         (start, forth), (end, back) = _ends(motion)
         first, last = track.sample(start), track.sample(end)
@@ -165,25 +152,27 @@ class _TurnSeam:
         ]
         self.kink = speeds[0] - speeds[1]
 
-    def bridged(self, values: Array, late: Array, early: Array) -> Float[Array, "keys 4"]:
+    def bridged(self, values: np.ndarray, late: np.ndarray, early: np.ndarray) -> Float[np.ndarray, "keys 4"]:
         found = quaternion_multiply(values, _quaternion(late + early))
         found[-1] = quaternion_multiply(self.turn, found[0])
         return continuous(normalize(found))
 
 
-def _ends(motion: Motion) -> tuple[tuple[Float[Array, 3], float], tuple[Float[Array, 3], float]]:
-    """Three moments from the start on, and three from the end back, a key apart; and the time from each to the next."""
+def _ends(motion: Clip) -> tuple[tuple[Float[np.ndarray, 3], float], tuple[Float[np.ndarray, 3], float]]:
+    """Three times from the start on, and three from the end back, a key apart, with their signed step [s]."""
     step = min(max(1 / natural_fps(motion), 1 / GRID), motion.duration / 4)
     return (motion.start + step * np.arange(3), step), (motion.end - step * np.arange(3), -step)
 
 
-def _slope(values: Float[Array, "3 width"], step: float) -> tuple[Float[Array, " width"], Float[Array, " width"]]:
-    """The first of three values, and how they change there a second: of the parabola through them."""
+def _slope(
+    values: Float[np.ndarray, "3 width"], step: float
+) -> tuple[Float[np.ndarray, " width"], Float[np.ndarray, " width"]]:
+    """The first of three values, and the slope there of the parabola through them [1/s]."""
     return values[0], (4 * values[1] - 3 * values[0] - values[2]) / (2 * step)
 
 
-def _keys(track: Track, motion: Motion, width: float) -> Float[Array, " keys"]:
-    """Those of the track, and enough more where it is changed; of a spline everywhere, as it becomes straight lines."""
+def _keys(track: Track, motion: Clip, width: float) -> Float[np.ndarray, " keys"]:
+    """Keys of the track, and a grid where it changes; for a spline, everywhere, as it becomes linear."""
     grid = np.linspace(motion.start, motion.end, max(round(motion.duration * GRID), 8) + 1)
     if track.interpolation == "LINEAR":
         grid = grid[(grid <= motion.start + width) | (grid >= motion.end - width)]
@@ -191,19 +180,21 @@ def _keys(track: Track, motion: Motion, width: float) -> Float[Array, " keys"]:
     return merged(np.concatenate([track.times, grid, ends]), motion.start, motion.end)
 
 
-def _curve(along: Float[Array, " keys"], value: Float[Array, " width"], slope: Float[Array, " width"]) -> Array:
-    """From nothing at 0 to a value and a slope at 1, bent at neither end: by the polynomial of degree five."""
+def _curve(
+    along: Float[np.ndarray, " keys"], value: Float[np.ndarray, " width"], slope: Float[np.ndarray, " width"]
+) -> np.ndarray:
+    """Quintic from zero at 0 to a value and a slope at 1, without curvature at either end."""
     u = along.clip(0, 1)[:, None]
     return u**3 * ((10 * value - 4 * slope) + u * ((7 * slope - 15 * value) + u * (6 * value - 3 * slope)))
 
 
-def _vector(wxyz: Float[Array, "*batch 4"]) -> Float[Array, "*batch 3"]:
-    """Axis times angle of a turn [rad], by the shorter way."""
+def _vector(wxyz: Float[np.ndarray, "*batch 4"]) -> Float[np.ndarray, "*batch 3"]:
+    """Rotation vector (axis times angle) of quaternions, with angles up to pi [rad]."""
     wxyz = np.where(wxyz[..., :1] < 0, -wxyz, wxyz)
     sine = np.linalg.norm(wxyz[..., 1:], axis=-1, keepdims=True)
     return wxyz[..., 1:] * np.where(sine > 1e-12, 2 * np.arctan2(sine, wxyz[..., :1]) / np.maximum(sine, 1e-12), 2.0)
 
 
-def _quaternion(vector: Float[Array, "*batch 3"]) -> Float[Array, "*batch 4"]:
+def _quaternion(vector: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch 4"]:
     angle = np.linalg.norm(vector, axis=-1, keepdims=True)
     return np.concatenate([np.cos(angle / 2), vector * np.sinc(angle / (2 * np.pi)) / 2], axis=-1)

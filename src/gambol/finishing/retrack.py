@@ -1,4 +1,4 @@
-"""Retracking: a clip with some of its nodes put elsewhere in the world, and all others left as they are."""
+"""Retracking: new tracks for nodes whose world transforms change, all other tracks as they are."""
 
 from __future__ import annotations
 
@@ -8,33 +8,29 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float
 
+from gambol.character.clip import Clip, Path, Track, continuous
 from gambol.character.skeleton import Skeleton
 from gambol.character.transforms import decompose, normalize
 from gambol.errors import GambolError
-from gambol.motion.motion import Motion, Path, Track, continuous
-
-Array = np.ndarray
 
 UNCHANGED = 1e-7
-"""What changes by less keeps its track: in parts of the largest of its numbers; of quaternions as they are."""
+"""A track that changes by less is kept: as a share of its largest value; absolute for quaternions."""
 APART = 1e-4
-"""Keys nearer than this are one [s]."""
+"""Keys nearer than this are merged [s]."""
 GRID = 60.0
-"""Keys a second, beside those that are there already."""
+"""Keys per second, in addition to those of the clip."""
 
 
-def key_times(motion: Motion, nodes: set[int] | None = None) -> Float[Array, " keys"]:
-    """When nodes, or all, have keys, and at even frames between, from the clip's start to its end [s]. A key just
-    before every step keeps it one."""
-    chosen = [track for track in motion.tracks if nodes is None or track.node in nodes]
-    keys = [track.times for track in chosen]
-    keys += [track.times[1:] - APART for track in chosen if track.interpolation == "STEP"]
+def key_times(motion: Clip) -> Float[np.ndarray, " keys"]:
+    """Times of all keys, and of even frames between [s]. A key just before each key of a STEP track keeps the step."""
+    keys = [track.times for track in motion.tracks]
+    keys += [track.times[1:] - APART for track in motion.tracks if track.interpolation == "STEP"]
     keys.append(np.linspace(motion.start, motion.end, max(round(motion.duration * GRID), 1) + 1))
     return merged(np.concatenate(keys), motion.start, motion.end)
 
 
-def merged(times: Float[Array, " times"], first: float, last: float) -> Float[Array, " keys"]:
-    """In order, from first to last, none nearer to the one before than half of `APART`."""
+def merged(times: Float[np.ndarray, " times"], first: float, last: float) -> Float[np.ndarray, " keys"]:
+    """Sorted times from first to last, at least half of `APART` apart."""
     times = np.unique(np.clip(times, first, last))
     apart = np.diff(times, prepend=-np.inf) > APART / 2
     times = times[apart]
@@ -45,14 +41,14 @@ def merged(times: Float[Array, " times"], first: float, last: float) -> Float[Ar
 
 def retracked(
     skeleton: Skeleton,
-    motion: Motion,
-    times: Float[Array, " keys"],
-    wanted: Mapping[int, Float[Array, "keys 4 4"]],
-) -> Motion:
-    """The motion with some nodes where they are wanted.
+    motion: Clip,
+    times: Float[np.ndarray, " keys"],
+    wanted: Mapping[int, Float[np.ndarray, "keys 4 4"]],
+) -> Clip:
+    """The clip with other world transforms of some nodes.
 
-    times: of the new keys; wanted: T_world_node of each of those nodes at these times [file units]. Nodes below follow,
-    unless they are wanted somewhere too. Tracks that need not change are kept as they are.
+    times: of the new keys [s]; wanted: T_world_node of each of those nodes at these times [file units]. Nodes below
+    follow, unless they are in `wanted` too. Tracks that do not change are kept.
     """
     pose = motion.sample(skeleton, times)
     local = pose.matrices()
@@ -69,7 +65,13 @@ def retracked(
     return replace(motion, tracks=(*kept, *tracks))
 
 
-def _local(skeleton: Skeleton, node: int, T_world_parent: Array, T_world_node: Array, scale: Float[Array, "keys 3"]):
+def _local(
+    skeleton: Skeleton,
+    node: int,
+    T_world_parent: np.ndarray,
+    T_world_node: np.ndarray,
+    scale: Float[np.ndarray, "keys 3"],
+):
     """Translation, rotation, scale relative to the parent. Signs of scale stay: a matrix does not tell which of its
     axes are mirrored."""
     if (np.abs(np.linalg.det(T_world_parent[:, :3, :3])) < 1e-30).any():
@@ -82,9 +84,12 @@ def _local(skeleton: Skeleton, node: int, T_world_parent: Array, T_world_node: A
 
 
 def _changed(
-    node: int, times: Array, found: tuple[Array, Array, Array], before: tuple[Array, Array, Array]
+    node: int,
+    times: np.ndarray,
+    found: tuple[np.ndarray, np.ndarray, np.ndarray],
+    before: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> list[Track]:
-    """New tracks for what is no longer as it was."""
+    """New tracks for the properties of a node that have changed."""
     tracks = []
     paths: tuple[Path, ...] = ("translation", "rotation", "scale")
     for path, values, old in zip(paths, found, before, strict=True):
@@ -99,12 +104,16 @@ def _changed(
     return tracks
 
 
-def world_of(skeleton: Skeleton, motion: Motion, times: Float[Array, " keys"]) -> Float[Array, "keys nodes 4 4"]:
+def world_of(
+    skeleton: Skeleton, motion: Clip, times: Float[np.ndarray, " keys"]
+) -> Float[np.ndarray, "keys nodes 4 4"]:
     """T_world_node of every node [file units]."""
     return skeleton.world(motion.sample(skeleton, times))
 
 
-def rigid(rotation: Float[Array, "*keys 3 3"], translation: Float[Array, "*keys 3"]) -> Float[Array, "*keys 4 4"]:
+def rigid(
+    rotation: Float[np.ndarray, "*keys 3 3"], translation: Float[np.ndarray, "*keys 3"]
+) -> Float[np.ndarray, "*keys 4 4"]:
     matrix = np.zeros((*translation.shape[:-1], 4, 4))
     matrix[..., :3, :3], matrix[..., :3, 3], matrix[..., 3, 3] = rotation, translation, 1.0
     return matrix

@@ -1,8 +1,4 @@
-"""Root motion: travel and turn taken out of a clip, or put on the node at the root, as game engines want it.
-
-A game moves a character itself, and plays a clip in place; or it lets the clip move the character, and reads that off
-the node at the root of the skeleton. Either way travel and turn must be apart from the rest.
-"""
+"""Root motion: travel and turn removed from a clip, or moved to the root node, as game engines want it."""
 
 from __future__ import annotations
 
@@ -11,28 +7,25 @@ from jaxtyping import Float
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
+from gambol.character.clip import Clip
 from gambol.character.skeleton import Skeleton
 from gambol.errors import GambolError
 from gambol.finishing.path import RootMotion, find_path
 from gambol.finishing.retrack import key_times, retracked, world_of
-from gambol.finishing.timing import from_zero
-from gambol.motion.motion import Motion
-
-Array = np.ndarray
 
 GROUND = 0.1
-"""A joint without skin that is no higher than this above the ground is a root, not hips [height]."""
+"""Largest height of a root joint without skin above the ground; a higher one is the hips [height]."""
 OFF = 1e-4
-"""How far a joint may be from where it belongs once travel is on another node [height]."""
+"""Largest error of a joint's position after travel has moved to another node [height]."""
 
 
-def in_place(character: Character, anatomy: Anatomy, motion: Motion) -> tuple[Motion, RootMotion]:
-    """The clip without its travel and turn, and these; see `find_path` for what they are.
+def in_place(character: Character, anatomy: Anatomy, motion: Clip) -> tuple[Clip, RootMotion]:
+    """The clip without its travel and turn, and these (`find_path`).
 
-    They are taken from the nodes that carry them: the root, or else all that hangs on it. A gait that is in place
-    already stays as it is, and comes with the path that its feet tell of.
+    They are removed from the nodes that carry them: the root, or else its children. A gait in place stays as it is, and
+    is returned with the path that its feet imply.
     """
-    motion = from_zero(motion)
+    motion = motion.from_zero()
     path, goes = find_path(character, anatomy, motion)
     if not (goes and path.moves):
         return motion, path
@@ -51,13 +44,13 @@ def in_place(character: Character, anatomy: Anatomy, motion: Motion) -> tuple[Mo
     return retracked(skeleton, motion, times, {node: T_back @ T_world[:, node] for node in moved}), path
 
 
-def with_root_motion(character: Character, anatomy: Anatomy, motion: Motion) -> tuple[Motion, RootMotion, str]:
-    """The clip with travel and turn on the node at the root and on no other; these, and that node's name.
+def with_root_motion(character: Character, anatomy: Anatomy, motion: Clip) -> tuple[Clip, RootMotion, str]:
+    """The clip with travel and turn on the root node only; these, and the name of that node.
 
-    All else is where it was in the world. A gait in place begins to travel, as fast as its feet say. Where nothing is
-    above the hips, these are the root, and keep their sway.
+    World transforms of all other nodes stay. A gait in place begins to travel at the speed of its feet. If nothing is
+    above the hips, they are the root, and keep their sway.
     """
-    motion = from_zero(motion)
+    motion = motion.from_zero()
     skeleton = character.skeleton
     top = require_root(character, anatomy)
     root = root_node(character, anatomy)
@@ -103,8 +96,8 @@ def require_root(character: Character, anatomy: Anatomy) -> int:
 
 
 def root_node(character: Character, anatomy: Anatomy) -> int | None:
-    """The lowest node on which all of the body hangs and that is no part of it: an armature, a root bone; None if there
-    is none."""
+    """The lowest node above the whole body that is no part of it, such as an armature or a root bone; None if there is
+    none."""
     skeleton, body = character.skeleton, anatomy.body
     common: list[int] | None = None
     for node in body.nodes:
@@ -123,9 +116,12 @@ def root_node(character: Character, anatomy: Anatomy) -> int | None:
 
 
 def _carrier(
-    skeleton: Skeleton, root: int | None, T_world: Float[Array, "keys nodes 4 4"], T_path: Float[Array, "keys 4 4"]
+    skeleton: Skeleton,
+    root: int | None,
+    T_world: Float[np.ndarray, "keys nodes 4 4"],
+    T_path: Float[np.ndarray, "keys 4 4"],
 ) -> int | None:
-    """The topmost node, from the root up, that goes the path itself; None if only what hangs on the root does."""
+    """The topmost node, from the root up, that moves along the path itself; None if only its children do."""
     found = None
     for node in [] if root is None else [root, *skeleton.ancestors(root)]:
         along, stays = T_path @ T_world[:1, node] - T_world[:, node], T_world[:1, node] - T_world[:, node]
@@ -135,7 +131,7 @@ def _carrier(
     return found
 
 
-def _square(difference: Float[Array, "keys 4 4"], size: float) -> float:
+def _square(difference: Float[np.ndarray, "keys 4 4"], size: float) -> float:
     return float((difference[:, :3, 3] ** 2).sum() / size**2 + (difference[:, :3, :3] ** 2).sum())
 
 
@@ -143,9 +139,8 @@ def _topmost(skeleton: Skeleton, node: int) -> int:
     return [node, *skeleton.ancestors(node)][-1]
 
 
-def _hanging(character: Character, motion: Motion, root: int) -> list[int]:
-    """What hangs on a node and can be seen or moves, or something below it. Where a skinned mesh hangs itself does not
-    matter."""
+def _hanging(character: Character, motion: Clip, root: int) -> list[int]:
+    """Children of a node that have joints, binds or tracks, themselves or below them."""
     skeleton = character.skeleton
     shown = {track.node for track in motion.tracks if track.path != "weights"}
     shown |= {int(bind) for bind in character.bind_nodes} | {int(joint) for joint in np.flatnonzero(skeleton.is_joint)}

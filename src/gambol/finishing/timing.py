@@ -1,6 +1,6 @@
-"""Timing: a clip cut, sped up, resampled or smoothed, track by track, so that all that a file animates stays with it.
+"""Timing of clips: trim, speed, resample and smooth, track by track, so that props and morph targets stay in step.
 
-Joints, props, scales and morph targets are treated alike. What comes out begins at 0 s.
+Results begin at 0 s.
 """
 
 from __future__ import annotations
@@ -11,34 +11,29 @@ import numpy as np
 from jaxtyping import Float
 from scipy.ndimage import gaussian_filter1d
 
+from gambol.character.clip import Clip, Track, continuous, natural_fps
 from gambol.character.transforms import normalize, quaternion_multiply
 from gambol.errors import GambolError
-from gambol.formats.joints import natural_fps
-from gambol.motion.motion import Motion, Track, continuous
-
-Array = np.ndarray
+from gambol.ranges import FPS, SMOOTH, SPEED, check_frames
 
 SAME = 1e-5
-"""Times so little apart are one: files keep times as float32, whose steps at 60 s are 4e-6 [s]."""
+"""Times nearer than this are one: files keep times as float32, whose steps at 60 s are 4e-6 [s]."""
 PARTS = 16
-"""Segments that replace one of a rotation's spline that is cut: a part of such a segment is no segment itself. With 16
-the worst of 1,000 random splines was 1.1e-4 rad off, with 8 1.7e-3, with 1 0.7."""
-SLOWEST, FASTEST = 0.01, 100.0
-"""Factors of speed."""
-FEWEST_FPS, MOST_FPS = 1.0, 240.0
-LONGEST_SMOOTH = 2.0
-"""Of what is smoothed over [s]."""
+"""Segments that replace a segment of a rotation's spline that is cut, since a part of a normalised cubic is none. The
+worst error for 1,000 random splines is 1.1e-4 rad; with 8, 1.7e-3."""
 FINE = 3.0
-"""Samples in a standard deviation of what smooths, at least."""
+"""Smallest number of samples in a standard deviation."""
 SMOOTH_FPS = 30.0
-"""Frames a second of what was smoothed, at least."""
+"""Smallest frame rate of a smoothed clip [1/s]."""
 REACH = 5.0
-"""Standard deviations to either side that are looked at."""
+"""Standard deviations at which the Gaussian is truncated."""
+WIDEST = 2.0
+"""Standard deviation [periods] beyond which only the mean is left: the slowest wave keeps exp(-2 pi^2 2^2) = 5e-35."""
 CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 
 
-def trim(motion: Motion, start: float, end: float) -> Motion:
-    """The part from one time to another, both since the clip's start [s]; keys at the cuts make it exact."""
+def trim(motion: Clip, start: float, end: float) -> Clip:
+    """The part between two times since the clip's start [s], exact by keys at the cuts."""
     duration = motion.duration
     if not (-SAME < start < end < duration + SAME and end - start > SAME):
         raise GambolError(
@@ -49,17 +44,9 @@ def trim(motion: Motion, start: float, end: float) -> Motion:
     return replace(motion, tracks=tuple(tracks), extras=own_extras(motion))
 
 
-def from_zero(motion: Motion) -> Motion:
-    """The same, beginning at 0 s."""
-    if motion.start == 0:
-        return motion
-    return replace(motion, tracks=tuple(replace(track, times=track.times - motion.start) for track in motion.tracks))
-
-
-def speed(motion: Motion, factor: float) -> Motion:
-    """So many times as fast."""
-    if not SLOWEST <= factor <= FASTEST:
-        raise GambolError(f"speed must be from {SLOWEST:g} to {FASTEST:g}, got {factor:g}")
+def speed(motion: Clip, factor: float) -> Clip:
+    """The clip at another speed. factor: how many times as fast."""
+    SPEED.check("speed", factor)
     tracks = []
     for track in motion.tracks:
         values = track.values
@@ -69,42 +56,36 @@ def speed(motion: Motion, factor: float) -> Motion:
     return replace(motion, tracks=tuple(tracks), extras=own_extras(motion))
 
 
-def resample(motion: Motion, fps: float) -> Motion:
-    """Keys at even frames. The clip is stretched, by half a frame at most, to last a whole number of them: so its last
-    key is its last frame, and that of a loop is its first.
-
-    Steps stay steps, at frames. What never changes keeps two keys.
-    """
-    if not FEWEST_FPS <= fps <= MOST_FPS:
-        raise GambolError(f"fps must be from {FEWEST_FPS:g} to {MOST_FPS:g}, got {fps:g}")
+def resample(motion: Clip, fps: float) -> Clip:
+    """The clip with keys at even frames, stretched by half a frame at most so that its last key is a frame. STEP tracks
+    stay so; a track that never changes keeps two keys."""
+    FPS.check("fps", fps)
+    check_frames(motion.duration, fps)
     if motion.duration <= 0:
-        return from_zero(motion)
+        return motion.from_zero()
     frames = max(round(motion.duration * fps), 1)
     times, moments = np.arange(frames + 1) / fps, np.linspace(motion.start, motion.end, frames + 1)
     tracks = []
     for track in motion.tracks:
         step = track.interpolation == "STEP"
-        values = _whole(track, moments + SAME if step else moments)  # a step at a frame is not to wait for the next
+        values = _whole(track, moments + SAME if step else moments)  # a step at a frame does not wait for the next
         still = bool((values == values[0]).all())
         kept = [0, -1] if still else slice(None)
         tracks.append(Track(track.node, track.path, times[kept], values[kept], "STEP" if step else "LINEAR"))
     return replace(motion, tracks=tuple(tracks), extras=own_extras(motion))
 
 
-def smooth(motion: Motion, seconds: float, loops: bool = False) -> Motion:
-    """Without what is quicker: every track is averaged over a Gaussian of this standard deviation [s], half as much of
-    it earlier as later, so nothing comes late.
+def smooth(motion: Clip, seconds: float, loops: bool = False) -> Clip:
+    """The clip with every track convolved with a Gaussian of this standard deviation [s].
 
-    At 0.03 s a swing of 2 times a second keeps 93 % of its size and one of 10 times a second 17 %. What loops is
-    smoothed across its seam. The first and the last pose of what does not are kept. Steps are steps on purpose, and
-    stay. Feet that stood may slide a little; `lock_feet` puts that right.
+    At 0.03 s a swing at 2 Hz keeps 93 % of its size and one at 10 Hz 17 %. A loop is smoothed across its seam;
+    otherwise the first and the last pose are kept. STEP tracks stay. Feet may slide a little afterwards (`lock_feet`).
     """
-    if not 0 < seconds <= LONGEST_SMOOTH:
-        raise GambolError(f"a clip can be smoothed over more than 0 and up to {LONGEST_SMOOTH:g} s, got {seconds:g} s")
-    motion = from_zero(motion)
+    SMOOTH.check("smooth", seconds)
+    motion = motion.from_zero()
     if motion.duration <= SAME:
         return motion
-    rate = float(np.clip(max(natural_fps(motion), SMOOTH_FPS, FINE / seconds), None, MOST_FPS))
+    rate = float(np.clip(max(natural_fps(motion), SMOOTH_FPS, FINE / seconds), None, FPS.most))
     frames = max(round(motion.duration * rate), 2)
     times = np.linspace(0.0, motion.duration, frames + 1)
     width = seconds * frames / motion.duration
@@ -119,13 +100,13 @@ def smooth(motion: Motion, seconds: float, loops: bool = False) -> Motion:
     return replace(motion, tracks=tuple(tracks))
 
 
-def own_extras(motion: Motion) -> dict:
-    """What the clip's file says of it, without what gambol wrote: times have changed."""
+def own_extras(motion: Clip) -> dict:
+    """The extras of the clip's file without those of gambol, whose times no longer hold."""
     return {key: value for key, value in motion.extras.items() if key != "gambol"}
 
 
-def _whole(track: Track, times: Float[Array, " frames"]) -> Float[Array, "frames width"]:
-    """Values at times; rotations without jumps to the other of their two quaternions."""
+def _whole(track: Track, times: Float[np.ndarray, " frames"]) -> Float[np.ndarray, "frames width"]:
+    """Values at times; quaternions with continuous signs."""
     values = track.sample(times)
     return continuous(values) if track.path == "rotation" else values
 
@@ -147,17 +128,16 @@ def _cut(track: Track, first: float, last: float) -> Track:
     return replace(track, times=times, values=values)
 
 
-def _near_key(keys: Float[Array, " keys"], time: float) -> float:
-    """The key that is meant, if there is one."""
+def _near_key(keys: Float[np.ndarray, " keys"], time: float) -> float:
+    """The time of the key that is nearest, if it is the same but for rounding."""
     nearest = float(keys[np.abs(keys - time).argmin()])
     return nearest if abs(nearest - time) < SAME else time
 
 
 def _cut_spline(
     track: Track, first: float, last: float
-) -> tuple[Float[Array, " knots"], Float[Array, "knots 3 width"]]:
-    """A part of a cubic is a cubic: values and slopes at its ends are all it needs. Rotations are normalised cubics,
-    which is why segments of theirs that are cut get more keys."""
+) -> tuple[Float[np.ndarray, " knots"], Float[np.ndarray, "knots 3 width"]]:
+    """Keys of a part of a cubic spline; segments of rotations, normalised cubics, get more if they are cut."""
     inside = (track.times > first + SAME) & (track.times < last - SAME)
     knots = np.concatenate([[first], track.times[inside], [last]])
     turns = track.path == "rotation"
@@ -176,8 +156,10 @@ def _cut_spline(
     return knots, np.stack([np.append(still, arriving, axis=0), values, np.append(leaving, still, axis=0)], axis=1)
 
 
-def _hermite(track: Track, times: Float[Array, " knots"], within: Float[Array, " knots"]) -> tuple[Array, Array]:
-    """Value and slope a second of a spline, without normalising; within: times in the segment that is meant."""
+def _hermite(
+    track: Track, times: Float[np.ndarray, " knots"], within: Float[np.ndarray, " knots"]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Value and slope [1/s] of a spline, not normalised; within: times inside the segments to evaluate."""
     keys = track.times
     left = np.searchsorted(keys, within, side="right") - 1
     held = (left < 0) | (left >= len(keys) - 1)
@@ -194,23 +176,27 @@ def _hermite(track: Track, times: Float[Array, " knots"], within: Float[Array, "
     return value, np.where(held[:, None], 0.0, slope / length)
 
 
-def _tangent(values: Float[Array, "knots 4"], slopes: Float[Array, "knots 4"]) -> Float[Array, "knots 4"]:
-    """Slopes of the values once they are normalised."""
+def _tangent(
+    values: Float[np.ndarray, "knots 4"], slopes: Float[np.ndarray, "knots 4"]
+) -> Float[np.ndarray, "knots 4"]:
+    """Slopes of the normalised values."""
     length = np.maximum(np.linalg.norm(values, axis=-1, keepdims=True), 1e-12)
     unit = values / length
     return (slopes - unit * (unit * slopes).sum(-1, keepdims=True)) / length
 
 
 def _filtered(
-    values: Float[Array, "frames width"], width: float, loops: bool, turns: bool
-) -> Float[Array, "frames width"]:
-    """Averaged over a Gaussian, width in frames. Beyond its ends what loops goes on, and anything else is mirrored in
-    the end itself, which so stays where it is."""
-    count, margin = len(values) - 1, int(np.ceil(REACH * width))
+    values: Float[np.ndarray, "frames width"], width: float, loops: bool, turns: bool
+) -> Float[np.ndarray, "frames width"]:
+    """Values convolved with a Gaussian. width: standard deviation [frames]. A loop continues beyond its ends; otherwise
+    values are mirrored at the ends, which stay where they are."""
+    count = len(values) - 1
+    width = min(width, WIDEST * (count if loops else 2 * count))  # mirrored values have twice the period
+    margin = int(np.ceil(REACH * width))
     if loops:
         before = -(-margin // count)
-        rounds = [_in_round(values, number, turns)[:-1] for number in range(-before, before + 1)]
-        longer = np.concatenate([*rounds, _in_round(values, before + 1, turns)[:1]])
+        cycles = [_in_cycle(values, number, turns)[:-1] for number in range(-before, before + 1)]
+        longer = np.concatenate([*cycles, _in_cycle(values, before + 1, turns)[:1]])
         longer, margin = continuous(longer) if turns else longer, before * count
     else:
         longer = np.pad(values, ((margin, margin), (0, 0)), mode="reflect", reflect_type="odd")
@@ -220,8 +206,8 @@ def _filtered(
     return normalize(found) if turns else found
 
 
-def _in_round(values: Float[Array, "frames width"], number: int, turns: bool) -> Float[Array, "frames width"]:
-    """Of a later round of a loop, or an earlier one: from each to the next it goes on by as much."""
+def _in_cycle(values: Float[np.ndarray, "frames width"], number: int, turns: bool) -> Float[np.ndarray, "frames width"]:
+    """Values in a later or earlier cycle of a loop, each of which continues from the one before."""
     if not turns:
         return values + number * (values[-1] - values[0])
     step = quaternion_multiply(values[-1], values[0] * CONJUGATE)

@@ -2,66 +2,39 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from gambol.character.character import Character
-from gambol.errors import AssetError, GambolError
-from gambol.motion.motion import Motion
+from gambol.character.clip import Clip
+from gambol.errors import GambolError
+
+READABLE = (".glb", ".gltf", ".vrm", ".bvh", ".obj", ".ply")
+"""Endings of files that `load` reads."""
 
 
 def load(path: str | Path) -> Character:
-    """Read a character from a .glb, .vrm or .gltf file, or make one of the zoo: 'fox', 'a small brown horse'.
+    """Read a character from a file; what kind it is, its ending says.
 
-    A .bvh file is a skeleton without a mesh and one clip.
+    A .glb, .gltf or .vrm file holds all of a character; a .bvh file a skeleton without a mesh and one clip; an .obj or
+    .ply file meshes without a skeleton.
     """
-    if str(path) in ("", "."):
-        raise AssetError(
-            f"{str(path)!r} names no character: give a .glb, .gltf or .vrm file, or an animal such as 'fox'"
-        )
-    plain = not any(mark and mark in str(path) for mark in (os.sep, os.altsep))
-    missing = not os.path.exists(path) or (plain and os.path.isdir(path))  # a folder 'fox' does not hide the animal
-    suffix = Path(path).suffix.lower()
-    if missing and suffix not in (".glb", ".gltf", ".vrm", ".bvh"):
-        if not plain:
-            raise AssetError(f"{path} does not exist")
-        if _looks_like_words(str(path)):
-            return _of_the_zoo(str(path))
+    path = Path(path)
+    suffix = path.suffix.lower()
     if suffix == ".bvh":
-        from gambol.formats.bvh import read_bvh
+        from gambol.formats.bvh.reader import read_bvh
 
         return read_bvh(path)
+    if suffix == ".obj":
+        from gambol.formats.obj import read_obj
+
+        return read_obj(path)
+    if suffix == ".ply":
+        from gambol.formats.ply import read_ply
+
+        return read_ply(path)
     from gambol.formats.gltf.reader import load_gltf
 
     return load_gltf(path)
-
-
-def _looks_like_words(path: str) -> bool:
-    """Whether what is no file may be a sentence: 'fox' and 'a T. rex', but not 'fox.glb' or 'my fox.fbx'."""
-    from gambol.creatures.words import species_of
-
-    ending = Path(path).suffix.removeprefix(".")
-    return not ending or " " in ending or species_of(ending.lower()) is not None
-
-
-def _of_the_zoo(sentence: str) -> Character:
-    """The animal that stands still; a sentence that says more than that is refused, not half obeyed."""
-    from gambol.creatures.words import understand
-    from gambol.creatures.zoo import imagine
-
-    try:
-        wish = understand(sentence)
-    except GambolError as error:
-        raise GambolError(f"there is no file {sentence}, and {error}") from None
-    if wish.ignored:
-        unknown = ", ".join(f"'{word}'" for word in wish.ignored)
-        raise GambolError(f"there is no file {sentence}, and {unknown} is not understood about a {wish.species}")
-    if wish.action:
-        raise GambolError(
-            f"there is no file {sentence}, and a {wish.species} is loaded without a motion: "
-            f"leave out '{wish.action}', or write it with it by `gambol create`"
-        )
-    return imagine(wish).character()
 
 
 def check_output(path: str | Path, binary: bool = False) -> None:
@@ -74,7 +47,7 @@ def check_output(path: str | Path, binary: bool = False) -> None:
     check_target(Path(path), binary)
 
 
-def save(character: Character, path: str | Path, motion: Motion | None = None, overwrite: bool = False) -> str | None:
+def save(character: Character, path: str | Path, motion: Clip | None = None, overwrite: bool = False) -> str | None:
     """Write the character's own file again, with the motion as one clip more; returns the clip's name in the file.
 
     Everything else in the file stays as it was: the file is copied, so changes made to the character's own fields
@@ -104,7 +77,7 @@ def check_export(path: str | Path) -> None:
     check_folder(path)
 
 
-def export(character: Character, motion: Motion, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
+def export(character: Character, motion: Clip, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
     """Write a clip without its mesh: .bvh for other programs, .npz for numpy; returns what got lost, in words.
 
     fps: as the clip was keyed, if not given.
@@ -114,6 +87,6 @@ def export(character: Character, motion: Motion, path: str | Path, fps: float | 
         from gambol.formats.npz import write_npz
 
         return write_npz(character, motion, path, fps)
-    from gambol.formats.bvh import write_bvh
+    from gambol.formats.bvh.writer import write_bvh
 
     return write_bvh(character, motion, path, fps)

@@ -1,26 +1,6 @@
 """A clip as numpy arrays, for research: joints, rotations and positions in one .npz file, without pickle.
 
-    with np.load("walk.npz") as clip:
-        clip["positions"]  # (frames, joints, 3)
-
-names             (joints,)            of the joints, as in the character's file
-nodes             (joints,)            their nodes in that file; -1 for a root that was added above several
-parents           (joints,)            index of the parent joint, always a smaller number; -1 for joint 0, the root
-rest_offsets      (joints, 3)          from the parent, in its axes; of the root: its place in the world
-rest_rotations    (joints, 4)          wxyz, relative to the parent, in the pose the skin was bound in
-rotations         (frames, joints, 4)  wxyz, relative to the parent; equal to rest_rotations in that pose
-translations      (frames, joints, 3)  from the parent, in its axes; rest_offsets except where bones change their length
-root_translation  (frames, 3)          place of the root in the world
-positions         (frames, joints, 3)  of all joints in the world
-fps               ()                   frames a second
-up                ()                   "+y", glTF's convention
-units             ()                   of all lengths: the file's own, which are metres by glTF's convention
-height            ()                   of the character at rest, in these units
-name              ()                   of the clip
-format            ()                   "gambol joints 1"
-
-Forward kinematics: R[j] = R[parent] * rotations[j] and positions[j] = positions[parent] + R[parent] translations[j].
-Bones have no scale: that of the file is in the lengths.
+docs/formats.md lists the arrays. Bones have no scale: that of the file is in the lengths.
 """
 
 from __future__ import annotations
@@ -33,16 +13,15 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from gambol.character.character import Character
+from gambol.character.clip import Clip, continuous
 from gambol.character.neutral import neutral_world
 from gambol.character.transforms import decompose, matrix_from_quaternion, quaternion_from_matrix
-from gambol.errors import AssetError, GambolError
-from gambol.files import check_folder, write_file
+from gambol.errors import AssetError
+from gambol.files import write_file
+from gambol.formats.files import LARGEST, LARGEST_NUMBER, in_range, read_file
 from gambol.formats.joints import MOST_VALUES, JointMotion, sample_joints
-from gambol.formats.plain import LARGEST, LARGEST_NUMBER, file_bytes
-from gambol.motion.export import poses_of_nodes
-from gambol.motion.motion import Motion, continuous
-
-Array = np.ndarray
+from gambol.motion.export import poses_from_world
+from gambol.text import printable
 
 FORMAT = "gambol joints 1"
 UNITS = "file units (metres by glTF's convention)"
@@ -51,20 +30,11 @@ SAME_REST = 1e-3
 """Share of the size by which the rest pose may differ from that of the character the file is read for."""
 
 
-def check_npz(path: str | Path) -> None:
-    """Refuse, before any work, a file that `write_npz` could not write."""
-    path = Path(path)
-    if path.suffix.lower() != ".npz":
-        raise GambolError(f"arrays are written to a name that ends in .npz, got {path}")
-    check_folder(path)
-
-
-def write_npz(character: Character, motion: Motion, path: str | Path, fps: float | None = 30.0) -> tuple[str, ...]:
-    """Write the clip as arrays, listed above; returns what they cannot hold of it, in words.
+def write_npz(character: Character, motion: Clip, path: str | Path, fps: float | None = 30.0) -> tuple[str, ...]:
+    """Write the clip as arrays; returns what they cannot hold of it, in words.
 
     fps: as the clip was keyed, if None.
     """
-    check_npz(path)
     joints = sample_joints(character, motion, fps)
     file = io.BytesIO()
     np.savez_compressed(file, **arrays_of(joints, character))  # type: ignore[arg-type]  # a stub that is too narrow
@@ -72,7 +42,7 @@ def write_npz(character: Character, motion: Motion, path: str | Path, fps: float
     return joints.warnings
 
 
-def arrays_of(joints: JointMotion, character: Character) -> dict[str, Array]:
+def arrays_of(joints: JointMotion, character: Character) -> dict[str, np.ndarray]:
     """What goes into the file."""
     parents = joints.parents
     rest = _rotations(joints.T_world_rest)
@@ -98,23 +68,27 @@ def arrays_of(joints: JointMotion, character: Character) -> dict[str, Array]:
     }
 
 
-def _rotations(T_world: Float[Array, "joints 4 4"]) -> Float[Array, "joints 3 3"]:
+def _rotations(T_world: Float[np.ndarray, "joints 4 4"]) -> Float[np.ndarray, "joints 3 3"]:
     """Without scale."""
     return matrix_from_quaternion(decompose(T_world)[1])
 
 
-def _above(world: Float[Array, "*frames joints 3 3"], parents: Array) -> Float[Array, "*frames joints 3 3"]:
+def _above(
+    world: Float[np.ndarray, "*frames joints 3 3"], parents: np.ndarray
+) -> Float[np.ndarray, "*frames joints 3 3"]:
     """Of each joint's parent; of the root: the world's."""
     return np.where((parents < 0)[:, None, None], np.eye(3), world[..., parents, :, :])
 
 
-def _from_parent(positions: Array, world: Array, parents: Array) -> Float[Array, "*frames joints 3"]:
+def _from_parent(
+    positions: np.ndarray, world: np.ndarray, parents: np.ndarray
+) -> Float[np.ndarray, "*frames joints 3"]:
     """Positions seen from the parent, in its axes."""
     origin = np.where((parents < 0)[:, None], 0.0, positions[..., parents, :])
     return (_above(world, parents).swapaxes(-1, -2) @ (positions - origin)[..., None])[..., 0]
 
 
-def read_npz(character: Character, path: str | Path) -> Motion:
+def read_npz(character: Character, path: str | Path) -> Clip:
     """The clip of a file that `write_npz` made for this character, or that a program of yours made after its pattern.
 
     Places follow from rotations and root_translation; `positions` is not read. Without `translations` bones keep their
@@ -138,13 +112,13 @@ def read_npz(character: Character, path: str | Path) -> Motion:
     T_world_rest = neutral_world(character)[nodes[kept]]
     scale = _rotations(T_world_rest).swapaxes(-1, -2) @ T_world_rest[:, :3, :3]
     T_world[:, kept, :3, :3] = T_world[:, kept, :3, :3] @ scale
-    pose = poses_of_nodes(character.skeleton, nodes[kept], T_world[:, kept])
-    return Motion.from_poses(str(arrays.get("name", "")) or path.stem, pose, character.skeleton, fps)
+    pose = poses_from_world(character.skeleton, nodes[kept], T_world[:, kept])
+    return Clip.from_poses(printable(str(arrays.get("name", "")) or path.stem), pose, character.skeleton, fps)
 
 
-def _load(path: Path) -> dict[str, Array]:
+def _load(path: Path) -> dict[str, np.ndarray]:
     """All arrays, of bounded size."""
-    data = file_bytes(path)
+    data = read_file(path)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(member.file_size for member in archive.infolist()) > LARGEST:
@@ -155,6 +129,11 @@ def _load(path: Path) -> dict[str, Array]:
         raise
     except Exception as error:  # zip, zlib, the parser of headers and memory each have errors of their own
         raise AssetError(f"{path} is no .npz file that can be read: {str(error)[:80]}") from None
+    for key, array in found.items():
+        if array.dtype.kind == "U":  # numpy takes any 32 bits for a letter, Python does not
+            letters = np.frombuffer(array.tobytes(), np.dtype("u4").newbyteorder(array.dtype.byteorder))
+            if letters.max(initial=0) > 0x10FFFF:
+                raise AssetError(f"{path}: {key} holds text that is not Unicode")
     missing = [key for key in NEEDED if key not in found]
     if missing:
         raise AssetError(f"{path} is no clip: it has no {', '.join(missing)}")
@@ -163,29 +142,26 @@ def _load(path: Path) -> dict[str, Array]:
     return found
 
 
-def _check(path: Path, arrays: dict[str, Array]) -> None:
+def _check(path: Path, arrays: dict[str, np.ndarray]) -> None:
     """Shapes and values of all that is read."""
     frames, joints = len(np.atleast_1d(arrays["rotations"])), len(np.atleast_1d(arrays["names"]))
-    shapes: dict[str, tuple[int, ...]] = {
-        "fps": (),
-        "names": (joints,),
-        "nodes": (joints,),
-        "parents": (joints,),
-        "rest_offsets": (joints, 3),
-        "rotations": (frames, joints, 4),
-        "translations": (frames, joints, 3),
-        "root_translation": (frames, 3),
+    expected: dict[str, tuple[tuple[int, ...], str]] = {  # shape, and letters of the types that are allowed
+        "fps": ((), "fiu"),
+        "names": ((joints,), "U"),
+        "nodes": ((joints,), "iu"),
+        "parents": ((joints,), "iu"),
+        "rest_offsets": ((joints, 3), "fiu"),
+        "rotations": ((frames, joints, 4), "fiu"),
+        "translations": ((frames, joints, 3), "fiu"),
+        "root_translation": ((frames, 3), "fiu"),
     }
-    for key, shape in shapes.items():
-        array = arrays.get(key)
-        if array is None:
-            continue
+    for key in (key for key in expected if key in arrays):
+        array, (shape, kinds) = arrays[key], expected[key]
         if array.shape != shape:
             raise AssetError(f"{path}: {key} must have the shape {shape}, got {array.shape}")
-        kinds = {"names": "U", "nodes": "iu", "parents": "iu"}.get(key, "fiu")
         if array.dtype.kind not in kinds:
             raise AssetError(f"{path}: {key} must not be of type {array.dtype}")
-        if kinds == "fiu" and not (np.abs(array) <= LARGEST_NUMBER).all():  # also false for NaN
+        if kinds == "fiu" and not in_range(array):
             raise AssetError(f"{path}: {key} holds a value that is NaN, infinite or beyond {LARGEST_NUMBER:g}")
     if not frames or not joints or frames * joints > MOST_VALUES:
         raise AssetError(f"{path}: {frames:,} frames of {joints:,} joints; more than none and at most {MOST_VALUES:,}")
@@ -198,10 +174,10 @@ def _check(path: Path, arrays: dict[str, Array]) -> None:
         raise AssetError(f"{path}: rotations holds a quaternion of length zero")
 
 
-def _nodes(path: Path, arrays: dict[str, Array], character: Character) -> Int[Array, " joints"]:
+def _nodes(path: Path, arrays: dict[str, np.ndarray], character: Character) -> Int[np.ndarray, " joints"]:
     """The character's node of each joint: where the file says, if it is called so there; else by name."""
     skeleton = character.skeleton
-    names = [str(name) for name in arrays["names"]]
+    names = [printable(name) for name in arrays["names"].tolist()]
     nodes = arrays["nodes"].astype(np.int64)
     inside = (nodes >= -1) & (nodes < len(skeleton))
     if not all(inside) or any(skeleton.names[n] != name for n, name in zip(nodes, names, strict=True) if n >= 0):
@@ -217,7 +193,7 @@ def _nodes(path: Path, arrays: dict[str, Array], character: Character) -> Int[Ar
     return nodes
 
 
-def _check_rest(path: Path, arrays: dict[str, Array], character: Character, nodes: Array) -> None:
+def _check_rest(path: Path, arrays: dict[str, np.ndarray], character: Character, nodes: np.ndarray) -> None:
     """Rotations mean something only from the rest pose they were measured from: bones must be as long as there."""
     heads = neutral_world(character)[nodes, :3, 3]
     heads[nodes < 0] = 0.0

@@ -1,24 +1,34 @@
-"""Wavefront .obj: vertices with or without colours, polygons, groups of a material, and the .mtl beside it."""
+"""Wavefront .obj: vertices with or without colours, polygons, groups of a material, and the .mtl beside it.
+
+A reader of our own: trimesh 5.2 counts relative indices from the end of the file instead of from the line they stand
+in, takes faces of two corners and index 0, fails at a comment behind a face and reads one material library at most.
+"""
 
 from __future__ import annotations
 
+from array import array
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from gambol.character.character import Character, Material, Mesh, Texture
+from gambol.character.colors import linear_from_srgb
 from gambol.errors import AssetError
-from gambol.formats.gltf.materials import mime_of
-from gambol.formats.plain import file_bytes, linear_from_srgb, plain_character, plain_mesh
+from gambol.formats.files import path_beside, read_file
+from gambol.formats.gltf.materials import LARGEST_IMAGES, mime_of
+from gambol.formats.plain import plain_character, plain_mesh
+from gambol.text import printable
 
-Array = np.ndarray
 Corner = tuple[int, int, int]
 """Vertex, texture coordinate and normal of a polygon's corner; -1 if it has none."""
+LARGEST_OBJ = 256 * 2**20
+"""[bytes] Some 2.5 million vertices with texture coordinates; reading them takes 40 s and 3 GB of memory."""
 
 
 def read_obj(path: Path) -> Character:
     """One mesh for each material. Polygons are cut into triangles from their first corner."""
-    text = file_bytes(path).decode("utf-8", errors="replace").replace("\\\n", " ")
+    text = read_file(path, LARGEST_OBJ).decode("utf-8", errors="replace").replace("\\\n", " ")
     reader = _Reader(path)
     for number, line in enumerate(text.splitlines(), start=1):
         keyword, *values = line.split("#", 1)[0].split() or [""]
@@ -31,82 +41,87 @@ def read_obj(path: Path) -> Character:
 
 class _Reader:
     def __init__(self, path: Path):
-        self.path = path
-        self.warnings: list[str] = []
-        self._vertices: list[list[float]] = []
-        self._coordinates: list[list[float]] = []
-        self._normals: list[list[float]] = []
-        self._materials: dict[str, Material] = {}
-        self._polygons: dict[str, list[list[Corner]]] = {}
-        self._current = ""
+        self._path = path
+        self._warnings: list[str] = []
+        self._points, self._colors, self._uvs, self._normals = (array("d") for _ in range(4))
+        self._colored = bytearray()
+        """Whether each vertex has a colour."""
+        self._known: dict[str, Corner] = {}
+        self._triangles: dict[str, array[int]] = {}
+        """By material: nine indices a triangle, its three corners."""
+        self._material = ""
+        self._libraries: dict[str, dict[str, Material]] = {}
 
     def line(self, keyword: str, values: list[str]) -> None:
         if keyword == "v":
-            self._vertices.append(_numbers(values, 3))
+            x, y, z, *color = map(float, values)
+            self._points.extend((x, y, z))
+            self._colored.append(len(color) >= 3)
+            self._colors.extend(color[:3] if len(color) >= 3 else (0.0, 0.0, 0.0))
         elif keyword == "vt":
-            self._coordinates.append([*_numbers(values, 1), 0.0][:2])
+            self._uvs.extend([*map(float, values[:1]), float(values[1]) if len(values) > 1 else 0.0])
         elif keyword == "vn":
-            self._normals.append(_numbers(values, 3)[:3])
+            x, y, z = map(float, values[:3])
+            self._normals.extend((x, y, z))
         elif keyword == "f":
-            self._polygons.setdefault(self._current, []).append(self._face(values))
+            first, *others = [self._corner(value) for value in values]
+            if len(others) < 2:
+                raise ValueError
+            triangles = self._triangles.setdefault(self._material, array("q"))
+            for second, third in pairwise(others):
+                triangles.extend((*first, *second, *third))
         elif keyword == "usemtl":
-            self._current = " ".join(values)
+            self._material = " ".join(values)
         elif keyword == "mtllib":
             self._read_library(" ".join(values))
 
-    def _face(self, values: list[str]) -> list[Corner]:
-        if len(values) < 3:
+    def _corner(self, text: str) -> Corner:
+        if (known := self._known.get(text)) is not None:
+            return known
+        counts = (len(self._colored), len(self._uvs) // 2, len(self._normals) // 3)
+        parts = zip([*text.split("/"), "", ""][:3], counts, strict=True)
+        vertex, uv, normal = (_index(part, count) if part else -1 for part, count in parts)
+        if vertex < 0:
             raise ValueError
-        known = (len(self._vertices), len(self._coordinates), len(self._normals))
-        corners = []
-        for value in values:
-            parts = [*value.split("/"), "", ""][:3]
-            vertex, coordinate, normal = (
-                _index(part, count) if part else -1 for part, count in zip(parts, known, strict=True)
-            )
-            if vertex < 0:
-                raise ValueError
-            corners.append((vertex, coordinate, normal))
-        return corners
+        if "-" not in text:  # such numbers mean another vertex in every line
+            self._known[text] = vertex, uv, normal
+        return vertex, uv, normal
 
     def _read_library(self, name: str) -> None:
         """A material library that is missing costs the colours, not the mesh."""
+        if name in self._libraries:
+            return
+        self._libraries[name] = {}
         try:
-            self._materials |= read_mtl(self.path.parent / name, self.warnings)
+            library = path_beside(self._path, name, "the material library")
+            self._libraries[name] = read_mtl(library, self._warnings, self._path)
         except AssetError as error:
-            self.warnings.append(f"colours are missing: {error}")
+            self._warnings.append(f"colours are missing: {error}")
 
     def character(self) -> Character:
-        if not self._polygons:
-            raise AssetError(f"{self.path} has no faces")
-        meshes = [self._mesh(name, polygons) for name, polygons in self._polygons.items()]
-        return plain_character(self.path.stem, meshes, self.warnings)
+        if not self._triangles:
+            raise AssetError(f"{self._path} has no faces")
+        materials = {name: material for library in self._libraries.values() for name, material in library.items()}
+        meshes = [
+            self._mesh(name, np.array(triangles), materials.get(name, Material(printable(name), metallic=0.0)))
+            for name, triangles in self._triangles.items()
+        ]
+        return plain_character(self._path.stem, meshes, self._warnings)
 
-    def _mesh(self, name: str, polygons: list[list[Corner]]) -> Mesh:
+    def _mesh(self, name: str, triangles: np.ndarray, material: Material) -> Mesh:
         """Corners that agree in all three indices become one vertex."""
-        fans = np.array(
-            [(fan[0], fan[i], fan[i + 1]) for fan in polygons for i in range(1, len(fan) - 1)], np.int64
-        ).reshape(-1, 3)
-        corners, faces = np.unique(fans, axis=0, return_inverse=True)
-        vertex, coordinate, normal = corners.T
-        width = min(len(self._vertices[i]) for i in vertex)
-        rows = np.array([self._vertices[i][:width] for i in vertex])
+        corners, faces = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
+        vertex, uv, normal = corners.T
+        points, uvs, normals = _rows(self._points, 3, vertex), _rows(self._uvs, 2, uv), _rows(self._normals, 3, normal)
+        assert points is not None
         colors = None
-        if width >= 6:
-            colors = np.concatenate([linear_from_srgb(rows[:, 3:6]), np.ones((len(rows), 1))], axis=1)
-        uvs = _chosen(self._coordinates, coordinate)
+        if np.frombuffer(self._colored, bool)[vertex].all():
+            color = np.array(self._colors).reshape(-1, 3)[vertex]
+            colors = np.concatenate([linear_from_srgb(color), np.ones((len(color), 1))], axis=1)
         if uvs is not None:
             uvs = np.stack([uvs[:, 0], 1 - uvs[:, 1]], axis=1)  # glTF counts v from the top of the picture
-        material = self._materials.get(name, Material(name, metallic=0.0))
-        label = name or self.path.stem
-        faces, normals = faces.reshape(-1, 3), _chosen(self._normals, normal)
-        return plain_mesh(label, rows[:, :3], faces, material, normals, uvs, colors, self.warnings)
-
-
-def _numbers(values: list[str], fewest: int) -> list[float]:
-    if len(values) < fewest:
-        raise ValueError
-    return [float(value) for value in values]
+        label = name or self._path.stem
+        return plain_mesh(label, points, faces.reshape(-1, 3), material, normals, uvs, colors, self._warnings)
 
 
 def _index(text: str, count: int) -> int:
@@ -118,34 +133,53 @@ def _index(text: str, count: int) -> int:
     return index
 
 
-def _chosen(rows: list[list[float]], indices: Array) -> Array | None:
+def _rows(values: array[float], width: int, indices: np.ndarray) -> np.ndarray | None:
     """Rows by index, or None if a corner has none."""
-    return np.array([rows[i] for i in indices]) if len(indices) and (indices >= 0).all() else None
+    return np.array(values).reshape(-1, width)[indices] if (indices >= 0).all() else None
 
 
-def read_mtl(path: Path, warnings: list[str]) -> dict[str, Material]:
-    """Diffuse colour, opacity and diffuse texture of every material of a library."""
+def read_mtl(path: Path, warnings: list[str], obj: Path | None = None) -> dict[str, Material]:
+    """Diffuse colour, opacity and diffuse texture of every material of a library, for the .obj file that names it."""
     found: dict[str, dict[str, list[str]]] = {}
     name = ""
-    for line in file_bytes(path).decode("utf-8", errors="replace").splitlines():
+    for line in read_file(path).decode("utf-8", errors="replace").splitlines():
         keyword, *values = line.split("#", 1)[0].split() or [""]
         if keyword == "newmtl":
             name = " ".join(values)
             found[name] = {}
         elif name in found:
             found[name][keyword] = values
-    return {name: _material(path, name, fields, warnings) for name, fields in found.items()}
+    textures = _Textures(path, obj or path, warnings)
+    return {name: _material(path, name, fields, textures, warnings) for name, fields in found.items()}
 
 
-def _material(path: Path, name: str, fields: dict[str, list[str]], warnings: list[str]) -> Material:
-    texture = None
-    if named := fields.get("map_Kd"):
-        image = path.parent / named[-1].replace("\\", "/")  # options such as -s 1 1 1 come before the name
-        try:
-            data = file_bytes(image)
-            texture = Texture(data, mime_of(data), image.stem)
-        except AssetError as error:
-            warnings.append(f"a texture is missing: {error}")
+class _Textures:
+    """The images that a library names, each read once: a short file can name one many times over."""
+
+    def __init__(self, library: Path, obj: Path, warnings: list[str]):
+        self._library, self._obj, self._warnings = library, obj, warnings
+        self._known: dict[str, Texture | None] = {}
+        self._room = LARGEST_IMAGES
+
+    def read(self, name: str) -> Texture | None:
+        """An image in the folder of the .obj file or below; one that cannot be read is a warning."""
+        if name not in self._known:
+            try:
+                image = path_beside(self._obj, name, "the image", self._library.parent)
+                data = read_file(image, self._room)
+                self._room -= len(data)
+                self._known[name] = Texture(data, mime_of(data), printable(image.stem))
+            except AssetError as error:
+                self._warnings.append(f"a texture is missing: {error}")
+                self._known[name] = None
+        return self._known[name]
+
+
+def _material(
+    path: Path, name: str, fields: dict[str, list[str]], textures: _Textures, warnings: list[str]
+) -> Material:
+    named = fields.get("map_Kd")  # options such as -s 1 1 1 come before the file's name
+    texture = textures.read(named[-1].replace("\\", "/")) if named else None
     try:
         diffuse = [float(value) for value in fields.get("Kd", ["1", "1", "1"])[:3]]
         looks = np.array([*diffuse, float(fields.get("d", ["1"])[-1])])
@@ -160,7 +194,7 @@ def _material(path: Path, name: str, fields: dict[str, list[str]], warnings: lis
     if texture is not None and not any((red, green, blue)):
         red = green = blue = 1.0  # some exporters write black beside a texture, which would then be black too
     return Material(
-        name,
+        printable(name),
         (float(red), float(green), float(blue), opacity),
         texture,
         metallic=0.0,

@@ -11,13 +11,10 @@ from gambol.character.character import Character, Mesh
 from gambol.character.rig import Rig
 from gambol.motion.skinning import anchors
 
-Array = np.ndarray
-
 TRIM = 2.0
-"""Share of a joint's vertices that may be outliers on either side [%]: stray vertices of badly painted weights."""
+"""Share of a joint's vertices that may be outliers of badly painted weights, on either side [%]."""
 FENCE = 0.25
-"""How far vertices may lie beyond the trimmed range, in parts of it, without being outliers. Trimming alone would cut
-off soles and claws, which are few vertices but the ones that touch the ground."""
+"""Vertices within this share of the trimmed range beyond it are no outliers; else soles and claws would be cut off."""
 THINNEST = 0.002
 """Smallest half size of a cuboid in parts of the character's diagonal, so that flat skin has a volume and a mass."""
 
@@ -30,11 +27,11 @@ class Cuboids:
     feet would otherwise forbid crouching.
     """
 
-    joints: Int[Array, " cuboids"]
+    joints: Int[np.ndarray, " cuboids"]
     """Index of the joint within the rig."""
-    T_joint_cuboid: Float[Array, "cuboids 4 4"]
+    T_joint_cuboid: Float[np.ndarray, "cuboids 4 4"]
     """From the cuboid's centre and axes, along those of the compound joint, to the joint's space: rigid."""
-    half_sizes: Float[Array, "cuboids 3"]
+    half_sizes: Float[np.ndarray, "cuboids 3"]
     """Half the edge lengths [units of the joint's space]; the last is along the bone. Never zero unless the whole
     character is a point."""
 
@@ -55,14 +52,14 @@ def fit_cuboids(character: Character, rig: Rig) -> Cuboids:
         T_world_cuboid[:3, :3] @= rig.axes[joint]
         points = vertices[owners == joint] - T_world_cuboid[:3, 3]
         low, high = _robust_range(np.linalg.solve(T_world_cuboid[:3, :3], points.T).T)
-        # A mirrored joint has left-handed axes. Turning all three round makes them a rotation and the box is the same.
+        # A mirrored joint has left-handed axes. Reversing all three makes them a rotation and the box is the same.
         T_joint_cuboid[i, :3, :3] = rig.axes[joint] * np.sign(np.linalg.det(rig.axes[joint]))
         T_joint_cuboid[i, :3, 3] = rig.axes[joint] @ (low + high) / 2
         half_sizes[i] = np.maximum((high - low) / 2, thinnest / np.linalg.norm(T_world_cuboid[:3, :3], axis=0))
     return Cuboids(np.array(found, dtype=np.int64), T_joint_cuboid, half_sizes)
 
 
-def _owners(mesh: Mesh, bind_joints: Int[Array, " binds"]) -> Int[Array, " vertices"]:
+def _owners(mesh: Mesh, bind_joints: Int[np.ndarray, " binds"]) -> Int[np.ndarray, " vertices"]:
     """The joint of largest weight for each vertex, -1 for none; weights of binds on the same joint add up."""
     joints = bind_joints[mesh.binds]
     same = joints[:, :, None] == joints[:, None, :]
@@ -70,12 +67,12 @@ def _owners(mesh: Mesh, bind_joints: Int[Array, " binds"]) -> Int[Array, " verti
     return np.take_along_axis(joints, largest[:, None], axis=1)[:, 0]
 
 
-def _has_volume(T_world_joint: Float[Array, "4 4"]) -> bool:
+def _has_volume(T_world_joint: Float[np.ndarray, "4 4"]) -> bool:
     """False for a joint scaled to nothing along some axis, as files do to hide parts."""
     return bool(np.linalg.cond(T_world_joint[:3, :3]) < 1e9)
 
 
-def _robust_range(points: Float[Array, "points 3"]) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
+def _robust_range(points: Float[np.ndarray, "points 3"]) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
     """Smallest and largest coordinates without outliers."""
     low, high = np.percentile(points, [TRIM, 100 - TRIM], axis=0)
     margin = FENCE * (high - low)
@@ -83,8 +80,8 @@ def _robust_range(points: Float[Array, "points 3"]) -> tuple[Float[Array, "3"], 
     return points.min(0, where=kept, initial=np.inf), points.max(0, where=kept, initial=-np.inf)
 
 
-def corners(cuboids: Cuboids) -> Float[Array, "cuboids 8 3"]:
-    """In the space of each cuboid's joint."""
+def corners(cuboids: Cuboids) -> Float[np.ndarray, "cuboids 8 3"]:
+    """Corners of the cuboids in the spaces of their joints."""
     signs = np.stack(np.meshgrid([-1, 1], [-1, 1], [-1, 1], indexing="ij"), axis=-1).reshape(8, 3)
     rotation, centre = cuboids.T_joint_cuboid[:, :3, :3], cuboids.T_joint_cuboid[:, None, :3, 3]
     return (signs * cuboids.half_sizes[:, None]) @ rotation.transpose(0, 2, 1) + centre
@@ -97,15 +94,3 @@ def corner_positions(
     local = torch.as_tensor(corners(cuboids)).to(T_world_joint)
     T_world = T_world_joint.index_select(1, torch.as_tensor(cuboids.joints, device=T_world_joint.device))
     return local @ T_world[..., :3].mT + T_world[..., None, :, 3]
-
-
-def ground_loss(
-    corners: Float[Tensor, "frames cuboids 8 3"], up: Float[Tensor, "3"], height: float | Float[Tensor, ""] = 0.0
-) -> Float[Tensor, ""]:
-    """Mean over all corners of their depth below the ground [file units]; 0 without cuboids.
-
-    `up` is a unit vector and `height` that of the ground along it.
-    """
-    if not corners.numel():
-        return corners.sum()
-    return torch.relu(height - corners @ up).mean()

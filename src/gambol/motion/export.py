@@ -3,41 +3,27 @@
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from gambol.character.rig import Rig
 from gambol.character.skeleton import Pose, Skeleton
 from gambol.character.transforms import compose, decompose, normalize
 from gambol.errors import GambolError
 
-Array = np.ndarray
-
 TOLERANCE = 1e-5
-"""What counts as unmoved: in parts of the largest world coordinate for translations, in radians for rotations, relative
-for scales. Four times the largest rounding seen of float32 kinematics (2.7e-6, down a chain of 500 joints), and
-0.02 mm on a character of 2 m."""
+"""Largest change of an unmoved node: as a share of the largest world coordinate, in radians, relative for scales. Four
+times the largest rounding of float32 kinematics down a chain of 500 joints."""
 
 
 def poses_from_world(
     skeleton: Skeleton,
-    rig: Rig,
-    T_world_joint: Float[Array, "frames joints 4 4"] | Float[Array, "frames joints 3 4"],
+    driven: Int[np.ndarray, " driven"],
+    T_world_node: Float[np.ndarray, "frames driven 4 4"] | Float[np.ndarray, "frames driven 3 4"],
 ) -> Pose:
-    """The pose in which the rig's joints have the given world transforms [file units]; other nodes stay at rest.
+    """The pose in which some nodes have the given world transforms [file units]; other nodes stay at rest.
 
-    Each joint is taken relative to its parent in the file, which can be another one than in the rig: a foot that the
-    file hangs under a control bone gets the translation that brings it to its shin. Whatever stays at rest in all
-    frames is exactly at rest, so that it needs no track. Two things cannot be expressed: shear, which appears when a
-    joint turns under a non-uniformly scaled parent it does not have in the rig, is dropped; and a joint scaled to zero,
-    or below such a node, stays at rest.
+    Each node is taken relative to its parent in the file, which can be another one than in the rig: a foot that the
+    file hangs under a control bone gets the translation that brings it to its shin. What stays at rest in all frames is
+    exactly at rest, so that it needs no track. Shear under a non-uniformly scaled parent is dropped; a node scaled to
+    zero, or below such a node, stays at rest.
     """
-    return poses_of_nodes(skeleton, rig.nodes, T_world_joint)
-
-
-def poses_of_nodes(
-    skeleton: Skeleton,
-    driven: Int[Array, " driven"],
-    T_world_node: Float[Array, "frames driven 4 4"] | Float[Array, "frames driven 3 4"],
-) -> Pose:
-    """As `poses_from_world`, for any nodes of the skeleton."""
     if not np.isfinite(T_world_node).all():
         frame, joint = np.argwhere(~np.isfinite(T_world_node).all((-2, -1)))[0]
         raise GambolError(f"joint '{skeleton.names[driven[joint]]}' has a NaN or infinite transform in frame {frame}")
@@ -62,14 +48,16 @@ def poses_of_nodes(
     return pose
 
 
-def _invertible(T: Float[Array, "frames nodes 4 4"]) -> Bool[Array, " nodes"]:
-    """In all frames."""
+def _invertible(T: Float[np.ndarray, "frames nodes 4 4"]) -> Bool[np.ndarray, " nodes"]:
+    """Which nodes have invertible transforms in all frames."""
     linear = T[..., :3, :3]
     size = np.linalg.norm(linear, axis=(-2, -1))
     return (np.abs(np.linalg.det(linear)) > 1e-12 * size**3).all(0)
 
 
-def _set_local(pose: Pose, skeleton: Skeleton, nodes: Array, T_parent_node: Float[Array, "frames moved 4 4"]) -> None:
+def _set_local(
+    pose: Pose, skeleton: Skeleton, nodes: np.ndarray, T_parent_node: Float[np.ndarray, "frames moved 4 4"]
+) -> None:
     """Signs of scale are taken from the rest pose: a matrix does not tell which of its axes are mirrored."""
     signs = np.where(skeleton.rest.scale[nodes] < 0, -1.0, 1.0)
     unsigned = T_parent_node.copy()
@@ -79,7 +67,11 @@ def _set_local(pose: Pose, skeleton: Skeleton, nodes: Array, T_parent_node: Floa
 
 
 def _keep_rest(
-    pose: Pose, skeleton: Skeleton, nodes: Array, T_world_parent: Float[Array, "frames moved 4 4"], size: float
+    pose: Pose,
+    skeleton: Skeleton,
+    nodes: np.ndarray,
+    T_world_parent: Float[np.ndarray, "frames moved 4 4"],
+    size: float,
 ) -> None:
     """Undo what rounding did to translations, rotations and scales that never leave the rest pose."""
     rest = skeleton.rest

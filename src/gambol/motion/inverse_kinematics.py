@@ -1,9 +1,8 @@
 """Inverse kinematics of a leg: turn its joints so that its end comes to a given place.
 
-A leg is treated as animals fold theirs: all of its inner joints (knee, hock) fold together, each in the direction in
-which it is bent at rest, until the end is as far from the hip as the target is; then the hip turns the whole leg
-towards the target. There is one unknown a frame, found by bisection, so the answer is unique, smooth in the target,
-exact for any number of joints, and no knee can bend the wrong way.
+All inner joints (knee, hock) fold together, each the way it is bent at rest, until the end is as far from the hip as
+the target is; then the hip turns the leg towards the target. The one unknown per frame is found by bisection, so the
+answer is unique, smooth in the target and exact, and no knee bends the wrong way.
 """
 
 from dataclasses import dataclass
@@ -13,8 +12,6 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from gambol.character.transforms import about, normalize
-
-Array = np.ndarray
 
 MOST_FOLDED = np.radians(165)
 """No joint bends farther from straight than this."""
@@ -33,15 +30,15 @@ BISECTIONS = 46
 class FoldingChain:
     """Joints in a row that fold about one common normal, in some neutral pose."""
 
-    points: Float[Array, "links+1 3"]
-    """Where each joint turns, from the hip outwards, and last the end that is to be placed."""
-    normal: Float[Array, "3"]
+    points: Float[np.ndarray, "points 3"]
+    """Positions of the joints, from the hip outwards, and of the end that is placed: one more than links."""
+    normal: Float[np.ndarray, "3"]
     """Unit axis of all inner joints."""
-    fold: Float[Array, " links"]
+    fold: Float[np.ndarray, " links"]
     """How far each joint turns about the normal per unit of folding; 0 at the hip, which only aims."""
 
     @cached_property
-    def _segments(self) -> Complex[Array, " links"]:
+    def _segments(self) -> Complex[np.ndarray, " links"]:
         """The links as complex numbers in the plane across the normal: a turn about it is a multiplication."""
         first = normalize(np.cross(self.normal, np.eye(3)[np.abs(self.normal).argmin()]))
         steps = np.diff(self.points, axis=0)
@@ -65,7 +62,9 @@ class FoldingChain:
             end += 1
         return float(amounts[best]), float(amounts[end])
 
-    def _planar(self, amounts: Float[Array, " frames"], extra: Float[Array, "frames links"] | None = None) -> Array:
+    def _planar(
+        self, amounts: Float[np.ndarray, " frames"], extra: Float[np.ndarray, "frames links"] | None = None
+    ) -> np.ndarray:
         """From the hip to the end, in the plane."""
         turns = amounts[:, None] * self.fold
         if extra is not None:
@@ -83,8 +82,8 @@ class FoldingChain:
         return float(np.hypot(abs(self._planar(np.array(self._range[1:]))[0]), self._aside))
 
     def rotations(
-        self, targets: Float[Array, "frames 3"], extra: Float[Array, "frames links"] | None = None
-    ) -> Float[Array, "frames links 3 3"]:
+        self, targets: Float[np.ndarray, "frames 3"], extra: Float[np.ndarray, "frames links"] | None = None
+    ) -> Float[np.ndarray, "frames links 3 3"]:
         """Turn of each link away from the neutral pose, seen from what the hip hangs on, to bring the end to targets.
 
         targets: in the neutral pose's coordinates. Beyond `COMFORTABLE` of the reach the end stays ever farther
@@ -103,8 +102,8 @@ class FoldingChain:
         return shortest_arc(normalize(end), normalize(way))[:, None] @ folded
 
     def _fold_to(
-        self, planar: Float[Array, " frames"], extra: Float[Array, "frames links"] | None
-    ) -> Float[Array, " frames"]:
+        self, planar: Float[np.ndarray, " frames"], extra: Float[np.ndarray, "frames links"] | None
+    ) -> Float[np.ndarray, " frames"]:
         """Bisection: folding brings the end nearer."""
         low, high = (np.full(len(planar), bound) for bound in self._range)
         for _ in range(BISECTIONS):
@@ -115,7 +114,7 @@ class FoldingChain:
 
 
 def folding_chain(
-    points: Float[Array, "links+1 3"], across: Float[Array, "3"], knee_forward: bool = True
+    points: Float[np.ndarray, "points 3"], across: Float[np.ndarray, "3"], knee_forward: bool = True
 ) -> FoldingChain:
     """The chain through these points, which folds the way it is bent.
 
@@ -146,7 +145,7 @@ def folding_chain(
     return FoldingChain(points, normal, np.append(0.0, fold / np.abs(fold).max()))
 
 
-def _plane_normal(points: Float[Array, "links+1 3"], across: Float[Array, "3"]) -> Float[Array, "3"]:
+def _plane_normal(points: Float[np.ndarray, "points 3"], across: Float[np.ndarray, "3"]) -> Float[np.ndarray, "3"]:
     """Axis of the plane the leg is bent in; `across` for a leg that is hardly bent, or bent only a little sideways."""
     steps = np.diff(points, axis=0)
     crosses = np.cross(steps[:-1], steps[1:])
@@ -162,20 +161,20 @@ def _plane_normal(points: Float[Array, "links+1 3"], across: Float[Array, "3"]) 
     return normalize(upright)
 
 
-def _bends(segments: Complex[Array, " links"]) -> Float[Array, " bends"]:
+def _bends(segments: Complex[np.ndarray, " links"]) -> Float[np.ndarray, " bends"]:
     """Signed turn from each link to the next [rad]."""
     lengths = np.abs(segments)
     units = np.where(lengths > 1e-12 * max(lengths.max(), 1e-300), segments, 1.0)
     return np.angle(units[1:] / units[:-1])
 
 
-def within_reach(distance: Float[Array, " frames"], reach: float) -> Float[Array, " frames"]:
+def within_reach(distance: Float[np.ndarray, " frames"], reach: float) -> Float[np.ndarray, " frames"]:
     """Distances as they are up to the comfortable reach, then smoothly less, never beyond the utmost."""
     start, slack = COMFORTABLE * reach, (UTMOST - COMFORTABLE) * reach
     return np.where(distance <= start, distance, start + slack * np.tanh((distance - start) / slack))
 
 
-def shortest_arc(a: Float[Array, "frames 3"], b: Float[Array, "frames 3"]) -> Float[Array, "frames 3 3"]:
+def shortest_arc(a: Float[np.ndarray, "frames 3"], b: Float[np.ndarray, "frames 3"]) -> Float[np.ndarray, "frames 3 3"]:
     """The rotation of the unit vectors a onto b about their common normal; a and b must not be opposite."""
     axis = np.cross(a, b)
     cosine = (a * b).sum(-1)[:, None, None]

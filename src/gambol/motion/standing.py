@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from gambol.character.anatomy import Anatomy, study
+from gambol.character.anatomy import Anatomy, analyze
 from gambol.character.axes import AxisChoice
 from gambol.character.character import Character
+from gambol.character.clip import Clip
 from gambol.character.stick_figure import stick_figure
-from gambol.motion.footage import points_of, world_poses
-from gambol.motion.motion import Motion
+from gambol.motion.joint_poses import bone_ends, world_poses
 
 LOW = 0.25
 """Share of the frames in which the lowest point is no higher than the ground: more than leaps take, less than a walk
@@ -25,22 +25,22 @@ OFF = 0.02
 FRAMES = 64
 
 
-def stood_up(
-    character: Character, motion: Motion, up: AxisChoice | None = None, forward: AxisChoice | None = None
+def standing_on_ground(
+    character: Character, motion: Clip, up: AxisChoice | None = None, forward: AxisChoice | None = None
 ) -> tuple[Character, Anatomy]:
     """The character and its anatomy. One without a mesh becomes a figure of bars, so that it has soles and volume, and
     its rest pose stands on the ground of its clip. Clips stay as they are."""
     if any(len(mesh.faces) for mesh in character.meshes) or not (motion.tracks and character.skeleton.is_joint.any()):
-        return character, study(character, up, forward)
-    figure = stick_figure(_lifted(character, motion, study(character, up, forward)))
-    return figure, study(figure, up, forward)
+        return character, analyze(character, up, forward)
+    figure = stick_figure(_lifted(character, motion, analyze(character, up, forward)))
+    return figure, analyze(figure, up, forward)
 
 
-def _lifted(character: Character, motion: Motion, anatomy: Anatomy) -> Character:
+def _lifted(character: Character, motion: Clip, anatomy: Anatomy) -> Character:
     """Only if the place of the root has keys: else the rest pose moves the clip."""
     skeleton = character.skeleton
     times = np.linspace(motion.start, motion.end, FRAMES)
-    heights = points_of(anatomy, world_poses(skeleton, anatomy, motion, times)) @ anatomy.up
+    heights = bone_ends(anatomy, world_poses(skeleton, anatomy, motion, times)) @ anatomy.up
     lift = float(np.quantile(heights.min(1), LOW)) - anatomy.ground
     moved = {track.node for track in motion.tracks if track.path == "translation"}
     roots = [int(root) for root in np.flatnonzero(skeleton.parents < 0)]

@@ -1,16 +1,15 @@
 # mypy: ignore-errors
-"""The simulation as one kernel: a thread is a world and goes through a chunk of substeps.
+"""The simulation as one Warp kernel: each thread simulates one world for a chunk of substeps.
 
-State, and all that one loop hands to another, lives in arrays that are written once a substep, which is what Warp's
-reverse pass needs: it runs the loops backwards and replays their bodies, so nothing may be added to or overwritten.
-Sums over the points of a bone, and over the children of a bone, are therefore chains: each element holds the sum of
-its own part and of the element before it.
+State and intermediate results live in arrays of which every element is written once, because Warp's reverse pass runs
+the loops backwards and replays their bodies: nothing may be accumulated or overwritten. Sums over the points or the
+children of a bone are therefore chains: each element holds its own part plus the element before it.
 
-Every substep solves (M + dt D + dt^2 K) v_new = M v + dt f, where D and K are what joints, PD control, contacts and the
-upright force answer to velocity and to displacement: linearly implicit, so that stiff joints and light bones are no
-danger. The unknowns are 6 for each bone; the matrix is a tree of 6 x 6 blocks, solved from the leaves to the root and
-back in time linear in the number of bones. With `implicit` 0 the answers are taken at the old velocity instead: the
-explicit scheme of the paper, which needs many more substeps.
+Every substep solves (M + dt D + dt^2 K) v_new = M v + dt f, where D and K are the damping and the stiffness of joints,
+PD controllers, contacts and the upright force. That is linearly implicit, and so stable with stiff joints and light
+bones. There are 6 unknowns for each bone; the matrix is a tree of 6 x 6 blocks, solved from the leaves to the root and
+back in time linear in the number of bones. With `implicit` 0 forces are taken at the old velocity instead, the explicit
+scheme of the paper, which needs many more substeps.
 """
 
 from gambol.warp_device import quiet_warp
@@ -19,65 +18,65 @@ wp = quiet_warp()
 
 
 @wp.struct
-class Law:
-    """What is the same for all bones and all times."""
+class Parameters:
+    """Scalars of the simulation, in the ragdoll's units (lengths, total mass 1, seconds)."""
 
     dt: float
     implicit: float
     """1, or 0 for the explicit scheme."""
     gravity: float
     stiffness: float
-    """Of PD control [torque a rad]."""
+    """Stiffness of the PD controllers [torque per rad]."""
     damping: float
     joint_stiffness: float
-    """Of the springs that hold bones together [force a length]."""
+    """Stiffness of the springs that hold bones together [force per length]."""
     joint_damping: float
     upright: float
-    """Of the virtual force that keeps the root upright [torque a rad]."""
+    """Stiffness of the virtual torque that keeps the root upright [torque per rad]."""
     upright_damping: float
     guide: float
-    """Of a virtual force that leads the root along the reference [force a length]; none in the end."""
+    """Stiffness of the virtual force that pulls the root along the reference [force per length]; 0 in the end."""
     guide_damping: float
     guide_turn: float
-    """The same for where it faces [torque a rad]."""
+    """Stiffness of the virtual torque that turns the root to face as in the reference [torque per rad]."""
     ground_stiffness: float
     ground_damping: float
     soft: float
-    """Depth over which damping sets in, so that it does not begin with a blow."""
+    """Depth over which the ground's damping rises from 0, so that the force is continuous."""
     friction: float
-    """Coulomb's coefficient."""
+    """Coefficient of Coulomb friction."""
     creep: float
     """Speed below which friction is viscous."""
     substeps: int
-    """For each knot of the control."""
+    """Substeps between two knots of the control."""
 
 
 @wp.struct
-class Bones:
+class BoneArrays:
     parents: wp.array(dtype=int)
     """-1 for the root."""
     last_child: wp.array(dtype=int)
-    """Of all children, the one with the lowest index, whose chain is complete; the number of bones if there is none."""
+    """Child with the lowest index, where the chain of all children ends; the number of bones if there is none."""
     sibling: wp.array(dtype=int)
-    """The sibling before it in the chain; the number of bones if there is none."""
+    """Sibling before the bone in that chain; the number of bones if there is none."""
     last_point: wp.array(dtype=int)
-    """Last of its contact points; the number of points if there is none."""
+    """Last contact point of the bone; the number of points if there is none."""
     masses: wp.array(dtype=float)
     inertias: wp.array(dtype=wp.mat33)
     above: wp.array(dtype=wp.vec3)
-    """From the parent's centre to the joint, turned by nothing."""
+    """Vector from the parent's centre to the joint, in the neutral pose."""
     below: wp.array(dtype=wp.vec3)
-    """From its own centre to the joint."""
+    """Vector from the bone's own centre to the joint, in the neutral pose."""
     axes: wp.array(dtype=wp.quat)
     point_bones: wp.array(dtype=int)
     before: wp.array(dtype=int)
-    """The point before it in the chain of a bone; the number of points if it is the first."""
+    """Point before this one in the chain of its bone; the number of points if it is the first."""
     places: wp.array(dtype=wp.vec3)
-    """From the bone's centre to the point."""
+    """Vector from the bone's centre to the point, in the neutral pose."""
 
 
 @wp.struct
-class States:
+class StateArrays:
     """[substep, world, bone]: centres, rotations, velocities and angular velocities."""
 
     x: wp.array3d(dtype=wp.vec3)
@@ -87,23 +86,23 @@ class States:
 
 
 @wp.struct
-class Control:
+class ControlArrays:
     targets: wp.array3d(dtype=wp.vec3)
-    """[knot, world, bone]: angles of the PD control [rad], linear between knots."""
+    """[knot, world, bone]: targets of the PD controllers [rad], linear between knots."""
     upwards: wp.array2d(dtype=wp.vec3)
-    """[knot, world]: where the root's up should point."""
+    """[knot, world]: wanted direction of the root's up axis."""
     places: wp.array2d(dtype=wp.vec3)
-    """[knot, world]: where the root's centre should be."""
+    """[knot, world]: wanted position of the root's centre."""
     forwards: wp.array2d(dtype=wp.vec3)
-    """[knot, world]: where the root's forward should point."""
+    """[knot, world]: wanted direction of the root's forward axis."""
     ground: wp.array(dtype=wp.vec3)
     """[world]: velocity of the ground, as of a treadmill."""
 
 
 @wp.struct
 class Equations:
-    """Parts of a block and of a right-hand side [substep of the chunk, world, point or bone + 1]. What sums chains is
-    zero in its last element along the last axis."""
+    """Blocks of the matrix and of the right-hand side [substep of the chunk, world, point or bone + 1], summed along
+    chains. The last element of the last axis is 0, the start of every chain."""
 
     vv: wp.array3d(dtype=wp.mat33)
     vw: wp.array3d(dtype=wp.mat33)
@@ -114,7 +113,8 @@ class Equations:
 
 @wp.struct
 class Answers:
-    """What a bone does without its parent, and how much it follows its parent's velocity."""
+    """Velocity of each bone as an affine function of its parent's: (v, w) less a 6 x 6 block times that of the
+    parent."""
 
     vv: wp.array3d(dtype=wp.mat33)
     vw: wp.array3d(dtype=wp.mat33)
@@ -136,7 +136,7 @@ class Block:
 
 @wp.func
 def compound(angles: wp.vec3, axes: wp.quat) -> wp.quat:
-    """Three turns about the axes, as `motion.kinematics.compound_rotation`."""
+    """Rotation Rx Ry Rz about the axes, as in `motion.kinematics.compound_rotation`."""
     turns = (
         wp.quat_from_axis_angle(wp.vec3(1.0, 0.0, 0.0), angles[0])
         * wp.quat_from_axis_angle(wp.vec3(0.0, 1.0, 0.0), angles[1])
@@ -147,7 +147,7 @@ def compound(angles: wp.vec3, axes: wp.quat) -> wp.quat:
 
 @wp.func
 def small_turn(q: wp.quat) -> wp.vec3:
-    """The rotation vector of a small turn; of a large one shorter than it is, and never beyond 2."""
+    """2 sin(angle / 2) along the axis: the rotation vector to first order, of a length of at most 2."""
     sign = 2.0
     if q[3] < 0.0:
         sign = -2.0
@@ -156,13 +156,13 @@ def small_turn(q: wp.quat) -> wp.vec3:
 
 @wp.func
 def turned_on(q: wp.quat, w: wp.vec3, dt: float) -> wp.quat:
-    """After turning with a velocity for a moment."""
+    """The rotation after a time step with a constant angular velocity."""
     return wp.normalize(q + wp.quat(w[0], w[1], w[2], 0.0) * q * (0.5 * dt))
 
 
 @wp.func
 def inverse_of(vv: wp.mat33, vw: wp.mat33, ww: wp.mat33) -> Block:
-    """Of a symmetric block."""
+    """Inverse of a symmetric block."""
     upper = wp.inverse(vv)
     across = upper * vw
     lower = wp.inverse(ww - wp.transpose(vw) * across)
@@ -176,14 +176,22 @@ def inverse_of(vv: wp.mat33, vw: wp.mat33, ww: wp.mat33) -> Block:
 
 @wp.func
 def touch_ground(
-    law: Law, bones: Bones, s: States, control: Control, sums: Equations, now: int, row: int, world: int, point: int
+    params: Parameters,
+    bones: BoneArrays,
+    s: StateArrays,
+    control: ControlArrays,
+    sums: Equations,
+    now: int,
+    row: int,
+    world: int,
+    point: int,
 ):
-    """What the ground does to a point, added to what it does to the points before it."""
-    dt = law.dt
+    """Add the contact of a point with the ground to the chain of its bone."""
+    dt = params.dt
     up = wp.vec3(0.0, 1.0, 0.0)
     steep = wp.outer(up, up)
     level = wp.identity(n=3, dtype=float) - steep
-    explicit = 1.0 - law.implicit
+    explicit = 1.0 - params.implicit
     bone = bones.point_bones[point]
     before = bones.before[point]
     arm = wp.quat_rotate(s.q[now, world, bone], bones.places[point])
@@ -196,15 +204,15 @@ def touch_ground(
     if depth > 0.0:
         moving = control.ground[world]
         speed = s.v[now, world, bone] + wp.cross(s.w[now, world, bone], arm) - moving
-        damping = law.ground_damping * wp.min(depth / law.soft, 1.0)
-        load = wp.max(law.ground_stiffness * depth - damping * speed[1], 0.0)
+        damping = params.ground_damping * wp.min(depth / params.soft, 1.0)
+        load = wp.max(params.ground_stiffness * depth - damping * speed[1], 0.0)
         slide = level * speed
-        grip = law.friction * load / wp.sqrt(wp.dot(slide, slide) + law.creep * law.creep)
-        bounce = dt * (dt * law.ground_stiffness + damping)
-        answer = (level * (dt * grip) + steep * bounce) * law.implicit
-        lift = up * (law.ground_stiffness * depth - explicit * damping * speed[1])
+        grip = params.friction * load / wp.sqrt(wp.dot(slide, slide) + params.creep * params.creep)
+        bounce = dt * (dt * params.ground_stiffness + damping)
+        answer = (level * (dt * grip) + steep * bounce) * params.implicit
+        lift = up * (params.ground_stiffness * depth - explicit * damping * speed[1])
         carry = level * moving * grip + up * (damping * moving[1])
-        force = lift - slide * (explicit * grip) + carry * law.implicit
+        force = lift - slide * (explicit * grip) + carry * params.implicit
         lever = wp.skew(arm)
         sums.vv[row, world, point] = vv + answer
         sums.vw[row, world, point] = vw - answer * lever
@@ -221,10 +229,10 @@ def touch_ground(
 
 @wp.func
 def eliminate(
-    law: Law,
-    bones: Bones,
-    s: States,
-    control: Control,
+    params: Parameters,
+    bones: BoneArrays,
+    s: StateArrays,
+    control: ControlArrays,
     touches: Equations,
     children: Equations,
     answers: Answers,
@@ -233,13 +241,14 @@ def eliminate(
     world: int,
     bone: int,
 ):
-    """Solve a bone's equation for its velocity as a function of its parent's, and hand the rest to the parent."""
-    dt = law.dt
+    """Solve a bone's equations for its velocity as a function of its parent's, and add the rest to the parent's
+    equations."""
+    dt = params.dt
     up = wp.vec3(0.0, 1.0, 0.0)
     one = wp.identity(n=3, dtype=float)
-    explicit = 1.0 - law.implicit
-    knot = now / law.substeps
-    along = float(now - knot * law.substeps) / float(law.substeps)
+    explicit = 1.0 - params.implicit
+    knot = now / params.substeps
+    along = float(now - knot * params.substeps) / float(params.substeps)
     point = bones.last_point[bone]
     child = bones.last_child[bone]
     parent = bones.parents[bone]
@@ -252,26 +261,30 @@ def eliminate(
     vv = one * mass + touches.vv[row, world, point] + children.vv[row, world, child]
     vw = touches.vw[row, world, point] + children.vw[row, world, child]
     ww = inertia + touches.ww[row, world, point] + children.ww[row, world, child]
-    push = bone_v * mass - up * (dt * mass * law.gravity) + touches.v[row, world, point] + children.v[row, world, child]
+    push = (
+        bone_v * mass - up * (dt * mass * params.gravity) + touches.v[row, world, point] + children.v[row, world, child]
+    )
     twist = spin - wp.cross(bone_w, spin) * dt + touches.w[row, world, point] + children.w[row, world, child]
     if parent < 0:
         wanted = wp.normalize(control.upwards[knot, world] * (1.0 - along) + control.upwards[knot + 1, world] * along)
         lean = wp.cross(rotation * up, wanted)
         leaning = one - wp.outer(wanted, wanted)
-        righting = law.implicit * dt * (dt * law.upright + law.upright_damping)
-        righted = twist + dt * (law.upright * lean - explicit * law.upright_damping * (leaning * bone_w))
+        righting = params.implicit * dt * (dt * params.upright + params.upright_damping)
+        righted = twist + dt * (params.upright * lean - explicit * params.upright_damping * (leaning * bone_w))
         place = control.places[knot, world]
         step = control.places[knot + 1, world] - place
         missing = place + step * along - s.x[now, world, bone]
-        pace = step / (float(law.substeps) * dt)
-        guiding = law.implicit * dt * (dt * law.guide + law.guide_damping)
-        ahead = pace * (law.implicit * dt * law.guide + law.guide_damping) - bone_v * (explicit * law.guide_damping)
-        guided = push + dt * (law.guide * missing + ahead)
+        pace = step / (float(params.substeps) * dt)
+        guiding = params.implicit * dt * (dt * params.guide + params.guide_damping)
+        ahead = pace * (params.implicit * dt * params.guide + params.guide_damping) - bone_v * (
+            explicit * params.guide_damping
+        )
+        guided = push + dt * (params.guide * missing + ahead)
         facing = control.forwards[knot, world] * (1.0 - along) + control.forwards[knot + 1, world] * along
         astray = wp.cross(rotation * wp.vec3(0.0, 0.0, 1.0), facing)
         turning = wp.outer(wanted, wanted)
-        yaw = law.implicit * dt * dt * law.guide_turn
-        faced = righted + turning * astray * (dt * law.guide_turn)
+        yaw = params.implicit * dt * dt * params.guide_turn
+        faced = righted + turning * astray * (dt * params.guide_turn)
         solved = inverse_of(vv + one * guiding, vw, ww + leaning * righting + turning * yaw)
         answers.v[row, world, bone] = solved.vv * guided + solved.vw * faced
         answers.w[row, world, bone] = solved.wv * guided + solved.ww * faced
@@ -282,12 +295,12 @@ def eliminate(
         below = rotation * bones.below[bone]
         gap = s.x[now, world, parent] + above - s.x[now, world, bone] - below
         opening = s.v[now, world, parent] + wp.cross(parent_w, above) - bone_v - wp.cross(bone_w, below)
-        pull = dt * (law.joint_stiffness * gap + explicit * law.joint_damping * opening)
+        pull = dt * (params.joint_stiffness * gap + explicit * params.joint_damping * opening)
         angles = control.targets[knot, world, bone] * (1.0 - along) + control.targets[knot + 1, world, bone] * along
         error = small_turn(parent_q * compound(angles, bones.axes[bone]) * wp.quat_inverse(s.q[now, world, bone]))
-        torque = dt * (law.stiffness * error - explicit * law.damping * (bone_w - parent_w))
-        hold = law.implicit * dt * (dt * law.joint_stiffness + law.joint_damping)
-        stiff = law.implicit * dt * (dt * law.stiffness + law.damping)
+        torque = dt * (params.stiffness * error - explicit * params.damping * (bone_w - parent_w))
+        hold = params.implicit * dt * (dt * params.joint_stiffness + params.joint_damping)
+        stiff = params.implicit * dt * (dt * params.stiffness + params.damping)
         a = wp.skew(above)
         b = wp.skew(below)
         inverted = inverse_of(vv + one * hold, vw - b * hold, ww - b * b * hold + one * stiff)
@@ -324,8 +337,10 @@ def eliminate(
 
 
 @wp.func
-def move(law: Law, bones: Bones, s: States, answers: Answers, now: int, row: int, world: int, bone: int):
-    """The new velocity of a bone, given its parent's, and where it leads."""
+def move(
+    params: Parameters, bones: BoneArrays, s: StateArrays, answers: Answers, now: int, row: int, world: int, bone: int
+):
+    """Velocity of a bone after the substep, given its parent's, and its new pose."""
     parent = bones.parents[bone]
     v = answers.v[row, world, bone]
     w = answers.w[row, world, bone]
@@ -336,16 +351,16 @@ def move(law: Law, bones: Bones, s: States, answers: Answers, now: int, row: int
         w -= answers.wv[row, world, bone] * parent_v + answers.ww[row, world, bone] * parent_w
     s.v[now + 1, world, bone] = v
     s.w[now + 1, world, bone] = w
-    s.x[now + 1, world, bone] = s.x[now, world, bone] + v * law.dt
-    s.q[now + 1, world, bone] = turned_on(s.q[now, world, bone], w, law.dt)
+    s.x[now + 1, world, bone] = s.x[now, world, bone] + v * params.dt
+    s.q[now + 1, world, bone] = turned_on(s.q[now, world, bone], w, params.dt)
 
 
 @wp.kernel(module="unique")
 def simulate(
-    law: Law,
-    bones: Bones,
-    control: Control,
-    states: States,
+    params: Parameters,
+    bones: BoneArrays,
+    control: ControlArrays,
+    states: StateArrays,
     touches: Equations,
     children: Equations,
     answers: Answers,
@@ -356,16 +371,16 @@ def simulate(
     world = wp.tid()
     for row in range(count):
         for point in range(bones.point_bones.shape[0]):
-            touch_ground(law, bones, states, control, touches, first + row, row, world, point)
+            touch_ground(params, bones, states, control, touches, first + row, row, world, point)
         for number in range(bones.parents.shape[0]):
             last = bones.parents.shape[0] - 1 - number
-            eliminate(law, bones, states, control, touches, children, answers, first + row, row, world, last)
+            eliminate(params, bones, states, control, touches, children, answers, first + row, row, world, last)
         for bone in range(bones.parents.shape[0]):
-            move(law, bones, states, answers, first + row, row, world, bone)
+            move(params, bones, states, answers, first + row, row, world, bone)
 
 
 @wp.kernel(module="unique", enable_backward=False)
-def clip_gradients(states: States, now: int, most: float):
+def clip_gradients(states: StateArrays, now: int, most: float):
     """Make the gradient of a world's state at a substep no longer than `most`."""
     world = wp.tid()
     square = float(0.0)  # noqa: UP018  (a variable to Warp, not a constant)

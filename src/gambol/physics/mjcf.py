@@ -1,68 +1,53 @@
-"""The ragdoll as MJCF, MuJoCo's file format, and a motion of it as arrays, for people who work with robots.
+"""Export of the ragdoll as MJCF, MuJoCo's file format, and of its motion as arrays. Does not need MuJoCo.
 
 In MuJoCo's space z is up, x forward and y to the left; units are seconds and the ragdoll's own, with a total mass of 1.
-Every bone is a body that is turned by nothing in the neutral pose; the root's origin is its centre of mass, that of any
-other bone is its joint. MuJoCo applies the hinges of a body one after the other, each in the space that the last one
-left, so hinges x, y, z turn a body by Rx Ry Rz about the axes of the compound joint, as our own kinematics do.
-
-Only this file knows how MuJoCo lays out a state; it does not need MuJoCo.
+Every bone is a body whose rotation is the identity in the neutral pose; the root's origin is its centre of mass, that
+of any other bone is its joint. MuJoCo applies the hinges of a body one after the other, so hinges x, y, z rotate it by
+Rx Ry Rz about the axes of the compound joint, as our own kinematics do.
 """
 
 from __future__ import annotations
 
 import io
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from gambol.character.transforms import matrix_from_quaternion, quaternion_from_matrix
+from gambol.character.transforms import quaternion_from_matrix
 from gambol.errors import GambolError
 from gambol.files import check_folder, write_file
-from gambol.physics.hinges import hinge_angles, hinge_speeds, relative_rotations
-from gambol.physics.ragdoll import LIGHTEST, SIZE, STANDARD_GRAVITY, THINNEST, Ragdoll
+from gambol.physics.coordinates import TURN, control_of, coordinates_of, depth_first, to_mujoco
+from gambol.physics.mass import LIGHTEST, THINNEST
+from gambol.physics.ragdoll import SIZE, STANDARD_GRAVITY, Ragdoll
 from gambol.physics.simulation import Simulation, SolverConfig, States
 
-Array = np.ndarray
-
-TURN = [2, 0, 1]
-"""x, y, z of MuJoCo's space are z, x, y of ours: forward, left, up."""
 RADIUS = 0.002
-"""Of the spheres that stand for points which touch the ground. The floor is as much lower, so that a sphere touches it
-when its centre, our point, is at height 0."""
+"""Radius of the spheres that stand for contact points. The floor is lower by the same, so that a sphere touches it when
+its centre is at height 0."""
 ARMATURE = LIGHTEST * THINNEST**2
-"""Inertia of every hinge on its own, as much as the lightest bone's: keeps the mass matrix from being singular where
-the outer hinges are parallel."""
+"""Armature inertia of every hinge, equal to the inertia of the lightest bone: keeps the mass matrix regular where the
+outer hinges are parallel."""
 CONTACT = 0.014
-"""Time constant of MuJoCo's contacts [sqrt(L/g)] if ours sink as deep as they do by default. Points of standing bodies
+"""Time constant of MuJoCo's contacts [sqrt(L/g)] that matches the default depth of ours. Points of standing bodies
 then sink by 0.24 (human), 0.26 (trex) and 0.55 (dog) thousandths of a length where ours sink by 0.27, 0.27 and 0.24."""
 REFINED = 8
 """MuJoCo's time steps in that time: it solves contacts as if its hinges were not damped implicitly, which takes shorter
 steps than ours if feet are light. A standing dog strays from ours by 0.07 % of its height in 1.5 s with 8 and with 32,
 by 0.14 % with 4 and by 2.4 % with 2, when its paws creep away."""
 DEEPEST = 480
-"""Bones in a row that MuJoCo reads: its parser takes elements 500 deep."""
+"""Longest chain of bones that MuJoCo reads: its parser allows elements 500 deep."""
 HINGES = "xyz"
 
 
-def to_mujoco(vectors: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
-    """From the ragdoll's space to MuJoCo's."""
-    return vectors[..., TURN]
-
-
-def from_mujoco(vectors: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
-    return vectors[..., np.argsort(TURN)]
-
-
 def mjcf_of(simulation: Simulation, name: str = "ragdoll") -> str:
-    """The simulation's ragdoll as an XML file, with its gravity, PD gains, friction and time step.
+    """The ragdoll as the text of an MJCF file, with its gravity, PD gains, friction and time step.
 
-    The virtual force that keeps the root upright is no part of a body and is not in the file.
+    The virtual torque that keeps the root upright is not part of it.
     """
-    ragdoll, law = simulation.ragdoll, simulation.law
+    ragdoll, params = simulation.ragdoll, simulation.params
     names = safe_names(ragdoll.names)
     root = ET.Element("mujoco", model=safe_names((name,))[0])
     metres = STANDARD_GRAVITY / ragdoll.gravity
@@ -73,7 +58,7 @@ def mjcf_of(simulation: Simulation, name: str = "ragdoll") -> str:
     ET.SubElement(
         root,
         "option",
-        timestep=_text(law.dt / refinement(simulation)),
+        timestep=_text(params.dt / refinement(simulation)),
         gravity=_text([0, 0, -ragdoll.gravity]),
         integrator="implicitfast",
         cone="elliptic",
@@ -97,7 +82,7 @@ def mjcf_of(simulation: Simulation, name: str = "ragdoll") -> str:
 
 
 def hinge_names(ragdoll: Ragdoll) -> list[str]:
-    """Of all joints but the root's, which is free, in the order of MuJoCo's."""
+    """Names of the hinges in MuJoCo's order; the root has none, its joint is free."""
     names = safe_names(ragdoll.names)
     return [f"{names[bone]}_{axis}" for bone in depth_first(ragdoll) if bone for axis in HINGES]
 
@@ -111,22 +96,22 @@ def _require_shallow(ragdoll: Ragdoll) -> None:
 
 
 def refinement(simulation: Simulation) -> int:
-    """MuJoCo's time steps in one of ours."""
-    return max(int(np.ceil(REFINED * simulation.law.dt / _contact_time(simulation) - 0.3)), 1)
+    """Number of MuJoCo's time steps in one of ours."""
+    return max(int(np.ceil(REFINED * simulation.params.dt / _contact_time(simulation) - 0.3)), 1)
 
 
 def frames_a_second(simulation: Simulation) -> float:
-    return round(1 / (simulation.law.dt * simulation.substeps), 6)
+    return round(1 / (simulation.params.dt * simulation.substeps), 6)
 
 
 def _contact_time(simulation: Simulation) -> float:
-    """Depth grows with the square of the time constant."""
+    """Time constant of MuJoCo's contacts [s]; their depth grows with its square."""
     deeper = simulation.config.sink / SolverConfig().sink
     return CONTACT * np.sqrt(deeper * SIZE / simulation.ragdoll.gravity)
 
 
 def safe_names(names: tuple[str, ...]) -> list[str]:
-    """Letters, digits, and _ . - for all else; no two alike, and none called 'world', which MuJoCo has already."""
+    """Unique names of letters, digits, _, . and -; none is 'world', which MuJoCo reserves."""
     taken = {"world"}
     result = []
     for name in names:
@@ -139,24 +124,11 @@ def safe_names(names: tuple[str, ...]) -> list[str]:
     return result
 
 
-def depth_first(ragdoll: Ragdoll) -> list[int]:
-    """Bones in the order in which MuJoCo counts them."""
-    children: list[list[int]] = [[] for _ in range(len(ragdoll))]
-    for bone, parent in enumerate(ragdoll.parents):
-        if parent >= 0:
-            children[parent].append(bone)
-    waiting, order = [0], []
-    while waiting:
-        order.append(waiting.pop())
-        waiting.extend(reversed(children[order[-1]]))
-    return order
-
-
 def _defaults(root: ET.Element, simulation: Simulation) -> None:
-    law = simulation.law
+    params = simulation.params
     defaults = ET.SubElement(root, "default")
     ET.SubElement(defaults, "joint", armature=_text(ARMATURE))
-    ET.SubElement(defaults, "position", kp=_text(law.stiffness), kv=_text(law.damping))
+    ET.SubElement(defaults, "position", kp=_text(params.stiffness), kv=_text(params.damping))
     touch = ET.SubElement(defaults, "default", {"class": "touch"})
     ET.SubElement(
         touch,
@@ -166,7 +138,7 @@ def _defaults(root: ET.Element, simulation: Simulation) -> None:
         condim="3",
         contype="0",
         conaffinity="1",
-        friction=_text([law.friction, 0, 0]),
+        friction=_text([params.friction, 0, 0]),
         solref=_text([_contact_time(simulation), 1]),
         solimp="0.9 0.9 0.001",
         group="3",
@@ -203,50 +175,12 @@ def _body(above: ET.Element, ragdoll: Ragdoll, bone: int, name: str) -> ET.Eleme
     return body
 
 
-def _origin(ragdoll: Ragdoll, bone: int) -> Float[Array, 3]:
+def _origin(ragdoll: Ragdoll, bone: int) -> Float[np.ndarray, 3]:
     return ragdoll.anchors[bone] if ragdoll.parents[bone] >= 0 else ragdoll.centers[bone]
 
 
-def _text(values: float | list[float] | Array) -> str:
+def _text(values: float | list[float] | np.ndarray) -> str:
     return " ".join(f"{float(value):.12g}" for value in np.atleast_1d(values))
-
-
-@dataclass(frozen=True)
-class Coordinates:
-    """A motion in MuJoCo's coordinates."""
-
-    qpos: Float[Array, "frames nq"]
-    """Place and wxyz of the root, then angles of hinges [rad]."""
-    qvel: Float[Array, "frames nv"]
-    """Velocity of the root in the world, its angular velocity in its own space, speeds of hinges [rad/s]."""
-
-
-def coordinates_of(
-    ragdoll: Ragdoll, states: States, near: Float[Tensor, "frames worlds bones 3"], world: int = 0
-) -> Coordinates:
-    """Of one world. Only the root's place counts: the small gaps that our springs leave in the joints are closed.
-
-    near: angles about each bone's axes that those of the hinges stay near to, such as targets of the PD control [rad].
-    """
-    x, q, v, w, angles = (part[:, world].detach().double().cpu().numpy() for part in (*states, near))
-    rotations = matrix_from_quaternion(q)
-    hinges = hinge_angles(relative_rotations(ragdoll, rotations), angles)
-    speeds = hinge_speeds(ragdoll, rotations, w, hinges)
-    hung = depth_first(ragdoll)[1:]
-    spin = (np.swapaxes(rotations[:, 0], -1, -2) @ w[:, 0, :, None])[..., 0]
-    frames = len(x)
-    wxyz = np.concatenate([q[:, 0, :1], to_mujoco(q[:, 0, 1:])], axis=-1)
-    return Coordinates(
-        np.concatenate([to_mujoco(x[:, 0]), wxyz, hinges[:, hung].reshape(frames, -1)], axis=1),
-        np.concatenate([to_mujoco(v[:, 0]), to_mujoco(spin), speeds[:, hung].reshape(frames, -1)], axis=1),
-    )
-
-
-def control_of(
-    ragdoll: Ragdoll, targets: Float[Tensor, "knots worlds bones 3"], world: int = 0
-) -> Float[Array, "knots nu"]:
-    """Targets of the PD control in the order of the actuators [rad]."""
-    return targets[:, world, depth_first(ragdoll)[1:]].detach().double().flatten(1).cpu().numpy()
 
 
 def export_mjcf(
@@ -260,9 +194,9 @@ def export_mjcf(
     world: int = 0,
     name: str = "ragdoll",
 ) -> Path:
-    """Write the body to `path` and its motion beside it, as .npz; the path of that.
+    """Write the body to `path` and its motion beside it as .npz; returns the path of the latter.
 
-    states: at the frames. targets, upwards and ground: as the simulation takes them.
+    states: at the frames. targets, upwards and ground: inputs of the simulation.
 
     The motion holds, in MuJoCo's space and the ragdoll's units:
         fps: frames a second.
@@ -281,7 +215,7 @@ def export_mjcf(
     if path.suffix.lower() != ".xml":
         raise GambolError(f"{path} cannot hold a body for MuJoCo: give a name that ends in .xml")
     beside = path.with_suffix(".npz")
-    ragdoll, law = simulation.ragdoll, simulation.law
+    ragdoll, params = simulation.ragdoll, simulation.params
     check_folder(path)
     check_folder(beside)
     at_frames = slice(None, None, simulation.knots)
@@ -302,8 +236,8 @@ def export_mjcf(
         gravity=np.float64(ragdoll.gravity),
         metres=np.float64(STANDARD_GRAVITY / ragdoll.gravity),
         up=to_mujoco(upwards[at_frames, world].detach().double().cpu().numpy()),
-        upright=np.float64(law.upright),
-        upright_damping=np.float64(law.upright_damping),
+        upright=np.float64(params.upright),
+        upright_damping=np.float64(params.upright_damping),
         ground=to_mujoco(moving),
     )
     write_file(path, mjcf_of(simulation, name).encode())

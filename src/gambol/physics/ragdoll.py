@@ -1,7 +1,7 @@
-"""The ragdoll: a character as rigid bones that hang together at joints, with masses, and points that touch the ground.
+"""The ragdoll: a character as rigid bodies ("bones") connected by joints, with masses and contact points.
 
-It lives in a space of its own: x to the left, y up, z forward, the ground at y = 0, lengths in parts of the character
-so that its size is SIZE, a total mass of 1. Bones are turned by nothing in the neutral pose.
+It has a space and units of its own: x is left, y up, z forward, the ground is y = 0; lengths are scaled such that the
+hips are SIZE high, and the total mass is 1. All rotations are the identity in the neutral pose.
 """
 
 from __future__ import annotations
@@ -17,68 +17,63 @@ from gambol.character.rig import Rig
 from gambol.creatures.gaits.gait import likely_metres
 from gambol.errors import GambolError
 from gambol.motion.cuboids import Cuboids, fit_cuboids
-from gambol.physics.flesh import find_flesh
-
-Array = np.ndarray
+from gambol.motion.legs import body_size
+from gambol.physics.mass import LIGHTEST, bone_masses, find_mass_points
 
 SIZE = 0.8
-"""How high hips are in a ragdoll's space: single precision is happiest near 1."""
+"""Height of the hips in the ragdoll's space, called L or "size" elsewhere; near 1 for the sake of single precision."""
 CARRIES = 0.01
-"""A joint is simulated if it moves at least this share of the mass, with all that hangs on it, or stands in a leg.
-Fingers, ears and faces are part of the bone they hang on."""
-LIGHTEST = 0.003
-"""Share of the mass that a bone has at least."""
-THINNEST = 0.02
-"""Radius of gyration that a bone has at least: a bone as thin as a line could be turned about it by nothing."""
+"""A joint becomes a bone if it carries at least this share of the mass, with its descendants, or is part of a leg.
+Fingers, ears and faces belong to the bone above them."""
 NOTHING = 1e-3
-"""A root joint with less than this share of the mass, and a single bone below it, is no bone: many files have one on
-the floor."""
+"""A root joint with less than this share of the mass and a single child is not simulated: many files have one on the
+floor."""
 STURDY, GYRATION = 0.01, 0.2
-"""For explicit steps bones weigh at least this share of the mass, at this radius of gyration: all of 15 species are
-then stable at 200 steps a frame."""
+"""Least share of the mass and least radius of gyration of a bone for explicit steps: all of 15 species are stable with
+these at 200 steps per frame."""
 STANDARD_GRAVITY = 9.81
 
 
 @dataclass(frozen=True)
 class Boxes:
-    """Cuboids fixed to bones, in the neutral pose."""
+    """Cuboids fixed to bones, in the neutral pose and the ragdoll's space."""
 
-    bones: Int[Array, " boxes"]
-    centers: Float[Array, "boxes 3"]
-    axes: Float[Array, "boxes 3 3"]
-    """Columns, orthonormal."""
-    half_sizes: Float[Array, "boxes 3"]
+    bones: Int[np.ndarray, " boxes"]
+    centers: Float[np.ndarray, "boxes 3"]
+    axes: Float[np.ndarray, "boxes 3 3"]
+    """Orthonormal columns."""
+    half_sizes: Float[np.ndarray, "boxes 3"]
 
 
 @dataclass(frozen=True)
 class Ragdoll:
-    """Bones in the neutral pose, in the ragdoll's own space. The first bone is the root; parents come first."""
+    """Bones in the neutral pose, in the ragdoll's space. The first bone is the root; parents precede their children."""
 
-    joints: Int[Array, " bones"]
-    """The rig's joint that moves with each bone."""
+    joints: Int[np.ndarray, " bones"]
+    """Joint of the rig that moves with each bone."""
     names: tuple[str, ...]
-    parents: Int[Array, " bones"]
+    parents: Int[np.ndarray, " bones"]
     """-1 for the root."""
-    masses: Float[Array, " bones"]
-    """Sum to 1."""
-    inertias: Float[Array, "bones 3 3"]
-    """About the centre of mass."""
-    centers: Float[Array, "bones 3"]
-    """Of mass."""
-    anchors: Float[Array, "bones 3"]
-    """Where it is joined to its parent."""
-    axes: Float[Array, "bones 3 3"]
-    """Columns: the right-handed axes of the compound joint, as in the rig."""
+    masses: Float[np.ndarray, " bones"]
+    """Masses, which sum to 1."""
+    inertias: Float[np.ndarray, "bones 3 3"]
+    """Inertia tensors about the centres of mass."""
+    centers: Float[np.ndarray, "bones 3"]
+    """Centres of mass."""
+    anchors: Float[np.ndarray, "bones 3"]
+    """Positions of the joints to the parents."""
+    axes: Float[np.ndarray, "bones 3 3"]
+    """Right-handed axes of the compound joints as columns, as in the rig."""
     boxes: Boxes
-    point_bones: Int[Array, " points"]
-    """Points of the skin that may touch the ground, sorted by bone."""
-    points: Float[Array, "points 3"]
+    point_bones: Int[np.ndarray, " points"]
+    """Bone of each contact point, sorted."""
+    points: Float[np.ndarray, "points 3"]
     unit: float
-    """Length 1 in file units."""
+    """Length 1 of the ragdoll's space in file units."""
     gravity: float
-    """In its own units [1/s^2]: small animals fall faster, in lengths of their own."""
-    T_own_file: Float[Array, "4 4"]
-    """From file units to the ragdoll's space; a rotation, shift and scale."""
+    """Acceleration of gravity in the ragdoll's units [1/s^2]; larger for small animals."""
+    T_ragdoll_file: Float[np.ndarray, "4 4"]
+    """Transform from the file's space to the ragdoll's: rotation, translation and uniform scale."""
 
     def __len__(self) -> int:
         return len(self.joints)
@@ -88,40 +83,42 @@ class Ragdoll:
         return float(self.centers[0, 1])
 
     def sturdy(self) -> Ragdoll:
-        """Without bones that are too light for explicit steps."""
+        """The ragdoll with light bones made heavier, for explicit steps."""
         masses = np.maximum(self.masses, STURDY)
         moments, axes = np.linalg.eigh(self.inertias)
         moments = np.maximum(moments, STURDY * GYRATION**2)
         inertias = axes @ (moments[:, :, None] * axes.transpose(0, 2, 1))
         return replace(self, masses=masses / masses.sum(), inertias=inertias)
 
-    def only_points(self, chosen: Bool[Array, " points"]) -> Ragdoll:
-        """Fewer points that can touch the ground."""
+    def only_points(self, chosen: Bool[np.ndarray, " points"] | Int[np.ndarray, " chosen"]) -> Ragdoll:
+        """The ragdoll with some of its contact points."""
         return replace(self, point_bones=self.point_bones[chosen], points=self.points[chosen])
 
 
 def build_ragdoll(character: Character, anatomy: Anatomy, rig: Rig) -> Ragdoll:
-    """From skin and rig. GambolError if there is no volume that could weigh anything."""
+    """The ragdoll of a character. GambolError if its skin encloses no volume."""
     found = fit_cuboids(character, rig)
     if not found.half_sizes.prod(1).any():
         raise _no_volume(character)
-    T_own_file, unit = _own_space(anatomy)
-    turn = T_own_file[:3, :3] * unit
+    T_ragdoll_file, unit = _own_space(anatomy)
+    turn = T_ragdoll_file[:3, :3] * unit
     T_world = rig.world()
-    cuboids = _boxes(found, T_world, T_own_file)
-    lumps = find_flesh(character, anatomy)
-    volumes = np.bincount(lumps.joints, lumps.volumes, len(rig.nodes))
+    cuboids = _boxes(found, T_world, T_ragdoll_file)
+    mass_points = find_mass_points(character, anatomy)
+    volumes = np.bincount(mass_points.joints, mass_points.volumes, len(rig.nodes))
     if not volumes.sum() > 0:
         raise _no_volume(character)
     shares = volumes / volumes.sum()
     joints, parents = _choose(anatomy, rig, shares)
     bone_of = _carriers(rig, joints)
     cuboids = replace(cuboids, bones=bone_of[cuboids.bones])
-    heads = _moved(T_own_file, T_world[joints, :3, 3])
-    masses, centers, inertias = _mass(bone_of[lumps.joints], _moved(T_own_file, lumps.places), lumps.volumes, heads)
+    heads = _moved(T_ragdoll_file, T_world[joints, :3, 3])
+    masses, centers, inertias = bone_masses(
+        bone_of[mass_points.joints], _moved(T_ragdoll_file, mass_points.places), mass_points.volumes, heads
+    )
     names = tuple(character.skeleton.names[node] for node in rig.nodes[joints])
     axes = _right_handed(turn @ _unscaled(T_world[joints, :3, :3]) @ rig.axes[joints])
-    bones, points = _points(anatomy, rig, bone_of, cuboids, T_own_file, T_world)
+    bones, points = _points(anatomy, rig, bone_of, cuboids, T_ragdoll_file, T_world)
     gravity = STANDARD_GRAVITY / (unit * likely_metres(anatomy))
     return Ragdoll(
         joints,
@@ -137,7 +134,7 @@ def build_ragdoll(character: Character, anatomy: Anatomy, rig: Rig) -> Ragdoll:
         points,
         unit,
         gravity,
-        T_own_file,
+        T_ragdoll_file,
     )
 
 
@@ -148,46 +145,42 @@ def _no_volume(character: Character) -> GambolError:
     )
 
 
-def _own_space(anatomy: Anatomy) -> tuple[Float[Array, "4 4"], float]:
-    """Size is the height of what the legs hang on, or a part of the length for what lies on the ground."""
-    body = anatomy.body
-    hips = [float(body.heads[leg.chain[0]] @ anatomy.up - anatomy.ground) for leg in anatomy.legs]
-    length = float(np.ptp(body.vertices[body.owners >= 0], axis=0).max())  # without floors and other props
-    size = max([*hips, 0.3 * length])
-    unit = size / SIZE
+def _own_space(anatomy: Anatomy) -> tuple[Float[np.ndarray, "4 4"], float]:
+    """T_ragdoll_file, and length 1 of the ragdoll's space in file units."""
+    unit = body_size(anatomy) / SIZE
     T = np.eye(4)
     T[:3, :3] = np.stack([anatomy.left, anatomy.up, anatomy.forward]) / unit
     T[1, 3] = -anatomy.ground / unit
     return T, unit
 
 
-def _moved(T: Float[Array, "4 4"], points: Float[Array, "*points 3"]) -> Float[Array, "*points 3"]:
+def _moved(T: Float[np.ndarray, "4 4"], points: Float[np.ndarray, "*points 3"]) -> Float[np.ndarray, "*points 3"]:
     return points @ T[:3, :3].T + T[:3, 3]
 
 
-def _boxes(found: Cuboids, T_world: Float[Array, "joints 4 4"], T_own_file: Array) -> Boxes:
+def _boxes(found: Cuboids, T_world: Float[np.ndarray, "joints 4 4"], T_ragdoll_file: np.ndarray) -> Boxes:
     """Boxes of all joints of the rig, in the ragdoll's space."""
-    T = T_own_file @ T_world[found.joints] @ found.T_joint_cuboid
+    T = T_ragdoll_file @ T_world[found.joints] @ found.T_joint_cuboid
     sizes = np.linalg.norm(T[:, :3, :3], axis=1)
     return Boxes(found.joints, T[:, :3, 3], _right_handed(T[:, :3, :3]), found.half_sizes * sizes)
 
 
-def _unscaled(linear: Float[Array, "*batch 3 3"]) -> Float[Array, "*batch 3 3"]:
+def _unscaled(linear: Float[np.ndarray, "*batch 3 3"]) -> Float[np.ndarray, "*batch 3 3"]:
     return linear / np.maximum(np.linalg.norm(linear, axis=-2, keepdims=True), 1e-30)
 
 
-def _right_handed(linear: Float[Array, "*batch 3 3"]) -> Float[Array, "*batch 3 3"]:
-    """The nearest orthonormal axes; all turned round if they are left-handed, which leaves turns about them the same
-    once both ways of counting are left-handed too."""
+def _right_handed(linear: Float[np.ndarray, "*batch 3 3"]) -> Float[np.ndarray, "*batch 3 3"]:
+    """The nearest orthonormal axes, all negated if they are left-handed: angles about them keep their signs then, since
+    both the axis and the sense of rotation are mirrored."""
     u, _, vt = np.linalg.svd(linear)
     axes = u @ vt
     return axes * np.sign(np.linalg.det(axes))[..., None, None]
 
 
 def _choose(
-    anatomy: Anatomy, rig: Rig, shares: Float[Array, " joints"]
-) -> tuple[Int[Array, " bones"], Int[Array, " bones"]]:
-    """The joints that become bones, the root first, and the parents of these bones."""
+    anatomy: Anatomy, rig: Rig, shares: Float[np.ndarray, " joints"]
+) -> tuple[Int[np.ndarray, " bones"], Int[np.ndarray, " bones"]]:
+    """Joints that become bones, the root first, and the parents of these bones."""
     below = shares.copy()
     for joint in range(len(rig.nodes) - 1, -1, -1):
         if rig.parents[joint] >= 0:
@@ -214,15 +207,15 @@ def _choose(
 
 
 def _nearest(rig: Rig, joint: int, places: dict[int, int], root: int) -> int:
-    """The nearest joint above that is a bone, the root if there is none."""
+    """The nearest ancestor that is a bone; the root if there is none."""
     above = int(rig.parents[joint])
     while above >= 0 and above not in places:
         above = int(rig.parents[above])
     return above if above >= 0 else root
 
 
-def _carriers(rig: Rig, joints: Int[Array, " bones"]) -> Int[Array, " joints"]:
-    """The bone that each joint of the rig moves with."""
+def _carriers(rig: Rig, joints: Int[np.ndarray, " bones"]) -> Int[np.ndarray, " joints"]:
+    """Bone that each joint of the rig moves with."""
     carriers = np.full(len(rig.nodes), -1)
     carriers[joints] = np.arange(len(joints))
     for joint, parent in enumerate(rig.parents):
@@ -231,43 +224,21 @@ def _carriers(rig: Rig, joints: Int[Array, " bones"]) -> Int[Array, " joints"]:
     return np.maximum(carriers, 0)
 
 
-def _mass(
-    bones: Int[Array, " lumps"],
-    places: Float[Array, "lumps 3"],
-    volumes: Float[Array, " lumps"],
-    heads: Float[Array, "bones 3"],
-) -> tuple[Float[Array, " bones"], Float[Array, "bones 3"], Float[Array, "bones 3 3"]]:
-    """Masses, centres and inertias of bones that are made of lumps."""
-    count = len(heads)
-    totals, centers = np.bincount(bones, volumes, count), np.zeros((count, 3))
-    np.add.at(centers, bones, volumes[:, None] * places)
-    heavy = totals > NOTHING * LIGHTEST * totals.sum()
-    centers[heavy] /= totals[heavy, None]
-    centers[~heavy] = heads[~heavy]
-    offsets = places - centers[bones]
-    outer = np.eye(3) * (offsets**2).sum(1)[:, None, None] - offsets[:, :, None] * offsets[:, None, :]
-    inertias = np.zeros((count, 3, 3))
-    np.add.at(inertias, bones, volumes[:, None, None] * outer)
-    masses = np.maximum(totals, LIGHTEST * totals.sum())
-    grown = np.where(heavy, masses / np.where(heavy, totals, 1.0), 0.0)[:, None, None]
-    inertias = inertias * grown + np.eye(3) * (masses * THINNEST**2)[:, None, None]
-    return masses / masses.sum(), centers, inertias / masses.sum()
-
-
 def _points(
     anatomy: Anatomy,
     rig: Rig,
-    bone_of: Int[Array, " joints"],
+    bone_of: Int[np.ndarray, " joints"],
     boxes: Boxes,
-    T_own_file: Array,
-    T_world: Float[Array, "joints 4 4"],
-) -> tuple[Int[Array, " points"], Float[Array, "points 3"]]:
-    """The skin's outermost points towards the corners of the bone's boxes, and where soles touch the ground.
+    T_ragdoll_file: np.ndarray,
+    T_world: Float[np.ndarray, "joints 4 4"],
+) -> tuple[Int[np.ndarray, " points"], Float[np.ndarray, "points 3"]]:
+    """Bones and positions of the contact points: vertices farthest towards the corners of each bone's boxes, the lowest
+    vertex of each bone, and the contacts of soles.
 
-    Also the lowest of each bone: a belly between the corners would be up to 0.14 deep in the ground (a fish).
+    Without the lowest vertices a belly between the corners would be up to 0.14 deep in the ground (a fish).
     """
     body = anatomy.body
-    vertices = _moved(T_own_file, body.vertices)
+    vertices = _moved(T_ragdoll_file, body.vertices)
     owners = np.where(body.owners >= 0, bone_of[body.owners], -1)
     signs = np.stack(np.meshgrid([-1, 1], [-1, 1], [-1, 1], indexing="ij"), axis=-1).reshape(8, 3)
     found: set[tuple[int, tuple[float, float, float]]] = set()
@@ -279,7 +250,7 @@ def _points(
             found.update((int(bone), tuple(own[vertex].tolist())) for vertex in outermost)
     for leg in anatomy.legs:
         for joint, local in leg.contacts:
-            place = _moved(T_own_file, (T_world[joint] @ [*local, 1.0])[:3])
+            place = _moved(T_ragdoll_file, (T_world[joint] @ [*local, 1.0])[:3])
             found.add((int(bone_of[joint]), tuple(place.tolist())))
     ordered = sorted(found)
     return np.array([bone for bone, _ in ordered], int), np.array([place for _, place in ordered]).reshape(-1, 3)

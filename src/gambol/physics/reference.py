@@ -1,4 +1,4 @@
-"""What a ragdoll is to do: a draft as poses of its bones, and back."""
+"""References: a motion of the rig as poses of the ragdoll's bones, and simulated bones as a motion of the rig."""
 
 from __future__ import annotations
 
@@ -10,29 +10,26 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.character.rig import Rig
-from gambol.motion.draft import Draft, compound_angles, continuous_angles, near_angles
 from gambol.motion.kinematics import compound_rotation
+from gambol.motion.rig_motion import RigMotion, compound_angles, continuous_angles, near_angles
 from gambol.physics.ragdoll import Ragdoll
-from gambol.physics.simulation import quaternions_of
-
-Array = np.ndarray
+from gambol.physics.simulation import quaternions_of, rotate
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Bones frame by frame in the ragdoll's space, as a draft has them. Of what loops, one round, which goes on the
-    spot while the ground passes below."""
+    """Poses of all bones frame by frame, in the ragdoll's space. Of a loop, one cycle in place on a moving ground."""
 
     x: Float[Tensor, "frames bones 3"]
     """Centres of mass."""
     q: Float[Tensor, "frames bones 4"]
     """Rotations, wxyz."""
     angles: Float[Tensor, "frames bones 3"]
-    """About each bone's axes, relative to its parent [rad]; nothing for the root."""
+    """Angles about each bone's axes, relative to its parent [rad]; 0 for the root."""
     upwards: Float[Tensor, "frames 3"]
-    """Where the root's up points."""
+    """Direction of the root's up axis."""
     forwards: Float[Tensor, "frames 3"]
-    """Where the root's forward points."""
+    """Direction of the root's forward axis."""
     ground: Float[Tensor, 3]
     """Velocity of the ground [1/s]."""
     loops: bool
@@ -42,15 +39,16 @@ class Reference:
         return len(self.x)
 
 
-def refer(ragdoll: Ragdoll, rig: Rig, draft: Draft) -> Reference:
-    """A round that leads straight on becomes one on the spot, on a ground that moves backwards."""
-    straight = draft.loops and abs(draft.turn) < 1e-3
+def refer(ragdoll: Ragdoll, rig: Rig, rig_motion: RigMotion) -> Reference:
+    """The reference of a motion. A loop that travels straight becomes one in place, on a ground that moves
+    backwards."""
+    straight = rig_motion.loops and abs(rig_motion.turn) < 1e-3
     ground = np.zeros(3)
     if straight:
-        ground = -(ragdoll.T_own_file[:3, :3] @ draft.travel.double().numpy()) / draft.seconds
+        ground = -(ragdoll.T_ragdoll_file[:3, :3] @ rig_motion.travel.double().numpy()) / rig_motion.seconds
         ground[1] = 0.0
-        draft = draft.on_the_spot()
-    rotations, places = _bones(ragdoll, rig, draft)
+        rig_motion = rig_motion.in_place()
+    rotations, places = _bones(ragdoll, rig, rig_motion)
     relative = rotations.copy()
     hung = np.flatnonzero(ragdoll.parents >= 0)
     relative[:, hung] = _mT(rotations[:, ragdoll.parents[hung]]) @ rotations[:, hung]
@@ -64,42 +62,46 @@ def refer(ragdoll: Ragdoll, rig: Rig, draft: Draft) -> Reference:
         _single(rotations[:, 0, :, 2]),
         _single(ground),
         straight,
-        draft.rate,
+        rig_motion.rate,
     )
 
 
 def _bones(
-    ragdoll: Ragdoll, rig: Rig, draft: Draft
-) -> tuple[Float[Array, "frames bones 3 3"], Float[Array, "frames bones 3"]]:
+    ragdoll: Ragdoll, rig: Rig, rig_motion: RigMotion
+) -> tuple[Float[np.ndarray, "frames bones 3 3"], Float[np.ndarray, "frames bones 3"]]:
     """Rotations from the neutral pose, and centres of mass, in the ragdoll's space."""
-    world = draft.world(rig).double().numpy()[:, ragdoll.joints]
+    world = rig_motion.world(rig).double().numpy()[:, ragdoll.joints]
     neutral = rig.world()[ragdoll.joints]
-    turn = ragdoll.T_own_file[:3, :3] * ragdoll.unit
+    turn = ragdoll.T_ragdoll_file[:3, :3] * ragdoll.unit
     from_neutral = world[..., :3, :3] @ np.linalg.pinv(neutral[:, :3, :3])
     u, _, vt = np.linalg.svd(from_neutral)
     u[..., -1] *= np.sign(np.linalg.det(u @ vt))[..., None]
     rotations = turn @ (u @ vt) @ turn.T
-    heads = world[..., :3, 3] @ ragdoll.T_own_file[:3, :3].T + ragdoll.T_own_file[:3, 3]
+    heads = world[..., :3, 3] @ ragdoll.T_ragdoll_file[:3, :3].T + ragdoll.T_ragdoll_file[:3, 3]
     arms = ragdoll.centers - ragdoll.anchors
     return rotations, heads + np.einsum("fbij,bj->fbi", rotations, arms)
 
 
-def redraft(
-    ragdoll: Ragdoll, rig: Rig, draft: Draft, x: Float[Tensor, "frames bones 3"], q: Float[Tensor, "frames bones 4"]
-) -> Draft:
-    """The draft with its bones where they are simulated: the root's place, and the rotations of all of them, so that
-    joints do not come apart. Joints that are no bones keep the angles they have in the draft."""
-    turn = ragdoll.T_own_file[:3, :3] * ragdoll.unit
+def rig_motion_from_bones(
+    ragdoll: Ragdoll,
+    rig: Rig,
+    rig_motion: RigMotion,
+    x: Float[Tensor, "frames bones 3"],
+    q: Float[Tensor, "frames bones 4"],
+) -> RigMotion:
+    """The motion with the root's position and all bones' rotations as simulated. Small gaps that the simulation leaves
+    in the joints are closed; joints that are not simulated keep their angles."""
+    turn = ragdoll.T_ragdoll_file[:3, :3] * ragdoll.unit
     simulated = turn.T @ rotation_matrices(q.double()).numpy() @ turn
     axes = _neutral_axes(rig)
-    own = compound_rotation(draft.angles.double(), torch.as_tensor(axes)).numpy()
+    own = compound_rotation(rig_motion.angles.double(), torch.as_tensor(axes)).numpy()
     bone_of = {int(joint): bone for bone, joint in enumerate(ragdoll.joints)}
     bodiless = np.zeros_like(own)  # as if the body had not turned
     for joint, parent in enumerate(rig.parents):
         bodiless[:, joint] = (bodiless[:, parent] if parent >= 0 else np.eye(3)) @ own[:, joint]
     root = int(ragdoll.joints[0])
     body = simulated[:, 0] @ _mT(bodiless[:, root])
-    turned, angles = np.zeros_like(own), draft.angles.double().numpy().copy()
+    turned, angles = np.zeros_like(own), rig_motion.angles.double().numpy().copy()
     above = set()
     joint = int(rig.parents[root])
     while joint >= 0:
@@ -114,18 +116,18 @@ def redraft(
         else:
             turned[:, joint] = before @ own[:, joint]
     root_angles = near_angles(
-        compound_angles(_mT(rig.root_axes) @ body @ rig.root_axes), draft.root_angles.double().numpy()
+        compound_angles(_mT(rig.root_axes) @ body @ rig.root_axes), rig_motion.root_angles.double().numpy()
     )
-    changed = replace(draft, angles=_single(angles), root_angles=_single(root_angles))
+    changed = replace(rig_motion, angles=_single(angles), root_angles=_single(root_angles))
     wanted = x[:, 0].double().numpy() - np.einsum(
         "fij,j->fi", turn @ simulated[:, 0] @ turn.T, ragdoll.centers[0] - ragdoll.anchors[0]
     )
-    wanted = (wanted - ragdoll.T_own_file[:3, 3]) @ np.linalg.inv(ragdoll.T_own_file[:3, :3]).T
+    wanted = (wanted - ragdoll.T_ragdoll_file[:3, 3]) @ np.linalg.inv(ragdoll.T_ragdoll_file[:3, :3]).T
     now = changed.world(rig).double().numpy()[:, root, :, 3]
     return replace(changed, root_translation=changed.root_translation + _single(wanted - now))
 
 
-def _neutral_axes(rig: Rig) -> Float[Array, "joints 3 3"]:
+def _neutral_axes(rig: Rig) -> Float[np.ndarray, "joints 3 3"]:
     """Axes of the compound joints in the world, neutral pose."""
     linear = rig.world()[:, :3, :3] / np.where(np.abs(rig.scale) > 1e-12, rig.scale, 1.0)[:, None, :]
     u, _, vt = np.linalg.svd(linear @ rig.axes)
@@ -133,7 +135,7 @@ def _neutral_axes(rig: Rig) -> Float[Array, "joints 3 3"]:
 
 
 def rotation_matrices(q: Float[Tensor, "*batch 4"]) -> Float[Tensor, "*batch 3 3"]:
-    """Of unit quaternions, wxyz."""
+    """Rotation matrices of unit quaternions, wxyz."""
     w, x, y, z = q.unbind(-1)
     entries = [
         1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
@@ -144,14 +146,67 @@ def rotation_matrices(q: Float[Tensor, "*batch 4"]) -> Float[Tensor, "*batch 3 3
 
 
 def continuous_quaternions(q: Float[Tensor, "frames bones 4"]) -> Float[Tensor, "frames bones 4"]:
-    """Signs chosen so that neighbours in time are close."""
+    """The same rotations with signs chosen so that neighbours in time are close."""
     flips = torch.where((q[1:] * q[:-1]).sum(-1) < 0, -1.0, 1.0)
     return q * torch.cat([torch.ones_like(q[:1, :, 0]), flips.cumprod(0)])[..., None]
 
 
-def _mT(matrices: Array) -> Array:
+def _mT(matrices: np.ndarray) -> np.ndarray:
     return np.swapaxes(matrices, -1, -2)
 
 
-def _single(values: Array) -> Tensor:
+def _single(values: np.ndarray) -> Tensor:
     return torch.as_tensor(values).float()
+
+
+def start_rates(reference: Reference, velocities: Float[Tensor, "velocities rates"]) -> Float[Tensor, " rates"]:
+    """Velocity of the root and angular velocities of the joints at the start of a reference [1/s, rad/s].
+
+    velocities: their map to the velocities of all bones, see `velocity_map`; a least-squares fit, since the bones of a
+    clip may stretch.
+    """
+    x, q, fps = reference.x, reference.q, reference.fps
+    v = (x[1] - x[0]) * fps if len(reference) > 1 else torch.zeros_like(x[0])
+    w = _turning(q[0], q[min(1, len(reference) - 1)]) * fps
+    both = torch.cat([v, w], 1).flatten().double()
+    return torch.linalg.lstsq(velocities.double(), both[:, None]).solution[:, 0].float()
+
+
+def velocity_map(ragdoll: Ragdoll, q: Float[Tensor, "worlds bones 4"]) -> Float[Tensor, "worlds velocities rates"]:
+    """Jacobian of the bones' velocities by the velocities of the root and of the joints ("rates"), at given rotations.
+
+    Whatever the rates, joints do not come apart. The first 3 are the root's velocity; then come the angular velocities
+    of the root and of every joint. Velocities: 3 linear and 3 angular ones for each bone.
+    """
+    count = len(ragdoll)
+    maps = []
+    for turn in q:
+        arms = rotate(turn, torch.as_tensor(ragdoll.anchors - ragdoll.centers).float())
+        v = torch.zeros(count, 3, 3 + 3 * count)
+        w = torch.zeros(count, 3, 3 + 3 * count)
+        for bone, parent in enumerate(ragdoll.parents):
+            w[bone, :, 3 + 3 * bone : 6 + 3 * bone] = torch.eye(3)
+            if parent < 0:
+                v[bone, :, :3] = torch.eye(3)
+                continue
+            w[bone] += w[parent]
+            local = torch.as_tensor(ragdoll.anchors[bone] - ragdoll.centers[parent]).float()
+            above = rotate(turn[parent], local)
+            v[bone] = v[parent] - _skew(above) @ w[parent] + _skew(arms[bone]) @ w[bone]
+        maps.append(torch.cat([v, w], 1).flatten(0, 1))
+    return torch.stack(maps)
+
+
+def _turning(q: Float[Tensor, "bones 4"], then: Float[Tensor, "bones 4"]) -> Float[Tensor, "bones 3"]:
+    """Rotation vector from one rotation to another, to first order in its angle [rad]."""
+    inverse = q * torch.tensor([1.0, -1.0, -1.0, -1.0])
+    w, v = then[:, :1], then[:, 1:]
+    a, b = inverse[:, :1], inverse[:, 1:]
+    scalar = w * a - (v * b).sum(1, keepdim=True)
+    vector = w * b + a * v + torch.linalg.cross(v, b)
+    return 2 * vector * torch.where(scalar < 0, -1.0, 1.0)
+
+
+def _skew(vector: Float[Tensor, 3]) -> Float[Tensor, "3 3"]:
+    x, y, z = vector.tolist()
+    return torch.tensor([[0, -z, y], [z, 0, -x], [-y, x, 0]])

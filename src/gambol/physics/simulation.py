@@ -1,4 +1,4 @@
-"""The simulation for torch: control and a start in, states out, with gradients that are clipped on their way back."""
+"""The simulation as a differentiable function of torch tensors, with gradients clipped during the backward pass."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ wp = quiet_warp()
 
 @dataclass(frozen=True)
 class SolverConfig:
-    """How bodies move. Forces are in parts of the weight Mg, lengths in parts of the size L, see `ragdoll`."""
+    """Settings of the simulation, with forces in units of the weight Mg and lengths in units of the size L
+    (`ragdoll`)."""
 
     implicit: bool = True
     """Linearly implicit, or explicit as in the paper, which needs hundreds of substeps a frame."""
     substeps: int = 12
-    """A frame, at 30 frames a second and of a body as large as a man; smaller ones take more."""
+    """Substeps per frame at 30 frames per second for a body of human size; smaller bodies take more."""
     knots: int = 2
-    """Of the control, a frame; 0 for one at every substep, as in the paper."""
+    """Knots of the control per frame; 0 for one at every substep, as in the paper."""
     chunk: int = 8
-    """Substeps between which gradients are clipped on their way back."""
+    """Number of substeps between two clippings of the gradient."""
     clip: float = 0.5
-    """Largest norm of the gradient of a world's state, as it leaves a chunk."""
+    """Largest norm of the gradient of a world's state."""
     stiffness: float = 4.0
-    """Of PD control [MgL a rad]."""
+    """Stiffness of the PD controllers [MgL per rad]."""
     damping: float = 0.04
-    """Of PD control [s, in parts of the stiffness]."""
+    """Damping of the PD controllers over their stiffness [s]."""
     upright: float = 4.0
-    """Of the virtual force that keeps the root upright [MgL a rad]."""
+    """Stiffness of the virtual torque that keeps the root upright [MgL per rad]."""
     sink: float = 3e-4
-    """How deep four points sink that bear the weight together [L]."""
+    """Depth to which four points sink that share the weight [L]."""
     friction: float = 1.0
-    """Coulomb's coefficient; rubber on concrete has 1."""
+    """Coefficient of Coulomb friction; that of rubber on concrete is 1."""
     creep: float = 0.002
     """Speed below which friction is viscous [sqrt(gL)]."""
     joints: float = 4000.0
@@ -51,12 +52,13 @@ class SolverConfig:
 PAPER = SolverConfig(
     implicit=False, substeps=200, knots=0, chunk=25, damping=0.01, upright=1.0, sink=2e-3, creep=0.05, joints=2000.0
 )
-"""Explicit steps with a target for each. Softer than ours all over, or steps of this length blow up: a T. rex with half
-as much damping again, or twice the upright force. Light bones need `Ragdoll.sturdy`."""
+"""The paper's scheme: explicit steps with a target for each. All forces are softer than in ours, or steps of this
+length are unstable: a T. rex is with 1.5 times the damping, or twice the upright stiffness. Light bones need
+`Ragdoll.sturdy`."""
 
 
 class States(NamedTuple):
-    """Bones over time, in the ragdoll's space. Rotations are wxyz."""
+    """States of all bones over time, in the ragdoll's space: positions, rotations (wxyz) and velocities."""
 
     x: Float[Tensor, "steps worlds bones 3"]
     """Centres of mass."""
@@ -67,7 +69,7 @@ class States(NamedTuple):
 
 
 class Start(NamedTuple):
-    """One state of all worlds."""
+    """State of all worlds at one time."""
 
     x: Float[Tensor, "worlds bones 3"]
     q: Float[Tensor, "worlds bones 4"]
@@ -76,25 +78,25 @@ class Start(NamedTuple):
 
 
 class Guide(NamedTuple):
-    """A virtual force that leads the root."""
+    """A virtual force that pulls the root along the reference, for the first iterations of an optimisation."""
 
     stiffness: float
     """[Mg / L]"""
     places: Float[Tensor, "knots worlds 3"]
-    """Where the root's centre should be."""
+    """Wanted positions of the root's centre."""
     forwards: Float[Tensor, "knots worlds 3"]
-    """Where the root's forward should point."""
+    """Wanted directions of the root's forward axis."""
 
 
 class Simulation:
-    """Rolls a ragdoll out in time. Not for two threads at once: it keeps scratch."""
+    """Simulates a ragdoll. Not thread-safe, since it keeps scratch memory."""
 
     def __init__(self, ragdoll: Ragdoll, fps: float, config: SolverConfig | None = None):
         self.ragdoll, self.config = ragdoll, config or SolverConfig()
         self.substeps = substeps_for(ragdoll, fps, self.config)
-        """A frame."""
+        """Substeps per frame."""
         self.knots = min(self.config.knots or self.substeps, self.substeps)
-        self.law = _law(ragdoll, self.config, 1.0 / (fps * self.substeps), self.substeps // self.knots)
+        self.params = _parameters(ragdoll, self.config, 1.0 / (fps * self.substeps), self.substeps // self.knots)
         self.bones = _bones(ragdoll)
         self._scratch: _Scratch | None = None
 
@@ -106,28 +108,28 @@ class Simulation:
         ground: Float[Tensor, "worlds 3"] | None = None,
         guide: Guide | None = None,
     ) -> States:
-        """All substeps from the first knot to the last, the start first.
+        """States at all substeps from the first knot to the last, including the start.
 
-        targets: angles of the PD control about each bone's axes [rad], `knots` a frame and one more at the end; those
-        of the root do nothing. upwards: where the root's up should point. ground: velocity of the ground.
-        guide: help for a search that begins.
+        targets: angles of the PD controllers about each bone's axes [rad], `knots` per frame and one more at the end;
+        those of the root have no effect. upwards: wanted directions of the root's up axis. ground: velocity of the
+        ground [1/s], 0 if None. guide: no force if None.
         """
         worlds = targets.shape[1]
         ground = torch.zeros(worlds, 3) if ground is None else ground
         guide = guide or Guide(0.0, torch.zeros_like(upwards), torch.zeros_like(upwards))
-        self.law.guide = guide.stiffness * self.ragdoll.gravity / SIZE
-        self.law.guide_damping = 0.3 * np.sqrt(self.law.guide)
-        self.law.guide_turn = self.law.guide * SIZE**2 / 4
-        self.law.upright = self.config.upright * self.ragdoll.gravity * SIZE + self.law.guide_turn
+        self.params.guide = guide.stiffness * self.ragdoll.gravity / SIZE
+        self.params.guide_damping = 0.3 * np.sqrt(self.params.guide)
+        self.params.guide_turn = self.params.guide * SIZE**2 / 4
+        self.params.upright = self.config.upright * self.ragdoll.gravity * SIZE + self.params.guide_turn
         return States(*_Rollout.apply(self, *start, targets, upwards, guide.places, guide.forwards, ground))
 
     def loads(self, states: States) -> Float[Tensor, "steps worlds points"]:
-        """How much of the body's weight each point bears."""
+        """Share of the body's weight on each contact point, from its depth in the ground."""
         depth = -self.points(states)[..., 1]
-        return depth.clamp(min=0) * (self.law.ground_stiffness / self.ragdoll.gravity)
+        return depth.clamp(min=0) * (self.params.ground_stiffness / self.ragdoll.gravity)
 
     def points(self, states: States) -> Float[Tensor, "steps worlds points 3"]:
-        """Where the points are that may touch the ground."""
+        """Positions of the contact points."""
         return contact_points(self.ragdoll, states.x, states.q)
 
     def point_speeds(self, states: States) -> Float[Tensor, "steps worlds points 3"]:
@@ -143,45 +145,45 @@ class Simulation:
 def contact_points(
     ragdoll: Ragdoll, x: Float[Tensor, "*batch bones 3"], q: Float[Tensor, "*batch bones 4"]
 ) -> Float[Tensor, "*batch points 3"]:
-    """Where the points are that may touch the ground, with bones in given places and rotations."""
+    """Positions of the contact points for given positions and rotations of the bones."""
     bones, arms = _arms(ragdoll, q)
     return x[..., bones, :] + arms
 
 
 def _arms(ragdoll: Ragdoll, q: Float[Tensor, "*batch bones 4"]) -> tuple[Tensor, Float[Tensor, "*batch points 3"]]:
-    """The bone of each point, and the way to it from the bone's centre."""
+    """Bone of each contact point, and vector from the bone's centre to the point."""
     bones = torch.as_tensor(ragdoll.point_bones)
     local = torch.as_tensor(ragdoll.points - ragdoll.centers[ragdoll.point_bones]).to(q)
     return bones, rotate(q[..., bones, :], local)
 
 
 def substeps_for(ragdoll: Ragdoll, fps: float, config: SolverConfig) -> int:
-    """A frame: more for small bodies, which fall faster in lengths of their own, and for few frames a second."""
+    """Substeps per frame: more for small bodies, which fall faster in units of their size, and for low frame rates."""
     hurry = np.sqrt(ragdoll.gravity / STANDARD_GRAVITY) * 30 / fps
     knots = max(config.knots, 1)
     count = int(np.ceil(config.substeps * np.clip(hurry, 0.5, 8) / knots - 1e-6))
     return max(count, 1) * knots
 
 
-def _law(ragdoll: Ragdoll, config: SolverConfig, dt: float, substeps: int) -> Any:
+def _parameters(ragdoll: Ragdoll, config: SolverConfig, dt: float, substeps: int) -> Any:
     weight = ragdoll.gravity
-    law = kernels.Law()
-    law.dt, law.implicit, law.gravity, law.substeps = dt, float(config.implicit), ragdoll.gravity, substeps
-    law.stiffness = config.stiffness * weight * SIZE
-    law.damping = config.damping * law.stiffness * np.sqrt(STANDARD_GRAVITY / ragdoll.gravity)
-    law.joint_stiffness = config.joints * weight / SIZE
-    law.joint_damping = 0.1 * np.sqrt(law.joint_stiffness * float(ragdoll.masses.mean()))
-    law.upright = config.upright * weight * SIZE
-    law.upright_damping = 0.1 * law.upright * np.sqrt(STANDARD_GRAVITY / ragdoll.gravity)
-    law.ground_stiffness = weight / (4 * config.sink * SIZE)
-    law.ground_damping = 0.5 * np.sqrt(law.ground_stiffness / 4)
-    law.soft = config.sink * SIZE
-    law.friction, law.creep = config.friction, config.creep * np.sqrt(ragdoll.gravity * SIZE)
-    return law
+    params = kernels.Parameters()
+    params.dt, params.implicit, params.gravity, params.substeps = dt, float(config.implicit), ragdoll.gravity, substeps
+    params.stiffness = config.stiffness * weight * SIZE
+    params.damping = config.damping * params.stiffness * np.sqrt(STANDARD_GRAVITY / ragdoll.gravity)
+    params.joint_stiffness = config.joints * weight / SIZE
+    params.joint_damping = 0.1 * np.sqrt(params.joint_stiffness * float(ragdoll.masses.mean()))
+    params.upright = config.upright * weight * SIZE
+    params.upright_damping = 0.1 * params.upright * np.sqrt(STANDARD_GRAVITY / ragdoll.gravity)
+    params.ground_stiffness = weight / (4 * config.sink * SIZE)
+    params.ground_damping = 0.5 * np.sqrt(params.ground_stiffness / 4)
+    params.soft = config.sink * SIZE
+    params.friction, params.creep = config.friction, config.creep * np.sqrt(ragdoll.gravity * SIZE)
+    return params
 
 
 def _bones(ragdoll: Ragdoll) -> Any:
-    """As the kernel wants them: relative to centres of mass, with chains through siblings and through points."""
+    """Arrays of the kernel: vectors relative to centres of mass, and the chains of siblings and of points."""
     count, points = len(ragdoll), len(ragdoll.points)
     above, below = np.zeros((count, 3)), ragdoll.anchors - ragdoll.centers
     hung = ragdoll.parents >= 0
@@ -193,7 +195,7 @@ def _bones(ragdoll: Ragdoll) -> Any:
     last_point, before = np.full(count, points), np.full(points, points)
     for point, bone in enumerate(ragdoll.point_bones):
         before[point], last_point[bone] = last_point[bone], point
-    bones = kernels.Bones()
+    bones = kernels.BoneArrays()
     integers = {
         "parents": ragdoll.parents,
         "last_child": last_child,
@@ -218,7 +220,7 @@ def _bones(ragdoll: Ragdoll) -> Any:
 
 
 class _Scratch:
-    """What a chunk of substeps works on, and the gradients of that, in one piece of memory each."""
+    """Intermediate results of a chunk of substeps, and their gradients, each in one block of memory."""
 
     def __init__(self, rows: int, worlds: int, points: int, bones: int):
         self.worlds = worlds
@@ -247,7 +249,8 @@ class _Scratch:
 
 
 class _Rollout(torch.autograd.Function):
-    """One launch forward. Backward chunk by chunk, from the last: Warp's adjoint of the same kernel."""
+    """The simulation as an autograd function; backward, Warp's adjoint of the kernel runs chunk by chunk from the
+    end."""
 
     @staticmethod
     def forward(
@@ -263,7 +266,7 @@ class _Rollout(torch.autograd.Function):
         forwards: Tensor,
         ground: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        steps = (len(targets) - 1) * simulation.law.substeps
+        steps = (len(targets) - 1) * simulation.params.substeps
         states = [part.new_empty(steps + 1, *part.shape) for part in (x, q, v, w)]
         for values, part in zip(states, (x, _to_xyzw(q), v, w), strict=True):
             values[0] = part
@@ -306,22 +309,22 @@ class _Launch:
     ):
         self.scratch = simulation.scratch(states[0].shape[1])
         self.worlds = states[0].shape[1]
-        own_states, own_control = kernels.States(), kernels.Control()
+        own_states, own_control = kernels.StateArrays(), kernels.ControlArrays()
         kinds = (wp.vec3, wp.quat, wp.vec3, wp.vec3)
         _fill(own_states, "xqvw", states, of_states, kinds)
         names = ("targets", "upwards", "places", "forwards", "ground")
         _fill(own_control, names, inputs, of_inputs, (wp.vec3,) * 5)
-        self.arguments = [simulation.law, simulation.bones, own_control, own_states, *self.scratch.structs]
+        self.arguments = [simulation.params, simulation.bones, own_control, own_states, *self.scratch.structs]
         self._forward = self._recorded(kernels.simulate, [*self.arguments, 0, 0])
         if of_states is not None:
-            of_own_states = kernels.States()
+            of_own_states = kernels.StateArrays()
             _fill(of_own_states, "xqvw", of_states, None, kinds)
             adjoints = [type(each)() for each in self.arguments]  # gradients are beside the arrays themselves
             self._backward = self._recorded(kernels.simulate, [*self.arguments, 0, 0], [*adjoints, 0, 0])
             self._clip = self._recorded(kernels.clip_gradients, [of_own_states, 0, simulation.config.clip])
 
     def _recorded(self, kernel: Any, inputs: list[Any], adjoints: list[Any] | None = None) -> Any:
-        """A launch whose arguments are packed once: that takes longer than what a chunk of a small body does."""
+        """A recorded launch: packing its arguments takes longer than a chunk of a small body."""
         options = {"adj_inputs": adjoints, "adj_outputs": [], "adjoint": True} if adjoints else {}
         return wp.launch(kernel, dim=self.worlds, inputs=inputs, device=DEVICE, record_cmd=True, **options)
 
@@ -331,7 +334,7 @@ class _Launch:
         self._forward.launch()
 
     def backward(self, first: int, count: int) -> None:
-        """Runs forward first: the adjoint of a loop does not do so, and scratch is still that of another chunk."""
+        """Backward pass of a chunk. It runs forward first, since scratch still holds another chunk."""
         self.forward(first, count)
         self.scratch.gradients.zero_()
         self._backward.set_param_at_index(7, first)
@@ -358,7 +361,7 @@ def _to_wxyz(xyzw: Float[Tensor, "*batch 4"]) -> Float[Tensor, "*batch 4"]:
 
 
 def rotate(wxyz: Float[Tensor, "*batch 4"], vectors: Float[Tensor, "*vectors 3"]) -> Float[Tensor, "*batch 3"]:
-    """Vectors turned by unit quaternions; shapes broadcast."""
+    """Vectors rotated by unit quaternions; shapes broadcast."""
     axis = wxyz[..., 1:]
     vectors = vectors.expand(axis.shape)
     twice = 2 * torch.linalg.cross(axis, vectors)
@@ -366,7 +369,7 @@ def rotate(wxyz: Float[Tensor, "*batch 4"], vectors: Float[Tensor, "*vectors 3"]
 
 
 def quaternions_of(matrices: Float[Tensor, "*batch 3 3"]) -> Float[Tensor, "*batch 4"]:
-    """wxyz of rotations, by the largest of the four (Shepperd)."""
+    """Unit quaternions, wxyz, of rotation matrices (Shepperd's method)."""
     m = matrices
     x, y, z = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
     squares = torch.stack([1 + x + y + z, 1 + x - y - z, 1 - x + y - z, 1 - x - y + z], -1)

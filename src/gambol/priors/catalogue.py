@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gambol.errors import GambolError
-from gambol.priors.big.figures import FIGURES, Costs
+from gambol.priors.costs import PRIOR_COSTS, PriorCosts
 
 if TYPE_CHECKING:
-    from gambol.priors.big.components import ClassNames
-    from gambol.priors.big.latent import LatentPrior
-    from gambol.priors.prior import Format, VideoPrior
+    from gambol.priors.prior import VideoPrior
+    from gambol.priors.video_models.components import ClassNames
+    from gambol.priors.video_models.latent_prior import LatentPrior
 
 HALF, SINGLE = 2, 4
 """Bytes of a number."""
@@ -32,21 +32,9 @@ class KnownPrior:
     """Networks that share the noise levels."""
 
     @property
-    def costs(self) -> Costs:
+    def costs(self) -> PriorCosts:
         """What it needs."""
-        return FIGURES[self.name]
-
-    @property
-    def format(self) -> Format:
-        """The videos it takes."""
-        if self.hub:
-            from gambol.priors.big.configurations import BIG_MODELS
-
-            return BIG_MODELS[self.name].format
-        from gambol.priors.pocket.network import PocketNetwork
-        from gambol.priors.pocket.prior import PocketPrior
-
-        return PocketPrior(PocketNetwork()).format
+        return PRIOR_COSTS[self.name]
 
     @property
     def parameters(self) -> int:
@@ -77,7 +65,7 @@ COGVIDEOX_LICENCE = "CogVideoX License"
 PRIORS = {
     prior.name: prior
     for prior in (
-        KnownPrior("pocket", "Apache-2.0", None),
+        KnownPrior("pixels", "Apache-2.0", None),
         KnownPrior("cogvideox-2b", "Apache-2.0", "zai-org/CogVideoX-2b"),
         KnownPrior("cogvideox-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX-5b"),
         KnownPrior("cogvideox-1.5-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX1.5-5B"),
@@ -89,45 +77,49 @@ PRIORS = {
 }
 
 
-def open_prior(name: str, **options) -> VideoPrior:
-    """A prior by its name, by the folder of a model in the layout of diffusers, or by a hub id. Options are those of
-    `BigPriorConfig`; pocket has none."""
-    if name == "pocket":
-        if options:
-            raise GambolError(f"the prior pocket has no option {sorted(options)[0]}")
-        from gambol.priors.pocket.prior import PocketPrior
+def open_prior(name: str, weights: str | Path | None = None, **options) -> VideoPrior:
+    """A prior by its name, by the folder of a model in the layout of diffusers, or by a hub id.
 
-        return PocketPrior.load()
-    return _open_big(name, options)
+    weights: a file that `gambol train-prior` wrote, for the prior pixels. options: those of `VideoModelConfig`; pixels
+    has none.
+    """
+    if name != "pixels":
+        if weights is not None:
+            raise GambolError(f"other weights are for the prior pixels alone, not for the prior {name}")
+        return _open_video_model(name, options)
+    if options:
+        raise GambolError(f"the prior pixels has no option {sorted(options)[0]}")
+    from gambol.priors.pixels.prior import PixelPrior
+
+    return PixelPrior.load(None if weights is None else Path(weights))
 
 
-def _open_big(name: str, options: dict) -> VideoPrior:
-    from gambol.priors.big import folder as folders
-    from gambol.priors.big.components import open_folder
-    from gambol.priors.big.config import BigPriorConfig
+def _open_video_model(name: str, options: dict) -> VideoPrior:
+    from gambol.priors.video_models import model_folder
+    from gambol.priors.video_models.components import VideoModelConfig, open_folder
 
-    known = {field.name for field in dataclasses.fields(BigPriorConfig)}
+    known = {field.name for field in dataclasses.fields(VideoModelConfig)}
     for option in options:
         if option not in known:
             raise GambolError(f"priors have no option {option}; there are {', '.join(sorted(known))}")
-    config = BigPriorConfig(**options)
+    config = VideoModelConfig(**options)
     place, families = Path(name).expanduser(), _families()
     fetched = name in PRIORS or not place.is_dir()
     if fetched:
         hub = PRIORS[name].hub if name in PRIORS else name
-        if hub is None or not folders.is_hub_id(hub):
+        if hub is None or not model_folder.is_hub_id(hub):
             raise GambolError(_unknown(name))
-        folders.check_installed()
-        place = folders.fetch(hub, families, config.download)
-    pipeline = folders.check_pipeline(folders.read_index(place), place, families)
-    folders.check_installed()
+        model_folder.check_installed()
+        place = model_folder.fetch(hub, families, config.download)
+    pipeline = model_folder.check_pipeline(model_folder.read_index(place), place, families)
+    model_folder.check_installed()
     classes, kind = families[pipeline]
     return kind(open_folder(place, classes, config, name if fetched else None), config)
 
 
 def _families() -> dict[str, tuple[ClassNames, type[LatentPrior]]]:
     """What to load and what to make of it, by the pipeline a model was made for."""
-    from gambol.priors.big import cogvideox, wan
+    from gambol.priors.video_models import cogvideox, wan
 
     return {
         cogvideox.PIPELINE: (cogvideox.CLASSES, cogvideox.CogVideoXPrior),

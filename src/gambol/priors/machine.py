@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from gambol.priors.big.folder import find_in_cache, missing_packages
 from gambol.priors.catalogue import SINGLE, KnownPrior
+from gambol.priors.video_models.model_folder import find_in_cache, missing_packages
 
 GIB = 2**30
 INSTALL = "pip install 'gambol[diffusers]'"
@@ -58,26 +57,11 @@ def this_machine() -> Machine:
 
 
 def main_memory() -> int:
-    """Main memory of this machine [bytes]; 0 where the system does not say."""
-    if sys.platform == "win32":
-        return _windows_memory()
+    """Main memory of this machine [bytes]; 0 where the system does not say, as on Windows."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError):
+    except (AttributeError, ValueError, OSError):
         return 0
-
-
-def _windows_memory() -> int:
-    import ctypes
-
-    class Status(ctypes.Structure):
-        _fields_ = [("length", ctypes.c_ulong), ("load", ctypes.c_ulong)] + [
-            (name, ctypes.c_ulonglong) for name in ("total", "free", "pages", "page", "virtual", "unused", "extended")
-        ]
-
-    status = Status(length=ctypes.sizeof(Status))
-    reached = ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # type: ignore[attr-defined]
-    return status.total if reached else 0
 
 
 def cpu_speed(size: int = 1024, tries: int = 5) -> float:

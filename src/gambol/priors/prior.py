@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from jaxtyping import Float
 from torch import Tensor
@@ -13,8 +13,14 @@ from torch import Tensor
 from gambol.errors import GambolError
 from gambol.priors.schedule import Latents, Level, Schedule
 
-Look = Literal["own", "parts"]
-"""What the character must look like in the video: as it is, or coloured by its parts (`gambol.priors.pocket.look`)."""
+if TYPE_CHECKING:
+    from gambol.character.anatomy import Anatomy
+    from gambol.character.character import Character
+    from gambol.character.clip import Clip
+    from gambol.character.rig import Rig
+    from gambol.motion.contacts import Contacts
+    from gambol.motion.rig_motion import RigMotion
+    from gambol.priors.views import ClipVideos, ViewRenderer
 
 Reference = Literal["none", "rest", "first"]
 """Which picture, taken by the same camera, a prior wants to see: none, the character at rest, or the first frame."""
@@ -40,9 +46,14 @@ class Format:
     sizes: tuple[tuple[int, int], ...]
     """(height, width) it was trained on, the usual one first [pixels]."""
     fps: float
-    """Frames a second it was trained on; 0 if a video is one cycle, however long that takes."""
+    """Frames a second it was trained on; 0 if a video is one whole cycle or action, of any duration."""
     multiple: int = 0
     """Other sizes work too if both sides are multiples of this; 0: no others do."""
+
+    @property
+    def one_cycle(self) -> bool:
+        """Whether a video is one whole cycle or action instead of a number of seconds."""
+        return self.fps == 0
 
     def check(self, frames: int, height: int, width: int) -> None:
         """Refuse what the prior cannot take."""
@@ -67,14 +78,47 @@ def _listed(values: Sequence) -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
 
 
+@dataclass(frozen=True)
+class SamplingPreset:
+    """How `gambol animate` samples a prior and fits a motion to the samples, unless told otherwise."""
+
+    views: int
+    """Cameras."""
+    steps: int
+    """Denoising steps."""
+    fit_steps: int
+    """Optimisation steps of each fit."""
+    fit_rate: float
+    """Learning rate of the fit [rad]."""
+    guidance: float = 1.0
+    levels: tuple[float, ...] = (1.0,)
+    """Noise level at which each repetition of sampling and fitting starts."""
+    negative: str = ""
+    """Negative prompt."""
+
+
+TC4D_NEGATIVE = "low motion, static statue, not moving, no motion"
+"""Negative prompt for priors with an open vocabulary (TC4D, Bahmani et al. 2024)."""
+VIDEO_PRESETS: Mapping[str, SamplingPreset] = {
+    "draft": SamplingPreset(1, 20, 150, 0.05, guidance=6.0, levels=(0.9,), negative=TC4D_NEGATIVE),
+    "standard": SamplingPreset(1, 30, 300, 0.05, guidance=6.0, levels=(0.95, 0.85, 0.7), negative=TC4D_NEGATIVE),
+}
+"""For large video models, which do not know how several views go together."""
+
+
 class VideoPrior(ABC):
     """A text-to-video diffusion model. Videos are sRGB from 0 to 1; latents are what its network works on."""
 
     name: str
     format: Format
     schedule: Schedule
-    look: Look
     reference: Reference = "none"
+    vocabulary: tuple[str, ...] | None = None
+    """Names of the actions it was trained on; None if it takes any sentence."""
+    in_place: bool = False
+    """Whether its cameras stand still, so that it sees a motion without its root displacement."""
+    presets: Mapping[str, SamplingPreset] = VIDEO_PRESETS
+    """By name: "draft" and "standard"."""
     time_axis: int = 1
     """The axis of latents along which time goes; 0 is the batch."""
     squeeze: int = 1
@@ -122,3 +166,24 @@ class VideoPrior(ABC):
             return self.estimates(noisy, level, (prompt,), reference)[0]
         towards, away = self.estimates(noisy, level, (prompt, negative or self.embed("")), reference)
         return away + guidance * (towards - away)
+
+    def views(self, character: Character, anatomy: Anatomy, rig: Rig, start: RigMotion, count: int) -> ViewRenderer:
+        """A renderer of the character from `count` cameras in the look the prior was trained on, by default as it is.
+
+        start: the first motion, by which following cameras are placed; later ones have its frame rate.
+        """
+        from gambol.priors.gaussian_views import gaussian_views
+
+        return gaussian_views(character, anatomy, rig, self.format.sizes[0], start, count)
+
+    def clip_videos(
+        self, character: Character, anatomy: Anatomy, motion: Clip, contacts: Contacts
+    ) -> ClipVideos | None:
+        """A finished clip as the prior knows videos; None if the clip holds nothing of that kind."""
+        from gambol.priors.gaussian_views import clip_videos
+
+        return clip_videos(self, character, anatomy, contacts)
+
+    def fingerprint(self) -> str:
+        """A hash of the weights; empty for large models, where it would take minutes."""
+        return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import torch
@@ -17,44 +16,25 @@ from gambol.priors.schedule import Latents, Level, Schedule
 def sample(
     prior: VideoPrior,
     prompt: Prompt,
-    shape: tuple[int, ...] | None = None,
+    noise: Latents,
     *,
-    noise: Latents | None = None,
     steps: int = 8,
     guidance: float = 1.5,
     negative: Prompt | None = None,
     reference: Float[Tensor, "batch height width 3"] | None = None,
-    generator: torch.Generator | None = None,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Latents:
-    """Latents of a prompt by deterministic DDIM (for flows, the same formula is Euler's), at evenly spaced levels.
-
-    Give the latents' shape, batch first, and the noise is drawn (float32, where the generator lives); or give the noise
-    itself, e.g. `draw_noise(like, generator)` for the type and place of other latents. Every step asks the prior once.
-    """
-    if (shape is None) == (noise is None):
-        raise ValueError("give either the shape of the latents or the noise to start from")
+    """Latents of a prompt from pure noise (`draw_noise`) by deterministic DDIM (for flows, the same formula is Euler's)
+    at evenly spaced levels. Every step asks the prior once."""
     if steps < 1:
         raise ValueError(f"sampling takes at least 1 step, got {steps}")
-    if noise is None:
-        assert shape is not None
-        noise = draw_noise(torch.empty(shape, device=generator.device if generator else "cpu"), generator)
     noisy = clean = noise
-    levels = [1 - index / steps for index in range(steps + 1)]
-    for done, (level, next_level) in enumerate(pairwise(levels), start=1):
+    for level, next_level in pairwise(1 - index / steps for index in range(steps + 1)):
         clean = prior.denoise(noisy, level, prompt, guidance, negative, reference).to(noisy)
         noisy = change_level(prior.schedule, noisy, clean, level, next_level)
-        on_progress(done, steps)
     return clean  # and not what is at level 0: the lowest level of a table still has noise
 
 
-def change_level(
-    schedule: Schedule,
-    noisy: Latents,
-    clean: Latents,
-    level: Level,
-    next_level: Level,
-) -> Latents:
+def change_level(schedule: Schedule, noisy: Latents, clean: Latents, level: Level, next_level: Level) -> Latents:
     """z' = alpha' z_hat + sigma' (z - alpha z_hat) / sigma: the same video and the same noise in other shares, towards
     the clean video or away from it (DDIM: Song et al. 2021, equation 12 without fresh noise)."""
     return schedule.add_noise(clean, schedule.noise_in(noisy, clean, level), next_level)

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from typing import Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 Latents = Float[Tensor, "batch *latent"]
@@ -86,7 +86,7 @@ class Steps(Schedule):
     def __init__(self, alphas_cumprod: Float[Tensor, " steps"]):
         self.alphas_cumprod = alphas_cumprod.double()
 
-    def step(self, level: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+    def step(self, level: Float[Tensor, " batch"]) -> Int[Tensor, " batch"]:
         """The step nearest to a level, as the network counts them: 0 to n - 1."""
         count = len(self.alphas_cumprod)
         return (level * count).round().long().clamp(1, count) - 1

@@ -1,8 +1,10 @@
-"""Score distillation: which way a prior would change a video's latents, as short pure functions.
+"""Score distillation: which way a prior would change a video's latents z, as short pure functions.
 
-All of them are one gradient, w (z - z_hat), where z_hat is the clean estimate of alpha z + sigma eps. They differ in
-where the noise eps comes from: drawn afresh (`sds`), by running the sampler backwards (`sdi`), or by asking the prior
-once what it takes for noise (`rfds_rev`). How high the level and how strong the guidance are at which time is a `Plan`.
+All of them are one gradient, z - z_hat, where z_hat is the clean estimate of alpha z + sigma eps. They differ in where
+the noise eps comes from: drawn afresh (`sds`), by running the sampler backwards (`sdi`), or by asking the prior once
+what it takes for noise (`rfds_rev`). A paper's weight w(level) is a factor of the result; AKD's is 1, and since
+z - z_hat = sigma / alpha (eps_hat - eps), DreamFusion's sigma^2 (eps_hat - eps) is w = alpha sigma. How high the level
+and how strong the guidance are at which time is a `Plan`.
 
     plan = PLANS["chord"]
     level = plan.level(progress, generator)
@@ -15,71 +17,52 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gambol.errors import GambolError
 from gambol.priors.schedule import Flow, Latents, Level, Schedule
+from gambol.ranges import Range
 
 Denoise = Callable[[Tensor, Level], Tensor]
 """(noisy latents, level) -> clean estimate, with prompt and guidance inside: a `partial` of `VideoPrior.denoise`."""
 
-Weight = Callable[[Tensor], Tensor]
-"""Levels, one for each video, to factors: a function such as `schedule.sigma`."""
+
+@torch.no_grad()
+def sds(latents: Latents, noise: Latents, level: Level, schedule: Schedule, denoise: Denoise) -> Latents:
+    """z - z_hat, z_hat = denoise(alpha z + sigma eps)."""
+    return latents - denoise(schedule.add_noise(latents, noise, level), level).to(latents)
 
 
 @torch.no_grad()
-def sds(
-    latents: Latents, noise: Latents, level: Level, schedule: Schedule, denoise: Denoise, weight: Weight | None = None
-) -> Latents:
-    """w (z - z_hat), z_hat = denoise(alpha z + sigma eps): AKD's score distillation, with its weight w = 1.
-
-    Whatever the network predicts, z - z_hat = sigma (v_hat - v) = sigma / alpha (eps_hat - eps), and for flows
-    sigma (v_hat - (eps - z)). DreamFusion's sigma^2 (eps_hat - eps) is therefore w = alpha sigma, and CHORD's
-    v_hat - (eps - z) is w = 1 / level.
-    """
-    estimate = denoise(schedule.add_noise(latents, noise, level), level).to(latents)
-    return _weights(latents, level, weight) * (latents - estimate)
-
-
-@torch.no_grad()
-def flow_sds(
-    latents: Latents, noise: Latents, level: Level, velocity: Denoise, weight: Weight | None = None
-) -> Latents:
-    """w t (v_hat - (eps - z)), v_hat = velocity((1 - t) z + t eps): what `sds` is for a network that predicts the
-    velocity of a rectified flow, straight from that."""
-    _, share = Flow().factors(latents, level)
+def flow_sds(latents: Latents, noise: Latents, level: Level, velocity: Denoise) -> Latents:
+    """t (v_hat - (eps - z)), v_hat = velocity((1 - t) z + t eps): `sds` for a network that predicts the velocity of a
+    rectified flow. CHORD's v_hat - (eps - z) is this with the weight 1 / t."""
     predicted = velocity(Flow().add_noise(latents, noise, level), level).to(latents)
-    return _weights(latents, level, weight) * share * (predicted - (noise - latents))
+    return Flow().factors(latents, level)[1] * (predicted - (noise - latents))
 
 
 def sdi(
-    latents: Latents,
-    level: Level,
-    schedule: Schedule,
-    denoise: Denoise,
-    invert: Denoise,
-    steps: int = 10,
-    weight: Weight | None = None,
+    latents: Latents, level: Level, schedule: Schedule, denoise: Denoise, invert: Denoise, steps: int = 10
 ) -> Latents:
     """`sds` with the noise from which the sampler would have come to these latents: nothing is random, and details do
     not average out (Lukoianov et al. 2024, Score Distillation via Reparametrized DDIM).
 
-    `invert` is the same prior with the guidance for the way up; the authors' code takes -6.5 there as guidance is
-    counted here (theirs, -7.5, counts from the prompt). Asks for `steps` estimates more than `sds`.
+    `invert` is the same prior with the guidance for the way up; the authors' -7.5 is -6.5 as guidance is counted here.
+    Asks for `steps` estimates more than `sds`.
     """
-    return sds(latents, inverted_noise(latents, level, schedule, invert, steps), level, schedule, denoise, weight)
+    return sds(latents, inverted_noise(latents, level, schedule, invert, steps), level, schedule, denoise)
 
 
 @torch.no_grad()
 def inverted_noise(latents: Latents, level: Level, schedule: Schedule, denoise: Denoise, steps: int = 10) -> Latents:
     """The noise for which alpha z + sigma eps lies on the sampler's path through z, by DDIM steps up to the level.
 
-    With k = sigma / alpha, a step changes z_level / alpha by (k' - k) eps_hat, so the noise at the end is a mean of
-    what was predicted on the way: eps = sum of (k_i - k_i-1) eps_hat_i / k_n, at even levels. Each eps_hat_i is asked
-    for at the upper end of its step, as on the way down, at the point to which the prediction before leads: for normal
-    data, 10 steps then miss the exact noise by 9 to 12 %, and by 11 to 39 % if it is asked for at the lower end.
+    With k = sigma / alpha, eps = sum of (k_i - k_i-1) eps_hat_i / k_n. Each eps_hat_i is asked for at the upper end of
+    its step: for normal data, 10 steps then miss the exact noise by 9 to 12 %, at the lower end by 11 to 39 %.
     """
     if steps < 1:
         raise ValueError(f"inversion takes at least 1 step, got {steps}")
@@ -97,25 +80,17 @@ def inverted_noise(latents: Latents, level: Level, schedule: Schedule, denoise: 
 
 
 def rfds_rev(
-    latents: Latents,
-    noise: Latents,
-    level: Level,
-    schedule: Schedule,
-    denoise: Denoise,
-    match: Denoise,
-    weight: Weight | None = None,
+    latents: Latents, noise: Latents, level: Level, schedule: Schedule, denoise: Denoise, match: Denoise
 ) -> Latents:
     """`sds` with drawn noise that was first changed to match the latents (Yang et al. 2024, Text-to-image rectified
     flow as plug-and-play priors). `match` is the same prior without guidance. Asks for one estimate more than `sds`."""
-    return sds(latents, matched_noise(latents, noise, level, schedule, match), level, schedule, denoise, weight)
+    return sds(latents, matched_noise(latents, noise, level, schedule, match), level, schedule, denoise)
 
 
 @torch.no_grad()
 def matched_noise(latents: Latents, noise: Latents, level: Level, schedule: Schedule, denoise: Denoise) -> Latents:
-    """eps' = (z_level - alpha z_hat) / sigma: the noise that the prior sees in alpha z + sigma eps.
-
-    For flows, that is the authors' step eps + (1 - t) (v_hat + z - eps); in this form it serves every schedule.
-    """
+    """eps' = (z_level - alpha z_hat) / sigma: the noise that the prior sees in alpha z + sigma eps. For flows, that is
+    the authors' step eps + (1 - t) (v_hat + z - eps)."""
     noisy = schedule.add_noise(latents, noise, level)
     return schedule.noise_in(noisy, denoise(noisy, level).to(noisy), level)
 
@@ -135,21 +110,13 @@ def surrogate(latents: Latents, gradient: Latents) -> Float[Tensor, ""]:
     return nothing.sum() + gradient.float().square().sum() / 2
 
 
-def _weights(like: Latents, level: Level, weight: Weight | None) -> Tensor | float:
-    """One factor for each video, in the shape, type and place to multiply latents with."""
-    if weight is None:
-        return 1.0
-    levels = torch.as_tensor(level, dtype=torch.float64, device=like.device).expand(len(like))
-    return weight(levels).to(like).view(-1, *[1] * (like.ndim - 1))
-
-
 @dataclass(frozen=True)
 class Ramp:
     """A number that changes evenly with progress and then stays."""
 
-    start: float
-    end: float
-    until: float = 1.0
+    start: Annotated[float, Range(-1_000, 1_000)]
+    end: Annotated[float, Range(-1_000, 1_000)]
+    until: Annotated[float, Range(1e-6, 1)] = 1.0
     """Progress at which the end is reached."""
 
     def __call__(self, progress: float) -> float:
@@ -168,6 +135,11 @@ class Plan:
     guidance: Ramp
     lowest: Ramp | None = None
     """Lower end of that range; without one, the level is not random."""
+
+    def __post_init__(self) -> None:
+        for ramp in (self.highest, self.lowest or self.highest):
+            if not (0 <= ramp.start <= 1 and 0 <= ramp.end <= 1):
+                raise GambolError(f"a noise level must be from 0 to 1, got {ramp.start:g} to {ramp.end:g}")
 
     def level(self, progress: float, generator: torch.Generator | None = None) -> float:
         """The noise level, drawn evenly from the range if there is one."""

@@ -1,4 +1,4 @@
-"""Footfalls: which feet are down when, and which gait that is."""
+"""Footfalls: the gait of a clip, by the times at which feet are on the ground."""
 
 from __future__ import annotations
 
@@ -8,49 +8,46 @@ import numpy as np
 from jaxtyping import Bool
 
 from gambol.motion.contacts import runs
-from gambol.quality.periods import find_period
-from gambol.quality.specimen import Specimen
-
-Array = np.ndarray
+from gambol.quality.normalized_clip import NormalizedClip
 
 EVEN = 0.3
-"""The feet of a pair that are at least so far apart come down by turns; exactly so is half a cycle."""
+"""Smallest phase between the feet of a pair that alternate [cycles]; ideally it is 0.5."""
 UNISON = 0.06
-"""Feet that come down so little apart come down at once [cycles]: touchdowns are found to 0.02 or so."""
+"""Largest phase between feet that come down together [cycles]; touchdowns are found to about 0.02."""
 NEAR = 0.125
-"""Fore feet so near to half a cycle, or none, after the hind ones of their side trot, or pace [cycles]: Hildebrand's
-sectors of an eighth."""
+"""Largest distance of the lag of fore feet behind hind feet from 0.5 in a trot, and from 0 in a pace [cycles]:
+Hildebrand's sectors of an eighth."""
 WALKS, RUNS = 0.48, 0.5
-"""Duty factors: what goes by turns walks above the first, and trots or paces up to the second. In theory both are 0.5,
-but they are measured to about 0.04: our own jog and pace, which have 0.40 and 0.44, at up to 0.50, and artists' fast
-walks at 0.49."""
+"""Duty factors: alternating gaits are walks above the first, and trots or paces up to the second. In theory both are
+0.5, but they are measured to about 0.04: our own jog and pace, which have 0.40 and 0.44, at up to 0.50, and artists'
+fast walks at 0.49."""
 SLOWEST = 0.6
 """Duty factor up to which asymmetrical gaits are bounds and gallops."""
 SHORT = 0.4
-"""A contact that is shorter than this share of the leg's longest is no step but a scrape."""
+"""A contact that is shorter than this share of the leg's longest is not a step."""
 
 
 @dataclass(frozen=True)
-class Pattern:
-    """Of one clip; legs in the order of `Anatomy.legs`."""
+class GaitPattern:
+    """The gait of one clip; legs in the order of `Anatomy.legs`."""
 
     name: str
-    """See `gait_pattern`."""
+    """Name of the gait; see `gait_pattern`."""
     legs: tuple[str, ...]
     duty: tuple[float, ...]
-    """Part of the time each foot is on the ground."""
+    """Duty factor of each foot: share of the time that it is on the ground."""
     phases: tuple[float | None, ...]
-    """When each foot comes down after the left hind one does [cycles, 0 to 1]; None for a foot that does not, or if
-    there are no cycles."""
+    """Phase of each foot: its touchdown after that of the left hind foot [cycles, 0 to 1]; None for a foot without
+    touchdowns, or without cycles."""
     cycles: float | None
-    """How many the clip holds; None if it does not repeat."""
+    """Number of cycles in the clip; None if it does not repeat."""
     frequency: float | None
-    """Strides a second."""
+    """Strides per second."""
 
 
-def gait_pattern(specimen: Specimen) -> Pattern | None:
-    """The gait, by which feet are down when. A cycle is the time after which the pose comes again. Duty factor: part of
-    the cycle a foot is down, here the mean over the legs. Phase: when it comes down.
+def gait_pattern(clip: NormalizedClip) -> GaitPattern | None:
+    """The gait of a clip. A cycle is the time after which the pose repeats. The duty factor is the share of the cycle
+    that a foot is down, mean over the legs.
 
     Of all:        still: no foot leaves the ground; stand: at least half of them do not; aloft: none touches it;
                    hop: all feet come down at once, or, without cycles, are in the air together and come down again;
@@ -67,56 +64,56 @@ def gait_pattern(specimen: Specimen) -> Pattern | None:
                    same lag from leg to leg; a walk if left and right go by turns.
     None for a body that does not stand on legs.
     """
-    if not specimen.grounded:
+    if not clip.grounded:
         return None
-    anatomy = specimen.anatomy
+    anatomy = clip.anatomy
     names = tuple(anatomy.limb_name(leg) for leg in anatomy.legs)
-    period = find_period(specimen)
-    steps = [_steps(specimen, leg, period) for leg in range(len(names))]
+    period = clip.period
+    steps = [_steps(clip, leg, period) for leg in range(len(names))]
     duty, landings = tuple(each for each, _ in steps), [times for _, times in steps]
-    phases = _phases(specimen, landings, period) if period else (None,) * len(names)
-    name = _name(specimen, duty, phases, all(landings))
+    phases = _phases(clip, landings, period) if period else (None,) * len(names)
+    name = _name(clip, duty, phases, all(landings))
     if period is None:
-        return Pattern(name, names, duty, phases, None, None)
-    return Pattern(name, names, duty, phases, specimen.seconds / period, 1.0 / period)
+        return GaitPattern(name, names, duty, phases, None, None)
+    return GaitPattern(name, names, duty, phases, clip.seconds / period, 1.0 / period)
 
 
-def alternation(specimen: Specimen) -> float | None:
+def alternation(clip: NormalizedClip) -> float | None:
     """How left and right feet come down, from -1 (at once) to +1 (by turns, half a cycle apart): minus the cosine of
     the phase between them, the mean over all pairs of legs. None without cycles, or if no pair of feet comes down."""
-    pattern = gait_pattern(specimen)
+    pattern = gait_pattern(clip)
     if pattern is None:
         return None
-    lags = _lags(_by_place(specimen, pattern.phases))
+    lags = _lags(_by_place(clip, pattern.phases))
     return float(np.mean([-np.cos(2 * np.pi * lag) for lag in lags])) if lags else None
 
 
-def _steps(specimen: Specimen, leg: int, period: float | None) -> tuple[float, list[float]]:
-    """A foot's duty factor, over whole cycles, and when it comes down [s]."""
-    down, around = specimen.down[leg], specimen.contacts.footage.loops
-    if around and not specimen.loops:  # it turns as it goes round: the last frame is the first again
+def _steps(clip: NormalizedClip, leg: int, period: float | None) -> tuple[float, list[float]]:
+    """Duty factor of a foot over whole cycles, and the times of its touchdowns [s]."""
+    down, around = clip.down[leg], clip.contacts.clip.loops
+    if around and not clip.loops:  # a loop that turns has its first frame again at the end
         down = down[:-1]
-    if down.all() or not down.any() or not specimen.seconds > 0:
+    if down.all() or not down.any() or not clip.seconds > 0:
         return float(down.mean()), []
-    found = [(run[0] / specimen.rate, len(run) / specimen.rate) for run in runs(down, around)]
+    found = [(run[0] / clip.rate, len(run) / clip.rate) for run in runs(down, around)]
     if not around:
         found = [(start, length) for start, length in found if start > 0]
     longest = max((length for _, length in found), default=0.0)
     steps = [start for start, length in found if length >= SHORT * longest]
     if not around and period:
-        down = down[: round(specimen.seconds // period * period * specimen.rate)]
+        down = down[: round(clip.seconds // period * period * clip.rate)]
     return float(down.mean()), steps
 
 
-def _phases(specimen: Specimen, landings: list[list[float]], period: float) -> tuple[float | None, ...]:
-    """Means on the circle, each time after the last step of the left hind foot, in its own time to the next."""
-    legs, seconds = specimen.anatomy.legs, specimen.seconds
+def _phases(clip: NormalizedClip, landings: list[list[float]], period: float) -> tuple[float | None, ...]:
+    """Circular mean of the phases of each foot, relative to the steps of the left hind foot."""
+    legs, seconds = clip.anatomy.legs, clip.seconds
     hind = max(leg.rank for leg in legs)
     first = next(times for leg, times in zip(legs, landings, strict=True) if leg.rank == hind and leg.side == "left")
     if not first:
         return (None,) * len(legs)
     clock = np.array(first)
-    if specimen.contacts.footage.loops:
+    if clip.contacts.clip.loops:
         clock = np.concatenate([clock - seconds, clock, clock + seconds])
     clock = np.concatenate([[clock[0] - period], clock, [clock[-1] + period]])
     cycles = np.arange(len(clock))
@@ -132,25 +129,25 @@ Places = dict[tuple[int, str], float]
 """Phases by rank, front to back, and side."""
 
 
-def _by_place(specimen: Specimen, phases: tuple[float | None, ...]) -> Places:
-    legs = specimen.anatomy.legs
+def _by_place(clip: NormalizedClip, phases: tuple[float | None, ...]) -> Places:
+    legs = clip.anatomy.legs
     return {(leg.rank, leg.side): phase for leg, phase in zip(legs, phases, strict=True) if phase is not None}
 
 
 def _lags(places: Places) -> list[float]:
-    """Of the right foot after the left, pair by pair [cycles, 0 to 1]."""
+    """Lag of the right foot behind the left, for each pair [cycles, 0 to 1]."""
     pairs = [(phase, places.get((rank, "right"))) for (rank, side), phase in places.items() if side == "left"]
     return [(right - left) % 1.0 for left, right in pairs if right is not None]
 
 
-def _name(specimen: Specimen, duty: tuple[float, ...], phases: tuple[float | None, ...], lands: bool) -> str:
-    """lands: every foot comes down at some time."""
-    down = specimen.down
+def _name(clip: NormalizedClip, duty: tuple[float, ...], phases: tuple[float | None, ...], lands: bool) -> str:
+    """The name of the gait. lands: whether every foot comes down at some time."""
+    down = clip.down
     if down.all():
         return "still"
     if not down.any():
         return "aloft"
-    places = _by_place(specimen, phases)
+    places = _by_place(clip, phases)
     if 2 * sum(foot.all() for foot in down) >= len(down):
         return "stand"
     if len(places) < len(duty):
@@ -193,11 +190,11 @@ def _many_legs(places: Places, duty: float) -> str:
     return "walk" if across else "irregular"
 
 
-def _leap_together(down: Bool[Array, "legs frames"]) -> bool:
+def _leap_together(down: Bool[np.ndarray, "legs frames"]) -> bool:
     """Whether all feet are in the air for most of the time that any is."""
     return bool((~down).all(0).sum() > 0.5 * (~down).any(0).sum())
 
 
 def _apart(a: float, b: float) -> float:
-    """Between two phases, at most half a cycle."""
+    """Distance of two phases on the circle [cycles, up to 0.5]."""
     return abs((a - b + 0.5) % 1.0 - 0.5)

@@ -14,12 +14,14 @@ wp = quiet_warp()
 wp.set_module_options({"enable_backward": False})
 
 ROUNDING = wp.constant(2.0e-6)
-"""By so much boxes are too large."""
+"""Margin of boxes for rounding [m]."""
+SMALLEST = 2e-5
+"""Side of the box of a triangle below which it is not tested: ten times the margin of a box [m]."""
 
 
 @wp.struct
-class Patches:
-    """The triangles, and where they sit on the skeleton; see `gambol.quality.intersections.Patchwork`."""
+class TriangleArrays:
+    """The triangles, and where they sit on the skeleton; see `gambol.quality.intersections.SkinTriangles`."""
 
     faces: wp.array(dtype=wp.vec3i)
     welded: wp.array(dtype=wp.vec3i)
@@ -34,13 +36,13 @@ class Patches:
 
 @wp.func
 def height_above(a: wp.vec3d, b: wp.vec3d, c: wp.vec3d, point: wp.vec3d):
-    """Of a point above the plane of a triangle, times twice its area."""
+    """Height of a point above the plane of a triangle, times twice its area."""
     return wp.dot(wp.cross(b - a, c - a), point - a)
 
 
 @wp.func
 def pierces(p: wp.vec3d, q: wp.vec3d, a: wp.vec3d, b: wp.vec3d, c: wp.vec3d, least: wp.float64):
-    """Whether a segment goes through a triangle, with its ends at least so far from the plane, one on each side."""
+    """Whether a segment goes through a triangle, with its ends at least `least` from the plane, one on each side."""
     margin = least * wp.length(wp.cross(b - a, c - a))
     start = height_above(a, b, c, p)
     end = height_above(a, b, c, q)
@@ -80,8 +82,8 @@ def touch(one: wp.vec3i, other: wp.vec3i):
 
 
 @wp.func
-def share_a_joint(patches: Patches, one: wp.int32, other: wp.int32):
-    """Of two bones, or of one and the same."""
+def share_a_joint(patches: TriangleArrays, one: wp.int32, other: wp.int32):
+    """Whether two bones share a joint, or are the same."""
     if one == other:
         return True
     if one < 0 or other < 0:
@@ -90,8 +92,8 @@ def share_a_joint(patches: Patches, one: wp.int32, other: wp.int32):
 
 
 @wp.func
-def along_bones(patches: Patches, i: wp.int32, j: wp.int32):
-    """The way from one triangle's foot to another's through the skeleton; endless if nothing joins them."""
+def along_bones(patches: TriangleArrays, i: wp.int32, j: wp.int32):
+    """Distance along the skeleton between the bone points of two triangles; infinite if nothing joins them."""
     one = patches.bone[i]
     other = patches.bone[j]
     here = patches.foot[i]
@@ -116,14 +118,14 @@ def along_bones(patches: Patches, i: wp.int32, j: wp.int32):
 
 
 @wp.func
-def folds(patches: Patches, i: wp.int32, j: wp.int32, fold: wp.float64):
-    """Whether two triangles are so near to each other along the skeleton that skin folds between them."""
+def folds(patches: TriangleArrays, i: wp.int32, j: wp.int32, fold: wp.float64):
+    """Whether two triangles are so close along the skeleton that skin folds between them."""
     return along_bones(patches, i, j) <= fold * (patches.thickness[i] + patches.thickness[j])
 
 
 @wp.func
 def box(points: wp.array(dtype=wp.vec3d), face: wp.vec3i):
-    """Lowest and highest corner."""
+    """Lower and upper corner of the bounding box of a triangle."""
     a = points[face[0]]
     b = points[face[1]]
     c = points[face[2]]
@@ -133,7 +135,7 @@ def box(points: wp.array(dtype=wp.vec3d), face: wp.vec3i):
 
 @wp.kernel
 def tangled_kernel(
-    mesh: wp.uint64, least: wp.float64, patches: Patches, points_in: wp.array(dtype=wp.vec3d),
+    mesh: wp.uint64, least: wp.float64, patches: TriangleArrays, points_in: wp.array(dtype=wp.vec3d),
     tangled_out: wp.array(dtype=wp.int32),
 ):  # fmt: skip
     """Which triangles go through any that they do not touch."""
@@ -150,10 +152,10 @@ def tangled_kernel(
 
 @wp.kernel
 def crossing_kernel(
-    mesh: wp.uint64, least: wp.float64, fold: wp.float64, patches: Patches, points_in: wp.array(dtype=wp.vec3d),
+    mesh: wp.uint64, least: wp.float64, fold: wp.float64, patches: TriangleArrays, points_in: wp.array(dtype=wp.vec3d),
     queries_in: wp.array(dtype=wp.int32), crossing_out: wp.array(dtype=wp.int32),
 ):  # fmt: skip
-    """Which of some triangles go through any that they have no excuse to: see `self_intersection`."""
+    """Which of some triangles go through any that counts: see `self_intersection`."""
     i = queries_in[wp.tid()]
     low, high = box(points_in, patches.faces[i])
     query = wp.mesh_query_aabb(mesh, low, high)
@@ -168,33 +170,37 @@ def crossing_kernel(
 
 
 class Crossings:
-    """Runs the kernels on a `gambol.quality.intersections.Patchwork`. The boxes are built once, and fitted to every
+    """Runs the kernels on `gambol.quality.intersections.SkinTriangles`. Boxes are built once and refitted to every
     pose."""
 
-    def __init__(self, patchwork, least, fold):
-        self.patchwork, self.least, self.fold = patchwork, least, fold
-        corners = _sent(patchwork.faces.ravel(), wp.int32)
-        self._mesh = wp.Mesh(_sent(patchwork.neutral.astype(np.float32), wp.vec3), corners)
-        self._patches = Patches()
+    def __init__(self, triangles, least, fold):
+        self.triangles, self.least, self.fold = triangles, least, fold
+        corners = _sent(triangles.faces.ravel(), wp.int32)
+        self._mesh = wp.Mesh(_sent(triangles.neutral.astype(np.float32), wp.vec3), corners)
+        self._patches = TriangleArrays()
         for name, dtype in (
             ("faces", wp.vec3i), ("welded", wp.vec3i), ("bone", wp.int32), ("foot", wp.vec3d),
             ("thickness", wp.float64), ("parents", wp.int32), ("depths", wp.int32), ("heads", wp.vec3d),
         ):  # fmt: skip
-            setattr(self._patches, name, _sent(getattr(patchwork, name), dtype))
+            setattr(self._patches, name, _sent(getattr(triangles, name), dtype))
         self._patches.tangled = _sent(self._tangled(), wp.int32)
 
     def at(self, points, queries):
-        """Which of some triangles go through others that count, with the vertices at such points."""
-        found = wp.zeros(len(queries), dtype=wp.int32, device=DEVICE)
-        inputs = [self.least, self.fold, self._patches, self._placed(points), _sent(queries, wp.int32)]
-        wp.launch(crossing_kernel, len(queries), [self._mesh.id, *inputs], [found], device=DEVICE)
-        return found.numpy() > 0
+        """Which of some triangles go through others that count, with the vertices at such points. Those smaller than
+        `SMALLEST` do not: of a skin that shrinks to a point the box of each would hold all others."""
+        large = np.ptp(points[self.triangles.faces[queries]], axis=1).max(1) > SMALLEST
+        found = wp.zeros(int(large.sum()), dtype=wp.int32, device=DEVICE)
+        inputs = [self.least, self.fold, self._patches, self._placed(points), _sent(queries[large], wp.int32)]
+        wp.launch(crossing_kernel, len(found), [self._mesh.id, *inputs], [found], device=DEVICE)
+        crossing = np.zeros(len(queries), bool)
+        crossing[large] = found.numpy() > 0
+        return crossing
 
     def _tangled(self):
         """Where the skin goes through itself in the neutral pose, up to one triangle around."""
-        faces = self.patchwork.welded
+        faces = self.triangles.welded
         found = wp.zeros(len(faces), dtype=wp.int32, device=DEVICE)
-        inputs = [self.least, self._patches, self._placed(self.patchwork.neutral)]
+        inputs = [self.least, self._patches, self._placed(self.triangles.neutral)]
         wp.launch(tangled_kernel, len(faces), [self._mesh.id, *inputs], [found], device=DEVICE)
         corners = np.zeros(faces.max() + 1, bool)
         corners[faces[found.numpy() > 0]] = True
@@ -202,7 +208,7 @@ class Crossings:
 
     def _placed(self, points):
         """Points about the origin; the boxes are fitted to them."""
-        points = points - points[self.patchwork.faces[:, 0]].mean(0)
+        points = points - points[self.triangles.faces[:, 0]].mean(0)
         self._mesh.points.assign(points.astype(np.float32))
         self._mesh.refit()
         return _sent(points, wp.vec3d)

@@ -1,142 +1,196 @@
-"""Pieces of the pages we write: complete in themselves, to look at and to pass on."""
+"""report.html: a clip that plays in 3D, alone or beside another one, with its verdict and its measures.
+
+The page of a run of `gambol animate` is the same page, with how to use the clip and how it was made.
+"""
 
 from __future__ import annotations
 
-import base64
+import io
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
-from typing import NamedTuple
+from typing import Any
 
-STYLE = """
-:root { color-scheme: light dark; --paper: #faf8f4; --ink: #2a2723; --soft: #7a746b; --line: #ddd7cc; --card: #fff;
-  --good: #2f7d4f; --bad: #b5541c; }
-@media (prefers-color-scheme: dark) { :root { --paper: #1b1a18; --ink: #e9e5de; --soft: #a29b90; --line: #3a3733;
-  --card: #24221f; --good: #6cc48f; --bad: #eb9a63; } }
-body { margin: 0 auto; max-width: 60rem; padding: 2.5rem 1.25rem 4rem; background: var(--paper); color: var(--ink);
-  font: 16px/1.5 system-ui, sans-serif; }
-h1 { margin: 0; font-size: 1.9rem; line-height: 1.2; } h2 { margin: 2.5rem 0 .75rem; font-size: 1.15rem; }
-.who { margin: .25rem 0 1.25rem; color: var(--soft); }
-.verdict { margin: 0 0 1.5rem; padding: .7rem 1rem; border-left: .3rem solid var(--good); background: var(--card);
-  font-size: 1.05rem; }
-.verdict.doubtful { border-color: var(--bad); }
-.shown { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; }
-video, img { display: block; max-width: 100%; border-radius: .5rem; border: 1px solid var(--line); }
-video { flex: 0 1 20rem; min-width: 12rem; } .shown img { flex: 1 1 24rem; min-width: 0; }
-table { border-collapse: collapse; width: 100%; background: var(--card); }
-th, td { padding: .35rem .75rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top;
-  overflow-wrap: anywhere; }
-th { font-weight: 500; color: var(--soft); } td.value { font-variant-numeric: tabular-nums; white-space: nowrap; }
-td.remark { color: var(--soft); }
-.warnings { margin: 0; padding: .7rem 1rem .7rem 2.2rem; border-left: .3rem solid var(--bad); background: var(--card); }
-.charts { display: flex; flex-wrap: wrap; gap: 1rem; } .charts figure { flex: 1 1 22rem; margin: 0; padding: .75rem;
-  background: var(--card); border: 1px solid var(--line); border-radius: .5rem; }
-figcaption { font-size: .9rem; color: var(--soft); } svg { display: block; width: 100%; height: auto; }
-svg text { fill: var(--soft); font: 11px system-ui, sans-serif; } svg .rule { stroke: var(--line); }
-.key { display: inline-block; margin-right: .9rem; } .key i { display: inline-block; width: .8rem; height: .2rem;
-  margin-right: .35rem; vertical-align: middle; }
-.scale { position: relative; display: block; width: 9rem; max-width: 100%; height: .3rem; margin: .65rem 0 .4rem;
-  border-radius: 1rem; background: linear-gradient(90deg, var(--bad), var(--line) 35% 65%, var(--good)); }
-.scale i { position: absolute; top: 50%; width: .8rem; height: .8rem; margin: -.4rem 0 0 -.4rem; box-sizing: border-box;
-  border: 2px solid var(--card); border-radius: 50%; background: var(--good); } .scale i.low { background: var(--bad); }
-.metrics { table-layout: fixed; } .metrics th:first-child { width: 34%; }
-@media (max-width: 40rem) { .metrics tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--line); }
-  .metrics th, .metrics td { border: 0; flex: 1 1 30%; } .metrics th:first-child, .metrics td:last-child {
-  flex: 1 1 100%; width: auto; } }
-.placed { display: block; color: var(--soft); font-size: .85rem; line-height: 1.35; }
-pre { overflow-x: auto; padding: .75rem 1rem; background: var(--card); border: 1px solid var(--line);
-  border-radius: .5rem; font: 13px/1.45 ui-monospace, monospace; }
-details { margin-top: 1rem; }
-summary { cursor: pointer; color: var(--soft); } footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
-"""
+from gambol.errors import GambolError
+from gambol.quality.charts import gait_diagram, joint_curves, loss_charts
+from gambol.quality.html import MetricRow, bullets, document, folded, metric_table, paragraph, picture, section, table
+from gambol.quality.measures import MEASURES, Family
+from gambol.quality.player import player_html, player_scene
+from gambol.quality.report import Report, rows_of
+
+TITLES: dict[Family, str] = {
+    "feet": "Feet and ground",
+    "posture": "Trunk, arms, head and tail",
+    "skin": "Skin",
+    "bones": "Bones",
+    "flow": "Movement",
+    "prior": "What a prior sees",
+}
+SHEET_SIZE = 144
+"""Width and height of each picture on the contact sheet [pixels]."""
+LOSSES = " losses.jsonl beside this page holds every step."
 
 
-LOW = 0.03
-"""Of a scale: what is worse than so many others is marked."""
+@dataclass(frozen=True)
+class RunDetails:
+    """What the page of a run shows beside the report, as plain text, never HTML."""
+
+    prompt: str
+    character: str
+    clip: str
+    """Name of the clip's file, in the page's own folder."""
+    clip_name: str
+    movie: str | None
+    """Name of the movie's file, shown if there is no player."""
+    sheet: bytes | None
+    """Contact sheet as a PNG."""
+    losses: Sequence[dict[str, Any]]
+    """Lines of losses.jsonl."""
+    warnings: Sequence[str]
+    facts: Sequence[tuple[str, str]]
+    settings: str
+    """config.json"""
 
 
-def document(title: str, parts: Sequence[str], footer: str = "") -> str:
-    """A whole page under a title. parts, footer: markup of our own; empty ones are left out."""
-    inner = [f"<h1>{escape(title)}</h1>", *parts, f"<footer>Made by gambol.{footer}</footer>"]
+def report_page(
+    report: Report,
+    against: Report | None = None,
+    losses: Sequence[dict[str, Any]] = (),
+    prompt: str | None = None,
+) -> str:
+    """The page of a clip as HTML. against: another clip, shown beside it. losses: lines of losses.jsonl of the run that
+    made it. prompt: what the user asked for."""
+    clip = report.clip
+    name = clip.motion.name
+    kind = "loops" if clip.loops else "does not loop"
+    parts = [
+        paragraph(f"{clip.character.name}, clip ‘{name}’, {clip.seconds:.2f} s, {kind}", "who"),
+        _verdict(report),
+        paragraph(f"{names_of(report, against)[0]}: {against.summary}") if against else "",
+        _player(report, against),
+        _sheet(report),
+        *_sections(report, against),
+        section("Losses of the run that made it", loss_charts(losses)),
+        _meanings(),
+    ]
+    return document(prompt or name, parts)
+
+
+def run_page(run: RunDetails, report: Report | None) -> str:
+    """The page of a run as HTML; nothing in it is fetched from elsewhere but the movie, from the same folder.
+
+    report: None if the clip could not be measured.
+    """
+    player = _player(report) if report else ""
+    where = f'<a href="{escape(run.clip)}">{escape(run.clip)}</a>'
+    parts = [
+        f'<p class="who">{escape(run.character)}, clip ‘{escape(run.clip_name)}’ in {where}</p>',
+        _verdict(report) if report else paragraph("the clip could not be measured", "verdict doubtful"),
+        player,
+        _shown(run, bool(player)),
+        section("Warnings", bullets(run.warnings)),
+        *(_sections(report) if report else ()),
+        section("Losses", loss_charts(run.losses)),
+        section("How to use it", _uses(run)),
+        section("How it was made", table([(name, value, "") for name, value in run.facts if value])),
+        _meanings() if report else "",
+        folded("All settings", f"<pre>{escape(run.settings)}</pre>"),
+    ]
+    return document(run.prompt, parts, LOSSES if run.losses else "")
+
+
+def names_of(report: Report, against: Report | None) -> tuple[str, str]:
+    """Names of the other clip and of this one, in the order in which they stand."""
+    name = report.clip.motion.name
+    if against is None:
+        return "", ""
+    other = against.clip.motion.name
+    return (other, name) if other != name else ("before", "after")
+
+
+def _verdict(report: Report) -> str:
+    return paragraph(report.summary, "verdict" if report.verdict == "good" else f"verdict {report.verdict}")
+
+
+def _player(report: Report, against: Report | None = None) -> str:
+    """The clip in 3D; the other clip beside it, to the left."""
+    names = names_of(report, against)
+    try:
+        scenes = [player_scene(against.clip, names[0])] if against else []
+        return player_html([*scenes, player_scene(report.clip, names[1])])
+    except GambolError as error:
+        return paragraph(f"It cannot be shown in 3D: {error}")
+
+
+def _sections(report: Report, against: Report | None = None) -> list[str]:
+    """Notes, a table for each family of measures, and diagrams: which feet are down when, how joints turn."""
+    return [
+        section("Notes", "".join(paragraph(note) for note in report.notes)),
+        *(section(title, _measured(report, against, family)) for family, title in TITLES.items()),
+        section("Gait", gait_diagram(report.clip)),
+        section("Joints that turn most", joint_curves(report.clip)),
+    ]
+
+
+def _measured(report: Report, against: Report | None, family: Family) -> str:
+    rows = []
+    for each, own, other, place in rows_of(report, against):
+        standing = report.standings[each.key]
+        share = standing.share if standing and each.better not in ("neither", "usual") else None
+        if each.family == family:
+            rows.append(MetricRow(each.title, own, other, share, place, each.meaning))
+    heads = names_of(report, against) if against else None
+    score = paragraph(f"{report.prior_score.text}.") if family == "prior" and report.prior_score else ""
+    return metric_table(rows, heads) + score
+
+
+def _meanings() -> str:
+    return folded("What the numbers mean", table([(each.title, "", each.meaning) for each in MEASURES]))
+
+
+def _sheet(report: Report) -> str:
+    """Eight frames side by side; nothing if there is nothing to see."""
+    from PIL import Image
+
+    from gambol.render.movie import contact_sheet
+    from gambol.render.picture import choose_frames, place_cameras, render_frames
+    from gambol.render.raycast import MeshScene
+
+    character, anatomy, motion = report.clip.character, report.clip.anatomy, report.clip.motion
+    times, view = choose_frames(motion, "three-quarter", ".png")
+    try:
+        up, forward = anatomy.up, anatomy.forward
+        shot = place_cameras(character, motion, times, up=up, forward=forward, view=view, size=SHEET_SIZE)
+        pictures = list(render_frames(shot, MeshScene(character), samples=2))
+    except GambolError:
+        return ""
+    file = io.BytesIO()
+    Image.fromarray(contact_sheet(pictures, shot.labels)).save(file, format="PNG")
+    return picture(file.getvalue(), "Frames of the clip")
+
+
+def _shown(run: RunDetails, playing: bool) -> str:
+    shown = ""
+    if run.movie and not playing:
+        shown += f'<video src="{escape(run.movie)}" controls autoplay loop muted playsinline></video>\n'
+    if run.sheet:
+        shown += picture(run.sheet, "Frames of the clip") + "\n"
+    return f'<div class="shown">\n{shown}</div>' if shown else ""
+
+
+def _uses(run: RunDetails) -> str:
+    """The clip in other programs."""
+    code = f"""\
+import {{ GLTFLoader }} from "three/addons/loaders/GLTFLoader.js";
+
+const gltf = await new GLTFLoader().loadAsync({json.dumps(run.clip)});
+const mixer = new THREE.AnimationMixer(gltf.scene);
+mixer.clipAction(THREE.AnimationClip.findByName(gltf.animations, {json.dumps(run.clip_name)})).play();
+scene.add(gltf.scene);  // and mixer.update(seconds) before each frame"""
+    vrm = " (with the VRM add-on)" if run.clip.endswith(".vrm") else ""
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        + "\n".join(part for part in inner if part)
-        + "\n</body>\n</html>\n"
+        f"<p><b>Blender</b>{vrm}: File → Import → glTF 2.0 → {escape(run.clip)}; the motion is the "
+        f"action ‘{escape(run.clip_name)}’ of the armature. Unity, Unreal and Godot read it too.</p>"
+        f"<p><b>three.js</b>:</p><pre>{escape(code)}</pre>"
     )
-
-
-def section(title: str, content: str) -> str:
-    """Markup under a heading; nothing if there is none."""
-    return f"<h2>{escape(title)}</h2>\n{content}" if content else ""
-
-
-def paragraph(text: str, kind: str = "") -> str:
-    """Plain text; kind: a class of the style."""
-    return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
-
-
-def picture(png: bytes, what: str) -> str:
-    return f'<img alt="{escape(what)}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
-
-
-def folded(title: str, content: str) -> str:
-    """Markup that is seen once its title is clicked."""
-    return f"<details><summary>{escape(title)}</summary>{content}</details>"
-
-
-def bullets(texts: Sequence[str]) -> str:
-    """Warnings, one below the other."""
-    items = "".join(f"<li>{escape(text)}</li>" for text in texts)
-    return f'<ul class="warnings">{items}</ul>' if items else ""
-
-
-def table(rows: Sequence[tuple[str, str, str]]) -> str:
-    """(what, value, remark)"""
-    lines = (
-        f'<tr><th>{escape(name)}</th><td class="value">{escape(value)}</td>'
-        f'<td class="remark">{escape(remark)}</td></tr>'
-        for name, value, remark in rows
-    )
-    return f"<table>{''.join(lines)}</table>" if rows else ""
-
-
-class MetricRow(NamedTuple):
-    """One number, with its place among those of others."""
-
-    title: str
-    value: str
-    other: str
-    """The same of what it is compared with."""
-    place: float | None
-    """On the scale, from 0 to 1; None for none."""
-    remark: str
-    meaning: str = ""
-    """What the number is; shown when pointed at."""
-
-
-def metric_table(rows: Sequence[MetricRow], heads: tuple[str, str] | None = None) -> str:
-    """Numbers with their scale. heads: names of the other clip and of this one, if it is compared."""
-    top = ""
-    if heads and rows:
-        top = f"<tr><th></th><th>{escape(heads[0])}</th><th>{escape(heads[1])}</th><th></th></tr>"
-    lines = (
-        f'<tr><th title="{escape(row.meaning)}">{escape(row.title)}</th>'
-        + (f'<td class="value">{escape(row.other)}</td>' if heads else "")
-        + f'<td class="value">{escape(row.value)}</td>'
-        + f"<td>{_placed(row.remark) if row.place is None else scale_bar(row.place, row.remark)}</td></tr>"
-        for row in rows
-    )
-    return f'<table class="metrics">{top}{"".join(lines)}</table>' if rows else ""
-
-
-def scale_bar(rank: float, text: str) -> str:
-    """A clip's place among artists' clips, from 0, worse than all of them, to 1; and that in words."""
-    if not 0.0 <= rank <= 1.0:
-        raise ValueError(f"a place on the scale must be from 0 to 1, got {rank}")
-    low = ' class="low"' if rank < LOW else ""
-    return f'<span class="scale"><i{low} style="left:{100 * rank:.1f}%"></i></span>{_placed(text)}'
-
-
-def _placed(text: str) -> str:
-    return f'<span class="placed">{escape(text)}</span>' if text else ""

@@ -1,4 +1,4 @@
-"""A light GLB of a character for the player of a page: from any file, compressed or not, also of bones only."""
+"""A small GLB of a character for the player of a page: of any file, compressed or not, also of bones only."""
 
 from __future__ import annotations
 
@@ -10,41 +10,39 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gambol.character.character import Character, Material, Mesh, Texture
+from gambol.character.clip import Clip
 from gambol.character.stick_figure import BONE, stick_figure
 from gambol.character.welding import vertex_normals
 from gambol.errors import AssetError
 from gambol.formats.gltf.create import document_from_character
-from gambol.motion.motion import Motion
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-Array = np.ndarray
-
 MOST_VERTICES = 100_000
-"""Of all meshes; with so many a page is 4.5 MB, without textures. Beyond that bones stand for them."""
+"""Largest number of vertices, for which a page is 4.5 MB without textures; beyond it, bones are shown instead."""
 LONGEST_SIDE = 1024
-"""Of a texture [texels]."""
+"""Longest side of a texture [texels]."""
 QUALITY = 85
-"""Of JPEG."""
+"""Quality of JPEG files."""
 INFLUENCES = 4
-"""Joints that move a vertex: the player's shaders know no more, so the strongest are kept."""
+"""Joints that move a vertex: the limit of the player's shaders; the strongest are kept."""
 BONE_COLOR = (0.68, 0.27, 0.06, 1.0)
-"""Of a stick figure: stands out from the stage of a light page and of a dark one."""
+"""Colour of a stick figure, visible on light and dark pages."""
 PLAIN = (0.55, 0.53, 0.5)
-"""Linear colour of what has a texture that cannot be shown."""
+"""Linear colour of a material whose texture cannot be shown."""
 
 
 @dataclass(frozen=True)
 class Playable:
-    """The file, and in words for the user what of the character it does not show."""
+    """The file, and what it does not show of the character, in words for the user."""
 
     glb: bytes
     notes: tuple[str, ...] = ()
 
 
-def playable(character: Character, motions: Sequence[Motion] = ()) -> Playable:
-    """The character with these clips alone, each beginning at 0 s. The same character gives the same bytes.
+def playable(character: Character, motions: Sequence[Clip] = ()) -> Playable:
+    """A GLB of the character with these clips only, each starting at 0 s. The same character gives the same bytes.
 
     Nodes keep their indices and names. Vertices of no face are left out; textures are at most 1024 wide, JPEG, or PNG
     where one can see through.
@@ -58,38 +56,26 @@ def playable(character: Character, motions: Sequence[Motion] = ()) -> Playable:
         character = stick_figure(character)
         meshes = list(character.meshes)
     moved = {track.node for motion in motions for track in motion.tracks if track.path == "weights"}
-    painter = _Painter()
-    lighter = tuple(_light(mesh, painter, morphs=mesh.node in moved) for mesh in meshes)
-    clips = {motion.name: _from_zero(motion) for motion in motions}
+    shrinker = _TextureShrinker()
+    lighter = tuple(_light(mesh, shrinker, morphs=mesh.node in moved) for mesh in meshes)
+    clips = {motion.name: motion.from_zero() for motion in motions}
     shown = replace(character, meshes=lighter, clips=clips, source=None)
-    return Playable(document_from_character(shown).raw, tuple(notes + painter.notes))
+    return Playable(document_from_character(shown).raw, tuple(notes + shrinker.notes))
 
 
 def _compact(mesh: Mesh) -> Mesh:
-    """Without vertices of no face: primitives of a file often share all of its vertices."""
+    """The mesh without vertices that belong to no face: primitives of a file often share all of its vertices."""
     used, faces = np.unique(mesh.faces, return_inverse=True)
     if len(used) == len(mesh.positions):
         return mesh
-
-    def some(values: Array | None) -> Array | None:
-        return None if values is None else values[used]
-
+    names = ("positions", "binds", "weights", "normals", "uvs", "colors")
+    kept = {name: values[used] for name in names if (values := getattr(mesh, name)) is not None}
     morphs = None if mesh.morph_positions is None else mesh.morph_positions[:, used]
-    return replace(
-        mesh,
-        positions=mesh.positions[used],
-        faces=faces.reshape(-1, 3),
-        binds=mesh.binds[used],
-        weights=mesh.weights[used],
-        normals=some(mesh.normals),
-        uvs=some(mesh.uvs),
-        colors=some(mesh.colors),
-        morph_positions=morphs,
-    )
+    return replace(mesh, faces=faces.reshape(-1, 3), morph_positions=morphs, **kept)
 
 
-def _light(mesh: Mesh, painter: _Painter, morphs: bool) -> Mesh:
-    """With normals, few influences, a small texture, and morph targets only if a clip moves them."""
+def _light(mesh: Mesh, shrinker: _TextureShrinker, morphs: bool) -> Mesh:
+    """The mesh with normals, few influences, a small texture, and morph targets only if a clip moves them."""
     if not morphs:
         mesh = replace(mesh, positions=mesh.shape(), morph_positions=None, morph_weights=None, morph_names=())
     normals = mesh.normals
@@ -100,18 +86,13 @@ def _light(mesh: Mesh, painter: _Painter, morphs: bool) -> Mesh:
         strongest = np.argsort(-weights, axis=1, kind="stable")[:, :INFLUENCES]
         binds, weights = np.take_along_axis(binds, strongest, 1), np.take_along_axis(weights, strongest, 1)
         weights = weights / weights.sum(1, keepdims=True)
-    material = painter.material(mesh.material)
+    material = shrinker.material(mesh.material)
     uvs = mesh.uvs if material.texture else None
     return replace(mesh, normals=normals, binds=binds, weights=weights, material=material, uvs=uvs)
 
 
-def _from_zero(motion: Motion) -> Motion:
-    start = motion.start
-    return replace(motion, tracks=tuple(replace(track, times=track.times - start) for track in motion.tracks))
-
-
-class _Painter:
-    """Makes textures small, each once."""
+class _TextureShrinker:
+    """Shrinks textures, each once."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -131,7 +112,7 @@ class _Painter:
         return replace(material, texture=texture)
 
     def _small(self, texture: Texture, see_through: bool) -> Texture | None:
-        """None if it cannot be decoded: broken, or of a format such as KTX2 that browsers do not show either."""
+        """The texture in a small size; None if it cannot be decoded, as broken files and KTX2."""
         from PIL import Image
 
         from gambol.render.textures import decode
@@ -152,7 +133,7 @@ class _Painter:
 
 
 def _encoded(image: Image, see_through: bool) -> tuple[bytes, str]:
-    """File and type."""
+    """The image as a file, and its MIME type."""
     see_through = see_through and int(np.asarray(image)[..., 3].min()) < 255
     file = io.BytesIO()
     if see_through:

@@ -4,10 +4,10 @@ Its script is made from `viewer/`. Each scene comes with facts for it, in a spac
 and z forward, the ground is at 0 and the body about 1 high, or long if it is longer:
 
     matrix   from the file's space, 16 numbers, column after column
-    seconds  length of the clip          loops    whether it goes on from its end to its start
+    seconds  length of the clip          loops    whether its end leads to its start
     path     where the camera looks over the ground (x, z), at even times from start to end; once if it stays
-    lap      how far a round leads (x, z); what loops goes on from there
-    ground   velocity of the ground below a round in place (x, z), a second
+    lap      displacement of a cycle of a loop (x, z)
+    ground   velocity of the ground below a loop in place (x, z) [1/s]
     hull     outermost points of all the clip, relative to the path: what the camera must see
     bones    [node, node or point in its space]: from where to where there is a bone
     feet     {name, side, node, sole, spans}: a point in a node's space, and from when to when it is on the ground [s]
@@ -31,23 +31,21 @@ from scipy.ndimage import gaussian_filter1d
 
 from gambol.character.body import Body
 from gambol.character.stick_figure import BONE
-from gambol.motion.footage import points_of
+from gambol.motion.joint_poses import bone_ends
+from gambol.quality.normalized_clip import NormalizedClip
 from gambol.quality.playable import MOST_VERTICES, playable
-from gambol.quality.specimen import Specimen
-
-Array = np.ndarray
 
 STEADY = 0.5
 """Standard deviation of the window over which the camera's path is smoothed [s]."""
 STAYS = 0.4
-"""What moves about by less stays in one place, and the camera with it [body heights]."""
+"""Largest movement of a body that stays in one place, and the camera with it [body heights]."""
 PATH_RATE = 15.0
-"""Points of a path a second, at least."""
+"""Smallest number of points of a path per second."""
 MOMENTS = 48
-"""At about so many the camera must see all of the body."""
+"""Number of frames, about, in which the camera must see all of the body."""
 RESTING, ELSEWHERE = 0.1, 0.1
-"""The lowest point is on the ground in this share of the moments; if that is so far from where the body rests [body
-heights], the clip is right."""
+"""The lowest point is on the ground in this share of the frames; if it is farther than this from where the body rests
+[body heights], the clip decides where the ground is."""
 DIRECTIONS = np.array([way for way in product((-1.0, 0.0, 1.0), repeat=3) if any(way)])
 
 
@@ -56,100 +54,100 @@ class PlayerScene:
     """One character with one clip."""
 
     label: str
-    """Such as 'before'; empty for none."""
+    """Label such as 'before'; empty for none."""
     glb: bytes
     facts: Mapping[str, Any]
-    """See above."""
+    """Facts for the script, as listed above."""
     notes: tuple[str, ...] = ()
-    """What is not shown as it is, in words for the user."""
+    """What is not shown, in words for the user."""
 
 
-def player_scene(specimen: Specimen, label: str = "") -> PlayerScene:
-    """A clip made ready to be measured, made ready to be looked at. GambolError if it cannot be stored."""
-    made = playable(specimen.character, [specimen.contacts.footage.motion])
-    return PlayerScene(label, made.glb, player_facts(specimen), made.notes)
+def player_scene(clip: NormalizedClip, label: str = "") -> PlayerScene:
+    """A clip prepared for the player. Raises GambolError if it cannot be stored."""
+    made = playable(clip.character, [clip.contacts.clip.motion])
+    return PlayerScene(label, made.glb, player_facts(clip), made.notes)
 
 
-def player_facts(specimen: Specimen) -> dict[str, Any]:
-    """What the script needs to know."""
-    points, frames = _outline(specimen)
-    lift = _lift(specimen, points)
-    size = _size(specimen)
-    path = _path(specimen)
+def player_facts(clip: NormalizedClip) -> dict[str, Any]:
+    """The facts of a clip for the script, as listed above."""
+    points, frames = _outline(clip)
+    lift = _lift(clip, points)
+    size = _size(clip)
+    path = _path(clip)
     hull = _outermost(points - path[frames, None] * [1.0, 0.0, 1.0] + [0.0, lift, 0.0])
-    T_stage_own = np.diag([1 / size, 1 / size, 1 / size, 1.0])
-    T_stage_own[1, 3] = lift / size
+    T_stage_norm = np.diag([1 / size, 1 / size, 1 / size, 1.0])
+    T_stage_norm[1, 3] = lift / size
     return {
-        "matrix": _short((T_stage_own @ specimen.T_own_file).T.ravel()),
-        "seconds": float(f"{specimen.seconds:.9g}"),
-        "loops": specimen.loops,
-        "path": _numbers(_evenly(specimen, path)[:, [0, 2]] / size),
-        "lap": _numbers(specimen.way[[0, 2]] / size),
-        "ground": _numbers(specimen.ground[[0, 2]] / size),
+        "matrix": _short((T_stage_norm @ clip.T_norm_file).T.ravel()),
+        "seconds": float(f"{clip.seconds:.9g}"),
+        "loops": clip.loops,
+        "path": _numbers(_evenly(clip, path)[:, [0, 2]] / size),
+        "lap": _numbers(clip.travel[[0, 2]] / size),
+        "ground": _numbers(clip.ground_velocity[[0, 2]] / size),
         "hull": _numbers(hull / size),
-        "bones": _bones(specimen.anatomy.body),
-        "feet": _feet(specimen) if specimen.grounded else [],
+        "bones": _bones(clip.anatomy.body),
+        "feet": _feet(clip) if clip.grounded else [],
     }
 
 
-def _size(specimen: Specimen) -> float:
-    """Of the body in its neutral pose [body heights]: of a long one, its length. The same for all its clips."""
-    body = specimen.anatomy.body
+def _size(clip: NormalizedClip) -> float:
+    """Size of the body in its neutral pose, its height or its length [body heights]. The same for all of its clips."""
+    body = clip.anatomy.body
     points = np.concatenate([body.heads, body.tips, body.vertices[body.owners >= 0]])
-    return max(1.0, float(np.ptp(specimen.place(points), axis=0).max()))
+    return max(1.0, float(np.ptp(clip.place(points), axis=0).max()))
 
 
-def _outline(specimen: Specimen) -> tuple[Float[Array, "moments points 3"], Array]:
+def _outline(clip: NormalizedClip) -> tuple[Float[np.ndarray, "moments points 3"], np.ndarray]:
     """Points that show how far the body reaches [body heights], and the frames they belong to: of the mesh if it is
     shown, but not of props, and the ends of all bones."""
-    drawn = sum(len(mesh.positions) for mesh in specimen.character.meshes)
-    count = len(specimen.times)
-    frames = specimen.skin.frames if 0 < drawn <= MOST_VERTICES else np.arange(0, count, max(count // MOMENTS, 1))
-    points = specimen.place(points_of(specimen.anatomy, specimen.contacts.poses()[frames]))
+    drawn = sum(len(mesh.positions) for mesh in clip.character.meshes)
+    count = len(clip.times)
+    frames = clip.skin.frames if 0 < drawn <= MOST_VERTICES else np.arange(0, count, max(count // MOMENTS, 1))
+    points = clip.place(bone_ends(clip.anatomy, clip.contacts.poses()[frames]))
     if 0 < drawn <= MOST_VERTICES:
-        points = np.append(points, specimen.skin.vertices[:, specimen.anatomy.body.owners >= 0], 1)
+        points = np.append(points, clip.skin.vertices[:, clip.anatomy.body.owners >= 0], 1)
     return np.nan_to_num(points, posinf=0.0, neginf=0.0), frames
 
 
-def _lift(specimen: Specimen, points: Float[Array, "moments points 3"]) -> float:
-    """How much higher than in the file it is shown. Bones without a mesh, as of motion capture, often rest somewhere
-    else than they move: then their clip says where the ground is [body heights]."""
+def _lift(clip: NormalizedClip, points: Float[np.ndarray, "moments points 3"]) -> float:
+    """Height by which the character is raised [body heights]. Bones without a mesh, as of motion capture, often rest
+    elsewhere than they move: then their clip decides where the ground is."""
     lowest = float(np.quantile(points[..., 1].min(1), RESTING))
-    bones_only = all(mesh.material == BONE for mesh in specimen.character.meshes)
+    bones_only = all(mesh.material == BONE for mesh in clip.character.meshes)
     return -lowest if bones_only and abs(lowest) > ELSEWHERE else 0.0
 
 
-def _evenly(specimen: Specimen, path: Float[Array, "frames 3"]) -> Float[Array, "points 3"]:
+def _evenly(clip: NormalizedClip, path: Float[np.ndarray, "frames 3"]) -> Float[np.ndarray, "points 3"]:
     """A path from the start to the end, or a single point of it if it stays."""
     if not np.ptp(path, axis=0).any():
         return path[:1]
-    times, ends = specimen.times, path
-    if specimen.loops:  # the frame after the last is the first of the next round
-        times, ends = np.append(times, specimen.seconds), np.append(path, [path[0] + specimen.way], axis=0)
-    moments = np.linspace(0.0, specimen.seconds, int(np.ceil(specimen.seconds * PATH_RATE)) + 1)
+    times, ends = clip.times, path
+    if clip.loops:  # the frame after the last is the first of the next cycle
+        times, ends = np.append(times, clip.seconds), np.append(path, [path[0] + clip.travel], axis=0)
+    moments = np.linspace(0.0, clip.seconds, int(np.ceil(clip.seconds * PATH_RATE)) + 1)
     return np.stack([np.interp(moments, times, axis) for axis in ends.T], 1)
 
 
-def _path(specimen: Specimen) -> Float[Array, "frames 3"]:
-    """Where the body is, without its sway [body heights]."""
-    centers = specimen.joints[:, :, :3, 3].mean(1)
-    if specimen.loops:
-        shares = (specimen.times / specimen.seconds)[:, None]
-        here = (centers - shares * specimen.way).mean(0)
-        if specimen.way.any() or np.ptp(centers, axis=0)[[0, 2]].max() < STAYS:
-            return here + shares * specimen.way
+def _path(clip: NormalizedClip) -> Float[np.ndarray, "frames 3"]:
+    """Path of the body without its sway [body heights]."""
+    centers = clip.joints[:, :, :3, 3].mean(1)
+    if clip.loops:
+        shares = (clip.times / clip.seconds)[:, None]
+        here = (centers - shares * clip.travel).mean(0)
+        if clip.travel.any() or np.ptp(centers, axis=0)[[0, 2]].max() < STAYS:
+            return here + shares * clip.travel
     elif np.ptp(centers, axis=0)[[0, 2]].max() < STAYS:
         return np.broadcast_to((centers.min(0) + centers.max(0)) / 2, centers.shape)
-    return gaussian_filter1d(centers, STEADY * specimen.rate, axis=0, mode="wrap" if specimen.loops else "nearest")
+    return gaussian_filter1d(centers, STEADY * clip.rate, axis=0, mode="wrap" if clip.loops else "nearest")
 
 
-def _outermost(points: Float[Array, "moments points 3"]) -> Float[Array, "directions 3"]:
+def _outermost(points: Float[np.ndarray, "moments points 3"]) -> Float[np.ndarray, "directions 3"]:
     flat = points.reshape(-1, 3)
     return flat[(DIRECTIONS @ flat.T).argmax(1)]
 
 
 def _bones(body: Body) -> list[list[Any]]:
-    """As they hang by what they move, without the animator's helpers: to each child, or to the tip of the last."""
+    """Bones from each joint to its children, or to its tip, without the animator's helpers."""
     found: list[list[Any]] = []
     for joint, node in enumerate(body.nodes.tolist()):
         found += [[node, int(body.nodes[child])] for child in body.children[joint]]
@@ -159,8 +157,8 @@ def _bones(body: Body) -> list[list[Any]]:
     return found
 
 
-def _feet(specimen: Specimen) -> list[dict[str, Any]]:
-    anatomy, found = specimen.anatomy, []
+def _feet(clip: NormalizedClip) -> list[dict[str, Any]]:
+    anatomy, found = clip.anatomy, []
     for number, leg in enumerate(anatomy.legs):
         if leg.foot is None:
             continue
@@ -171,19 +169,19 @@ def _feet(specimen: Specimen) -> list[dict[str, Any]]:
                 "side": leg.side,
                 "node": int(anatomy.body.nodes[leg.foot]),
                 "sole": _short(sole),
-                "spans": _numbers(np.array(specimen.contacts.spans(number)).reshape(-1, 2)),
+                "spans": _numbers(np.array(clip.contacts.spans(number)).reshape(-1, 2)),
             }
         )
     return found
 
 
-def _short(values: Array) -> list[float]:
-    """Of any size, to seven digits."""
+def _short(values: np.ndarray) -> list[float]:
+    """Numbers of any size, rounded to seven digits."""
     return [float(f"{number:.7g}") for number in values]
 
 
-def _numbers(values: Array) -> list:
-    """Short ones: a ten-thousandth of the body cannot be seen."""
+def _numbers(values: np.ndarray) -> list:
+    """Numbers rounded to a ten-thousandth of the body, which cannot be seen."""
     return (np.round(np.asarray(values, np.float64), 4) + 0.0).tolist()
 
 
@@ -198,7 +196,7 @@ VIEWS = {"reset": "Reset view", "side": "Side", "front": "Front"}
 
 
 def player_html(scenes: Sequence[PlayerScene]) -> str:
-    """To be put into the body of a page, once: style, markup, data and script. Scenes play side by side in step."""
+    """HTML of the player, once per page: style, markup, data and script. Scenes play side by side in step."""
     if not scenes:
         raise ValueError("a player needs at least one scene")
     panes = "".join(_pane(scene) for scene in scenes)
@@ -238,7 +236,7 @@ def _controls() -> str:
 
 
 def _json(scenes: Sequence[PlayerScene]) -> str:
-    """As JSON that cannot end the element it stands in."""
+    """JSON of the scenes that cannot end the element it stands in."""
     data = [
         {"facts": dict(scene.facts), "glb": base64.b64encode(gzip.compress(scene.glb, mtime=0)).decode()}
         for scene in scenes

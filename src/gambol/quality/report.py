@@ -1,4 +1,4 @@
-"""The report on a clip: all that was measured, what it is worth among artists' clips, and what stands out."""
+"""The report on a clip: its measures, their places among artists' clips, and one verdict with its reasons."""
 
 from __future__ import annotations
 
@@ -8,63 +8,69 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+from gambol.actions import ACTION_OF_GAIT, ACTIONS
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
+from gambol.character.clip import Clip
 from gambol.jsonable import jsonable
-from gambol.motion.motion import Motion
-from gambol.priors.pocket.language.words import action_of_clip, understand
-from gambol.quality.footfalls import Pattern, gait_pattern
-from gambol.quality.measures import MEASURES, Measure, Values, measure, percent
+from gambol.language import action_of_clip, understand
+from gambol.quality.footfalls import GaitPattern, gait_pattern
+from gambol.quality.measures import MEASURES, Measure, Values, measure
+from gambol.quality.normalized_clip import NormalizedClip, normalize_clip
+from gambol.quality.rules import broken_rule
 from gambol.quality.scale import Standing, artists
-from gambol.quality.specimen import Specimen, examine
 
 if TYPE_CHECKING:
     from gambol.priors.prior import VideoPrior
-    from gambol.quality.opinion import Opinion
+    from gambol.quality.prior_score import PriorScore
 
-SCHEMA = "gambol.report/1"
-"""Of report.json. Keys are added, never changed."""
+SCHEMA = "gambol.report/2"
+"""Version of report.json: keys may be added, but not changed."""
 STILL = 0.01
-"""What moves less stands still, and is praised for nothing [m/s at 1 m height]."""
+"""A clip with less `motion_amount` is static and gets no rating [m/s at 1 m height]."""
 FROZEN = 1e-4
-"""The same of what should stand, which breathes [m/s at 1 m height]."""
+"""The same limit for a clip that should stand, in which a character breathes [m/s at 1 m height]."""
 SEAMS = ("seam_pose", "seam_velocity")
-WEAK = 0.03
-"""What is better than only this share of artists' clips stands out as bad."""
-TOLD = 3
-"""So many things that stand out are told."""
+SHAKING = ("high_frequency", "roughness")
+MOST_REASONS = 3
+"""Bad measures that the summary names, at most."""
 
 RIVALS = ("a character stands still", "a character walks", "a character runs", "a character jumps", "a character falls")
-"""What big priors choose from, besides the user's own words."""
+"""Sentences that a prior without a vocabulary chooses from, besides the user's own."""
 
-Verdict = Literal["good", "doubtful", "still"]
+Verdict = Literal["good", "plausible", "doubtful", "still"]
+"""`doubtful` has a reason: a broken rule, a bad measure, or a prior that is sure of another action. `plausible` is the
+best verdict for an action without a rule for its legs, since only a prior could tell whether the clip shows it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """Of one clip."""
+    """The report on one clip."""
 
-    specimen: Specimen
+    clip: NormalizedClip
     values: Values
     action: str | None
-    """What it should show, by the user's words or the clip's name; None if neither says."""
-    pattern: Pattern | None
-    opinion: Opinion | None
+    """Action that the clip should show, by the user's sentence or the clip's name; None if neither names one."""
+    pattern: GaitPattern | None
+    broken_rule: str
+    """What the legs do against the rule of the action (`quality.rules`); "" if they keep it."""
+    prior_score: PriorScore | None
     notes: tuple[str, ...] = ()
-    """What could not be measured, and why."""
+    """What could not be measured, and why, for the user."""
 
     @cached_property
     def standings(self) -> dict[str, Standing | None]:
-        """By key of a measure."""
-        found = {each.key: artists().place(each.key, self.values.get(each.key), self.action) for each in MEASURES}
-        if not self.specimen.loops:  # then there is no seam, only an end and a start
+        """Place among artists' clips by key of a measure; None where there is none."""
+        plan, places = self.clip.anatomy.plan, artists().place
+        found = {each.key: places(each.key, self.values.get(each.key), self.action, plan) for each in MEASURES}
+        if not self.clip.loops:  # the clip has no seam, only an end and a start
             found |= dict.fromkeys(SEAMS)
         return found
 
     @cached_property
     def judged(self) -> list[tuple[float, Measure]]:
-        """What decides: shares of artists' clips that are not better, the worst first. What is neither good nor bad
-        does not, nor the prior, whose opinion is often wrong."""
+        """Measures that decide the verdict and their shares (`Standing.share`), the worst first. Measures without a
+        good and a bad side do not decide, nor does the prior's score, which is often wrong."""
         found = []
         for each in MEASURES:
             standing = self.standings[each.key]
@@ -73,39 +79,58 @@ class Report:
         return sorted(found, key=lambda pair: pair[0])
 
     @cached_property
-    def weak(self) -> list[Measure]:
-        """What stands out as bad, the worst first."""
-        return [each for share, each in self.judged if share < WEAK and (self.values[each.key] or 0.0) > each.unseen]
+    def bad(self) -> list[Measure]:
+        """Measures that make the clip doubtful, the worst first. Shaking is not seen where hardly anything moves."""
+        found = [each for _, each in self.judged if (standing := self.standings[each.key]) and standing.bad]
+        return [each for each in found if each.key not in SHAKING or self.motion_amount >= STILL]
+
+    @property
+    def motion_amount(self) -> float:
+        """Mean speed of the bones beside the travel of the whole body [m/s at 1 m height]."""
+        return self.values.get("motion_amount") or 0.0
+
+    @property
+    def mistaken(self) -> bool:
+        """Whether the prior is sure that the clip shows another action than it should."""
+        return bool(self.prior_score and self.action and self.prior_score.mistakes(self.action))
 
     @property
     def verdict(self) -> Verdict:
-        moves = self.values.get("motion_amount") or 0.0
-        if moves < (FROZEN if self.action == "stand" else STILL):
+        if self.motion_amount < (FROZEN if self.action == "stand" else STILL):
             return "still"
-        return "doubtful" if self.weak else "good"
+        if self.bad or self.broken_rule or self.mistaken:
+            return "doubtful"
+        return "good" if self.action is not None and ACTIONS[self.action].evaluated else "plausible"
 
     @property
     def summary(self) -> str:
-        """One honest line."""
+        """The verdict and its reasons in one line."""
         if self.verdict == "still":
             return "still: it hardly moves, so the other numbers say little"
-        if self.weak:
-            told = [
-                f"{each.title} {each.text(self.values[each.key])} ({self.worth(each)})" for each in self.weak[:TOLD]
-            ]
-            return f"doubtful: {'; '.join(told)}"
+        reasons = [self.broken_rule] if self.broken_rule else []
+        if self.mistaken and self.prior_score:
+            reasons.append(f"the prior takes it for '{self.prior_score.taken_for}'")
+        worst = self.bad[:MOST_REASONS]
+        reasons += [f"{each.title} {each.text(self.values[each.key])} ({self.place(each)})" for each in worst]
+        if reasons:
+            return f"doubtful: {'; '.join(reasons)}"
         if not self.judged:
-            return "good: nothing stands out, though little could be measured"
+            return f"{self.verdict}: nothing stands out, though little could be measured"
         middle = self.judged[len(self.judged) // 2][0]
-        worth = f"the median of {len(self.judged)} measures is as good as {middle:.0%} of artist clips, or better"
-        return f"good: nothing stands out; {worth}"
+        place = f"the median of {len(self.judged)} measures is as good as {middle:.0%} of artist clips, or better"
+        return f"{self.verdict}: nothing stands out; {place}"
 
-    def worth(self, each: Measure, among: str | None = None) -> str:
-        """Where a number stands among artists' clips, in words. among: the kind of clips that need not be named."""
+    def place(self, each: Measure, among: str | None = None) -> str:
+        """The place of a measure among artists' clips in words; "" if it has none.
+
+        among: the kind of clips (`Standing.kind`) that the reader knows already, which is left out.
+        """
         standing = self.standings[each.key]
         if standing is None:
             return ""
         of = f" of {standing.among}" if standing.kind != among else ""
+        if each.better == "usual":
+            return f"{'un' if standing.bad else ''}usual for {standing.among}"
         if each.better == "neither":
             return f"more than {standing.share:.0%}{of}"
         if standing.share - standing.worse > 0.02:
@@ -113,32 +138,32 @@ class Report:
         return f"better than {standing.worse:.0%}{of}"
 
     def plain(self) -> dict[str, Any]:
-        """For report.json."""
-        from gambol import __version__
+        """The content of report.json."""
+        from gambol.version import __version__
 
-        specimen = self.specimen
-        anatomy = specimen.anatomy
+        clip, anatomy = self.clip, self.clip.anatomy
         return jsonable(
             {
                 "schema": SCHEMA,
                 "gambol": __version__,
-                "character": specimen.character.name,
-                "clip": specimen.motion.name,
-                "seconds": specimen.seconds,
-                "loops": specimen.loops,
-                "travel_m": specimen.way,
-                "ground_m_s": specimen.ground,
+                "character": clip.character.name,
+                "clip": clip.motion.name,
+                "seconds": clip.seconds,
+                "loops": clip.loops,
+                "travel_m": clip.travel,
+                "ground_m_s": clip.ground_velocity,
                 "action": self.action,
                 "verdict": self.verdict,
                 "summary": self.summary,
                 "metrics": {each.key: self._metric(each) for each in MEASURES},
                 "gait": self.pattern,
+                "broken_rule": self.broken_rule,
                 "contacts": [
                     {"foot": anatomy.limb_name(leg), "down": down, "up": up}
                     for number, leg in enumerate(anatomy.legs)
-                    for down, up in specimen.contacts.spans(number)
+                    for down, up in clip.contacts.spans(number)
                 ],
-                "opinion": self.opinion,
+                "prior_score": self.prior_score,
                 "notes": self.notes,
             }
         )
@@ -153,55 +178,64 @@ class Report:
         }
 
 
-def report_on(
+def report(
     character: Character,
-    motion: Motion,
+    motion: Clip,
     anatomy: Anatomy | None = None,
     *,
     prompt: str | None = None,
     prior: VideoPrior | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Report:
-    """Measure a clip.
+    """Measure a clip and compare it with artists' clips.
 
-    prompt: what it should show; its name says if not given. prior: asked what it sees; nobody is if not given.
+    prompt: what the clip should show; by default its name decides. prior: video model that scores the clip as well.
+    Raises GambolError if the clip leads to poses that are not finite.
     """
-    specimen = examine(character, motion, anatomy)
-    values = measure(specimen, on_progress)
+    clip = normalize_clip(character, motion, anatomy)
+    values = measure(clip, on_progress)
     action = action_for(motion.name, prompt)
-    opinion, notes = _opinion(specimen, prior, prompt or action)
+    score, notes = _score(clip, prior, prompt or action)
     if prompt and not understand(prompt):
         notes = [f"no action is recognised in '{prompt}': the clip's name says what it is compared with", *notes]
+    pattern = gait_pattern(clip)
+    seen = ACTION_OF_GAIT.get(pattern.name) if pattern else None
+    if action and seen and ACTIONS[action].steps and ACTIONS[seen].steps and (action == "walk") != (seen == "walk"):
+        notes.append(
+            f"it should {action}, and its feet fall as in a {seen}"
+        )  # as in 8 of 32 artists' walks on two legs
+    share = score.share_of(action) if score else None
     values |= {
-        "agreement": percent(opinion.share_of(action)) if opinion else None,
-        "plausibility": opinion.plausibility if opinion else None,
+        "agreement": None if share is None else 100 * share,
+        "plausibility": score.plausibility if score else None,
     }
-    return Report(specimen, values, action, gait_pattern(specimen), opinion, tuple(notes))
+    return Report(clip, values, action, pattern, broken_rule(clip, action), score, tuple(notes))
 
 
 def action_for(clip: str, prompt: str | None) -> str | None:
-    """What a clip should show."""
+    """The action that a clip of this name should show; a sentence that names an action goes first."""
     intent = understand(prompt) if prompt else None
     return intent.action if intent else action_of_clip(clip)
 
 
-def _opinion(specimen: Specimen, prior: VideoPrior | None, words: str | None) -> tuple[Opinion | None, list[str]]:
-    """words: what the clip should show. The pocket prior chooses among its own; others need to be told rivals."""
+def _score(clip: NormalizedClip, prior: VideoPrior | None, sentence: str | None) -> tuple[PriorScore | None, list[str]]:
+    """The prior's score, and notes for the user. sentence: what the clip should show. A prior with a vocabulary chooses
+    among its actions; others choose between the sentence and RIVALS."""
     from gambol.errors import GambolError
-    from gambol.quality.opinion import ask
+    from gambol.quality.prior_score import score_clip
 
     if prior is None:
         return None, []
-    prompts = None if prior.look == "parts" else [*([words] if words else []), *RIVALS]
+    prompts = None if prior.vocabulary else [*([sentence] if sentence else []), *RIVALS]
     try:
-        opinion = ask(specimen, prior, prompts)
+        score = score_clip(clip, prior, prompts)
     except GambolError as error:
         return None, [f"the prior was not asked: {error}"]
-    return opinion, [] if opinion else ["the prior was not asked: the clip holds no cycle or deed of a kind it knows"]
+    return score, [] if score else ["the prior was not asked: it knows no videos of such clips"]
 
 
 def json_of(report: Report, against: Report | None = None) -> str:
-    """report.json; against: the clip it is compared with."""
+    """The text of report.json. against: the clip it is compared with."""
     plain = report.plain()
     if against:
         other = against.plain()
@@ -214,10 +248,10 @@ def json_of(report: Report, against: Report | None = None) -> str:
 def rows_of(
     report: Report, against: Report | None = None, among: str | None = None
 ) -> Sequence[tuple[Measure, str, str, str]]:
-    """(measure, value, value of the other, where it stands), without what could not be measured in either."""
+    """(measure, value, value of the other clip, place among artists' clips) of all that was measured in either clip."""
     rows = []
     for each in MEASURES:
         own, other = report.values.get(each.key), against.values.get(each.key) if against else None
         if own is not None or other is not None:
-            rows.append((each, each.text(own), each.text(other) if against else "", report.worth(each, among)))
+            rows.append((each, each.text(own), each.text(other) if against else "", report.place(each, among)))
     return rows

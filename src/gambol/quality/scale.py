@@ -1,4 +1,4 @@
-"""The scale: where a number stands among the clips of artists. Recorded once by benchmarks/artists.py."""
+"""The scale: the place of a measure among artists' clips. Recorded by benchmarks/artists.py."""
 
 from __future__ import annotations
 
@@ -13,49 +13,60 @@ import numpy as np
 from gambol.quality.measures import BY_KEY, Values
 
 FEWEST = 8
-"""Clips of an action from which it has a scale of its own; fewer are compared with all clips."""
+"""Smallest number of clips in a group; an action with fewer is compared with all clips."""
 KNOTS = 51
-"""Values kept of each distribution, from the lowest to the highest."""
+"""Quantiles kept of each distribution, from the lowest value to the highest."""
 EVERY = "all"
+RANGE = (0.02, 0.98)
+"""Quantiles between which values of artists' clips are usual."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Where one number stands."""
+    """The place of one value among artists' clips."""
 
     share: float
-    """Of the artists' clips that are not better; for what is neither good nor bad: that are lower."""
+    """Share of the artists' clips that are not better. Of a measure that is neither good nor bad: that are lower. Of
+    one that should be usual: twice the share on the side of the distribution that has less, 0 outside the range."""
     worse: float
-    """Of the artists' clips that are worse: less than `share` if many are as good, for instance perfect."""
+    """Share of the artists' clips that are worse: less than `share` if many are as good, for instance perfect."""
     group: str
-    """An action such as 'walk', or 'all'."""
+    """Group of clips it is compared with: 'walk biped', 'walk', or 'all'."""
     clips: int
+    bad: bool
+    """Whether the value alone makes a clip doubtful: it is outside the range of the artists' clips, on the bad side if
+    the measure has one, by more than the smallest visible fault (`Measure.unseen`)."""
 
     @property
     def among(self) -> str:
-        """What it is compared with, in words."""
+        """The clips it is compared with and their number, in words."""
         return f"{self.clips} {self.kind}"
 
     @property
     def kind(self) -> str:
+        """The clips it is compared with, in words."""
         return "artist clips" if self.group == EVERY else f"artist '{self.group}' clips"
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """Of one number over the clips of a group."""
+    """Quantiles of one measure over the clips of a group."""
 
     clips: int
     knots: tuple[float, ...]
-    """Values at even shares of the clips, ascending."""
+    """Quantiles at even probabilities, ascending."""
 
     def below(self, value: float) -> float:
-        """Share of clips that have less; of those that have as much, none."""
+        """Share of clips with a smaller value; ties do not count."""
         return float(_share(self.knots, value))
 
     def above(self, value: float) -> float:
-        """Share of clips that have more."""
+        """Share of clips with a larger value; ties do not count."""
         return float(_share([-knot for knot in reversed(self.knots)], -value))
+
+    def at(self, share: float) -> float:
+        """The quantile at a probability."""
+        return float(np.interp(share, np.linspace(0, 1, len(self.knots)), self.knots))
 
     @staticmethod
     def of(values: Sequence[float]) -> Distribution:
@@ -64,7 +75,7 @@ class Distribution:
 
 
 def _share(knots: Sequence[float], value: float) -> float:
-    """Of what is below a value: 0 up to the first knot, 1 beyond the last, and ties count as not below."""
+    """Share below a value, interpolated between quantiles: 0 up to the first, 1 beyond the last; ties are not below."""
     first = int(np.searchsorted(knots, value, side="left"))
     if first == 0:
         return 0.0
@@ -74,29 +85,41 @@ def _share(knots: Sequence[float], value: float) -> float:
     return (first - 1 + (value - low) / (high - low)) / (len(knots) - 1)
 
 
+def group_of(action: str | None, plan: str) -> str:
+    """Name of the group of clips of an action and a body plan, such as 'walk biped'."""
+    return f"{action} {plan}"
+
+
 def seen(key: str, value: float) -> float:
-    """To one digit more than is shown: what is 0 but for rounding is as good as 0."""
+    """The value rounded to one digit more than is shown, so that 1e-9 is as good as 0."""
     return round(value, BY_KEY[key].digits + 1)
 
 
 class Scale:
-    """Distributions by group and key of a measure."""
+    """Distributions of artists' clips by group and key of a measure."""
 
     def __init__(self, groups: Mapping[str, Mapping[str, Distribution]]):
         self.groups = groups
 
-    def place(self, key: str, value: float | None, action: str | None) -> Standing | None:
-        """None where there is nothing to compare, or to compare with."""
-        own = self.groups.get(action or EVERY, {}).get(key)
-        group = action if own and own.clips >= FEWEST else EVERY
-        found = own if group != EVERY else self.groups.get(EVERY, {}).get(key)
-        if value is None or found is None:
+    def place(self, key: str, value: float | None, action: str | None, plan: str = "") -> Standing | None:
+        """The place of a value; None if there is no value, or no group to compare it with."""
+        measure = BY_KEY[key]
+        names = [group_of(action, plan)] if measure.better == "usual" else [action or EVERY, EVERY]
+        group = next((name for name in names if key in self.groups.get(name, {})), None)
+        if value is None or group is None:
             return None
-        value = seen(key, value)
+        found, value = self.groups[group][key], seen(key, value)
         below, above = found.below(value), found.above(value)
-        better, worse = (below, above) if BY_KEY[key].better == "low" else (above, below)
-        share = below if BY_KEY[key].better == "neither" else 1.0 - better
-        return Standing(share, worse, group or EVERY, found.clips)
+        low, high = (found.at(share) for share in RANGE)
+        beyond = {"low": value - high, "high": low - value, "usual": max(low - value, value - high), "neither": 0.0}
+        bad = beyond[measure.better] > measure.unseen
+        share, worse = {
+            "low": (1.0 - below, above),
+            "high": (1.0 - above, below),
+            "usual": (min(2 * min(below, above), 1.0), 0.0),
+            "neither": (below, above),
+        }[measure.better]
+        return Standing(share, worse, group, found.clips, bad)
 
     def json(self) -> str:
         plain = {
@@ -121,13 +144,16 @@ class Scale:
         )
 
     @staticmethod
-    def of(clips: Sequence[tuple[str | None, Values]]) -> Scale:
-        """From (action, values) of each clip."""
+    def of(clips: Sequence[tuple[str | None, str, Values]]) -> Scale:
+        """The scale of clips, each given as (action, body plan, values)."""
         groups: dict[str, dict[str, Distribution]] = {}
-        actions = sorted({action for action, _ in clips if action})
-        for group in (EVERY, *actions):
-            chosen = [values for action, values in clips if group in (EVERY, action)]
+        actions = sorted({action for action, _, _ in clips if action})
+        plans = sorted({group_of(action, plan) for action, plan, _ in clips if action})
+        for group in (EVERY, *actions, *plans):
+            chosen = [values for action, plan, values in clips if group in (EVERY, action, group_of(action, plan))]
             for key in BY_KEY:
+                if (BY_KEY[key].better == "usual") != (group in plans):
+                    continue
                 there = [seen(key, value) for values in chosen if (value := values.get(key)) is not None]
                 if len(there) >= FEWEST:
                     groups.setdefault(group, {})[key] = Distribution.of(there)

@@ -1,4 +1,4 @@
-"""Shape: whether bones keep their length and the body its volume."""
+"""Measures of shape: change of the lengths of bones and of the volume of the mesh."""
 
 from __future__ import annotations
 
@@ -9,29 +9,25 @@ from jaxtyping import Float, Int
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from gambol.quality.specimen import Specimen
-
-Array = np.ndarray
+from gambol.quality.normalized_clip import NormalizedClip
 
 SHORTEST = 0.01
-"""Bones that are shorter have no length to speak of [m]."""
+"""Shorter bones are not measured [m]."""
 HELD = 0.002
-"""A root that moves a smaller share of the skin only carries the body about: among artists' characters 0.0017 is the
-largest of such roots, and 0.0043 the smallest of true hips."""
+"""A root that moves a smaller share of the skin is no part of the body: among artists' characters such roots move up to
+0.0017, and hips at least 0.0043."""
 GAPING = 1 / 3
-"""A piece whose holes have together more than this share of its area encloses nothing: a cloak, a feather, a hair."""
+"""A piece whose holes have a larger share of its area encloses nothing: a cloak, a feather, a hair."""
 
 
-def bone_length_drift(specimen: Specimen) -> float | None:
-    """Largest change of the length of any bone, from its joint to its parent's, at any time of the clip, against the
-    neutral pose [% of its length].
+def bone_length_drift(clip: NormalizedClip) -> float | None:
+    """Largest change of the length of any bone, from its joint to its parent's, against the neutral pose [%].
 
-    Bones are those of the body as it was found, not of the file: a foot that the file keeps under an inverse-kinematics
-    control hangs on the shin, so a control that runs away with it counts as a shin that is stretched, which is what one
-    sees. What hangs on a root with hardly any skin is no bone: there the whole body moves. None without a bone longer
-    than 1 % of the height.
+    Bones are those of the body (`Anatomy.body`), not of the file: a foot that the file keeps under an IK control hangs
+    on the shin, so a control that moves away with it stretches the shin, which is what one sees. Children of a root
+    with hardly any skin are left out: there the whole body moves. None without a bone longer than 1 % of the height.
     """
-    body, neutral = specimen.anatomy.body, specimen.neutral_joints[:, :3, 3]
+    body, neutral = clip.anatomy.body, clip.neutral_joints[:, :3, 3]
     child = np.flatnonzero(body.parents >= 0)
     parent = body.parents[child]
     held = (body.parents[parent] >= 0) | (body.mass[parent] > HELD) | (body.mass.max() == 0)  # or there is no skin
@@ -40,49 +36,50 @@ def bone_length_drift(specimen: Specimen) -> float | None:
     if not proper.any():
         return None
     child, parent, lengths = child[proper], parent[proper], lengths[proper]
-    heads = specimen.joints[:, :, :3, 3]
+    heads = clip.joints[:, :, :3, 3]
     now = np.linalg.norm(heads[:, child] - heads[:, parent], axis=-1)
     return 100 * float(np.abs(now / lengths - 1).max())
 
 
-def volume_drift(specimen: Specimen) -> float | None:
-    """Largest change of the volume that the skin encloses, at any of up to 48 moments, against the neutral pose [% of
-    the volume].
+def volume_drift(clip: NormalizedClip) -> float | None:
+    """Largest change of the volume that the skin encloses in up to 48 frames, against the neutral pose [%].
 
     The volume is that of all connected pieces, by the divergence theorem. A hole is closed by a fan from its middle to
     its rim; pieces that are mostly hole (cloaks, hair) are left out. Where pieces are stuck into each other both count,
     so it is an amount of flesh rather than of space. None without a mesh, or if it is all sheets.
     """
-    solid = find_solid(specimen)
+    solid = find_closed_mesh(clip)
     if solid is None:
         return None
-    neutral = solid.volume(specimen.skin.neutral[None])[0]
-    now = solid.volume(specimen.skin.vertices)
+    neutral = solid.volume(clip.skin.neutral[None])[0]
+    now = solid.volume(clip.skin.vertices)
     return 100 * float(np.abs(now / neutral - 1).max()) if np.isfinite(now).all() else None
 
 
 @dataclass(frozen=True, eq=False)
-class Solid:
-    """A skin without holes."""
+class ClosedMesh:
+    """A mesh whose holes are closed."""
 
     points: sparse.csr_matrix
-    """[points, vertices]: where its corners are, by where the vertices are; vertices, and the middles of holes."""
-    faces: Int[Array, "faces 3"]
-    """Normals outside."""
+    """Matrix [points, vertices] from vertices to corners: the vertices, and the middles of holes."""
+    faces: Int[np.ndarray, "faces 3"]
+    """Oriented so that normals point outside."""
 
-    def volume(self, vertices: Float[Array, "moments vertices 3"]) -> Float[Array, " moments"]:
-        """Enclosed at each moment."""
-        found = []
+    def volume(self, vertices: Float[np.ndarray, "moments vertices 3"]) -> Float[np.ndarray, " moments"]:
+        """Enclosed volume in each frame [m^3]."""
+        found, corners = [], np.ascontiguousarray(self.faces.T)
         for moment in vertices:
             points = self.points @ moment
-            a, b, c = (points - points.mean(0))[self.faces].transpose(1, 0, 2)
-            found.append(np.einsum("fi,fi->", a, np.cross(b, c)) / 6)
+            x, y, z = np.ascontiguousarray((points - points.mean(0)).T)  # columns: four times as fast as rows
+            (a_x, b_x, c_x), (a_y, b_y, c_y), (a_z, b_z, c_z) = x[corners], y[corners], z[corners]
+            products = a_x * (b_y * c_z - b_z * c_y) + a_y * (b_z * c_x - b_x * c_z) + a_z * (b_x * c_y - b_y * c_x)
+            found.append(products.sum() / 6)
         return np.array(found)
 
 
-def find_solid(specimen: Specimen) -> Solid | None:
-    """The pieces of the skin that enclose something in the neutral pose."""
-    skin = specimen.skin
+def find_closed_mesh(clip: NormalizedClip) -> ClosedMesh | None:
+    """The pieces of the mesh that enclose a volume in the neutral pose, with their holes closed; None if none does."""
+    skin = clip.skin
     welded = skin.welded
     if welded is None:
         return None
@@ -102,8 +99,10 @@ def find_solid(specimen: Specimen) -> Solid | None:
     return _enclosing(points, faces, piece, np.arange(len(faces)) >= len(welded.faces), skin.neutral)
 
 
-def _fans(faces: Int[Array, "faces 3"], count: int) -> tuple[Int[Array, "edges 2"], Int[Array, " edges"]]:
-    """Edges that close the rims of all holes, turned so that a fan continues the surface, and each one's hole."""
+def _fans(
+    faces: Int[np.ndarray, "faces 3"], count: int
+) -> tuple[Int[np.ndarray, "edges 2"], Int[np.ndarray, " edges"]]:
+    """Edges around all holes, oriented so that a fan over them continues the surface, and the hole of each."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     ways = sparse.coo_matrix((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(count, count)).tocsr()
     single = (ways - ways.T).tocoo()  # an edge that is passed once in each direction has a face on either side
@@ -116,12 +115,12 @@ def _fans(faces: Int[Array, "faces 3"], count: int) -> tuple[Int[Array, "edges 2
 
 def _enclosing(
     points: sparse.csr_matrix,
-    faces: Int[Array, "faces 3"],
-    piece: Int[Array, " faces"],
-    lid: Array,
-    neutral: Float[Array, "vertices 3"],
-) -> Solid | None:
-    """Only pieces that are not mostly hole, with their normals outside."""
+    faces: Int[np.ndarray, "faces 3"],
+    piece: Int[np.ndarray, " faces"],
+    lid: np.ndarray,
+    neutral: Float[np.ndarray, "vertices 3"],
+) -> ClosedMesh | None:
+    """Keep the pieces that are not mostly hole, and turn their normals outside."""
     placed = points @ neutral
     a, b, c = (placed - placed.mean(0))[faces].transpose(1, 0, 2)
     normals = np.cross(b - a, c - a)
@@ -132,4 +131,4 @@ def _enclosing(
     if not solid.any():
         return None
     inside_out = (volumes < 0)[piece][:, None]
-    return Solid(points, np.where(inside_out, faces[:, ::-1], faces)[solid[piece]])
+    return ClosedMesh(points, np.where(inside_out, faces[:, ::-1], faces)[solid[piece]])

@@ -1,31 +1,35 @@
-"""Results worth keeping between runs, named by a hash of all they depend on."""
+"""Cache of results between runs, each named by a hash of all inputs. A damaged entry is deleted and computed again."""
 
 from __future__ import annotations
 
 import hashlib
-import json
+import math
 import os
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import torch
 from platformdirs import user_cache_path
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor
 
 from gambol.errors import AssetError
-from gambol.files import write_file
+from gambol.tensor_files import read_tensors, write_tensors
+
+MOST_HEADER = 2**16
+"""Bytes that an entry may have besides its tensors."""
 
 
 def cache_folder() -> Path:
-    """$GAMBOL_CACHE, or the user's folder for such things; may be deleted at any time."""
+    """Return $GAMBOL_CACHE, or the user's cache folder; it may be deleted at any time."""
     named = os.environ.get("GAMBOL_CACHE")
     return Path(named) if named else user_cache_path("gambol", appauthor=False)
 
 
 def fingerprint(parts: Iterable[np.ndarray | bytes | str | None]) -> str:
-    """A hash of arrays, bytes and texts, in order; the same on every machine."""
+    """Return a hash of arrays, bytes and texts, in order; the same on every machine."""
     digest = hashlib.sha256()
     for part in parts:
         if isinstance(part, np.ndarray):
@@ -38,22 +42,41 @@ def fingerprint(parts: Iterable[np.ndarray | bytes | str | None]) -> str:
     return digest.hexdigest()[:32]
 
 
-def recall(name: str) -> tuple[dict[str, Tensor], dict] | None:
-    """Tensors and facts stored under a name; None if there are none, or if they are damaged."""
+def recall(
+    name: str, shapes: Mapping[str, tuple[int, ...]], numbers: Sequence[str]
+) -> tuple[dict[str, Tensor], dict[str, float]] | None:
+    """Return the tensors and numbers stored under a name, or None if there are none.
+
+    shapes: of the tensors that are expected, all float32; numbers: names of those that are expected. An entry that is
+    damaged, or holds anything else, is deleted with a warning, so that it is computed again.
+    """
     path = cache_folder() / f"{name}.safetensors"
     try:
-        with safe_open(path, "pt") as file:
-            return {key: file.get_tensor(key) for key in file.keys()}, json.loads(file.metadata()["facts"])  # noqa: SIM118
-    except (OSError, SafetensorError, ValueError, TypeError, KeyError):
+        if not path.is_file():
+            return None
+        if path.stat().st_size > MOST_HEADER + 4 * sum(math.prod(shape) for shape in shapes.values()):
+            raise ValueError("it is too large")
+        tensors, texts = read_tensors(path)
+        found = {key: float(text) for key, text in texts.items()}
+        kinds = {key: (tuple(tensor.shape), tensor.dtype) for key, tensor in tensors.items()}
+        if kinds != {key: (shape, torch.float32) for key, shape in shapes.items()} or found.keys() != set(numbers):
+            raise ValueError("it holds something else")
+        if not all(tensor.isfinite().all() for tensor in (*tensors.values(), torch.tensor([*found.values()]))):
+            raise ValueError("it holds NaN or infinity")
+        return tensors, found
+    except Exception as error:  # whatever is wrong with it, it can be made again
+        print(f"warning: {path} is damaged and is computed again: {error}", file=sys.stderr)
+        with suppress(OSError):
+            path.unlink()
         return None
 
 
-def remember(name: str, tensors: Mapping[str, Tensor], facts: Mapping) -> bool:
-    """Store tensors and facts (JSON); False if there is no place for them, which is no reason to stop."""
-    path = cache_folder() / f"{name}.safetensors"
+def remember(name: str, tensors: Mapping[str, Tensor], numbers: Mapping[str, float]) -> bool:
+    """Store float32 tensors and numbers under a name; return False if they cannot be stored, which is no error."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, save(dict(tensors), {"facts": json.dumps(dict(facts))}))
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        texts = {key: str(number) for key, number in numbers.items()}
+        write_tensors(cache_folder() / f"{name}.safetensors", tensors, texts)
     except (OSError, AssetError):
         return False
     return True

@@ -1,7 +1,7 @@
-"""Cameras: one for each frame, looking along their +z with x to the right and y down in the picture (as in OpenCV).
+"""Pinhole cameras, one for each frame, in the convention of OpenCV: +z ahead, x to the right and y down in the image.
 
-Where to put them: `box_centers` of the moving kernels, `follow` them smoothly, `frame_distance` away, in `orbit` around
-them or at one of many `Views` (`sample_cameras`).
+To place them: `box_centers` of the moving kernels, `follow` them smoothly, `frame_distance` away, in `orbit` around
+them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 FRAMES_AT_ONCE = 1024
-"""Of a path that is smoothed: ten minutes are 18,000 frames, and all pairs of those would take 10 GB."""
+"""Number of frames whose path is smoothed at once: ten minutes are 18,000 frames, and all pairs of those would take 10
+GB."""
 
 
 @dataclass(frozen=True)
@@ -27,17 +28,17 @@ class Cameras:
     focal: Float[Tensor, "frames 2"]
     """Focal lengths along x and y [pixels]."""
     center: Float[Tensor, "frames 2"]
-    """Where the axis of view meets the picture [pixels]."""
+    """Principal point: where the viewing axis meets the image [pixels]."""
     width: int
     height: int
     near: float = 0.01
-    """What is nearer than this is not seen [file units]."""
+    """Distance of the near plane; nothing nearer is seen [file units]."""
 
     def __len__(self) -> int:
         return len(self.T_camera_world)
 
     def __getitem__(self, chosen: slice | Tensor) -> Cameras:
-        """Some of the frames."""
+        """Return the cameras of some of the frames."""
         some = {name: getattr(self, name)[chosen] for name in ("T_camera_world", "focal", "center")}
         return replace(self, **some)
 
@@ -48,12 +49,12 @@ class Cameras:
 
     @property
     def positions(self) -> Float[Tensor, "frames 3"]:
-        """Where the cameras are in the world."""
+        """Positions of the cameras in the world."""
         rotation, shift = self.T_camera_world[..., :3], self.T_camera_world[..., 3:]
         return -(rotation.mT @ shift)[..., 0]
 
     def rays(self) -> Float[Tensor, "frames height width 3"]:
-        """Unit directions through the centres of the pixels, in the world."""
+        """Return unit vectors through the centres of the pixels, in the world."""
         columns, rows = (torch.arange(count).to(self.focal) + 0.5 for count in (self.width, self.height))
         x = (columns - self.center[:, :1]) / self.focal[:, :1]
         y = (rows - self.center[:, 1:]) / self.focal[:, 1:]
@@ -63,24 +64,12 @@ class Cameras:
 
 
 def together(cameras: Sequence[Cameras]) -> Cameras:
-    """Cameras of the same picture size, one after the other."""
+    """Return cameras of the same image size, concatenated."""
     first = cameras[0]
     placed, focal, center = (
         torch.cat([getattr(each, name) for each in cameras]) for name in ("T_camera_world", "focal", "center")
     )
     return Cameras(placed, focal, center, first.width, first.height, min(each.near for each in cameras))
-
-
-def look_at(
-    positions: Float[Tensor, "frames 3"], targets: Float[Tensor, "frames 3"], up: Float[Tensor, 3]
-) -> Float[Tensor, "frames 3 4"]:
-    """T_camera_world of cameras that look from positions to targets with the world's up upwards in the picture."""
-    normalize = torch.nn.functional.normalize
-    ahead = normalize(targets - positions, dim=-1)
-    right = normalize(torch.linalg.cross(ahead, up.expand_as(ahead)), dim=-1)
-    down = torch.linalg.cross(ahead, right)
-    rotation = torch.stack([right, down, ahead], dim=-2)
-    return torch.cat([rotation, -(rotation @ positions[..., None])], dim=-1)
 
 
 def orbit(
@@ -94,9 +83,9 @@ def orbit(
     width: int,
     height: int,
 ) -> Cameras:
-    """Cameras around targets: azimuth 0 is straight ahead of a character that faces forward, 90 on its left side.
+    """Return cameras around targets: azimuth 0 is in front of a character that faces forward, 90 on its left side.
 
-    Angles in degrees, the field of view is that of the picture's shorter side, the distance in file units.
+    Angles are in degrees, the field of view is that of the shorter side of the image, the distance is in file units.
     """
     count, like = len(targets), targets
     angles = [torch.as_tensor(angle, dtype=like.dtype, device=like.device).deg2rad() for angle in (azimuth, elevation)]
@@ -114,7 +103,8 @@ def orbit(
 def _orbit_axes(
     up: Float[Tensor, 3], forward: Float[Tensor, 3], turn: Float[Tensor, "frames 1"], lift: Float[Tensor, "frames 1"]
 ) -> tuple[Float[Tensor, "frames 3"], Float[Tensor, "frames 3"], Float[Tensor, "frames 3"]]:
-    """To the right and upwards in the picture and towards the camera; straight from above too. Angles in radians."""
+    """Return the axes to the right and upwards in the image and towards the camera, also straight from above. Angles in
+    radians."""
     left = torch.linalg.cross(up, forward)
     level = forward * turn.cos() + left * turn.sin()
     right = left * turn.cos() - forward * turn.sin()
@@ -122,7 +112,7 @@ def _orbit_axes(
 
 
 def box_centers(means: Float[Tensor, "frames kernels 3"]) -> Float[Tensor, "frames 3"]:
-    """Centres of the boxes around the kernels' means, frame by frame; no gradient: cameras are not moved by losses."""
+    """Return the centres of the boxes around the means in each frame; no gradient, as losses do not move cameras."""
     still = means.detach()
     return (still.amin(1) + still.amax(1)) / 2
 
@@ -166,7 +156,8 @@ def follow(
 
 
 def sphere_distance(radius: float, field_of_view: float, fill: float = 0.8) -> float:
-    """How far from its centre a camera sees a sphere fill that share of the picture's shorter side [file units]."""
+    """Return the distance from its centre at which a sphere fills that share of the shorter side of the image [file
+    units]."""
     return radius / math.sin(math.atan(fill * math.tan(math.radians(field_of_view) / 2)))
 
 
@@ -182,9 +173,11 @@ def frame_distance(
     height: int,
     fill: float = 0.8,
 ) -> float:
-    """The smallest distance at which cameras of `orbit` keep all points of all frames within that share of the picture.
+    """Return the smallest distance at which cameras of `orbit` keep all points of all frames within that share of the
+    image.
 
-    Angles as for `orbit`. Points behind the target allow no camera nearer than themselves, however wide its view.
+    Angles as for `orbit`. Points behind the target allow no camera nearer than themselves, however wide its view [file
+    units].
     """
     turn, lift = (
         torch.as_tensor(angle).to(points).deg2rad().expand(len(points))[:, None] for angle in (azimuth, elevation)
@@ -194,48 +187,3 @@ def frame_distance(
     tangent = fill * math.tan(math.radians(field_of_view) / 2) / min(width, height)
     needed = toward + torch.maximum(right.abs() / (tangent * width), above.abs() / (tangent * height))
     return float(needed.max())
-
-
-@dataclass(frozen=True)
-class Views:
-    """Where training cameras may stand; one is drawn for a whole clip, evenly from the ranges."""
-
-    azimuth: tuple[tuple[float, float], ...] = ((-180.0, 180.0),)
-    """Ranges of the angle from straight ahead to the character's left [degrees]."""
-    elevation: tuple[float, float] = (5.0, 24.0)
-    """Above the horizon [degrees]."""
-    zoom: tuple[float, float] = (0.9, 1.15)
-    """Factor on the distance."""
-    field_of_view: float = 35.0
-    """Of the picture's shorter side [degrees]."""
-
-
-ALL_AROUND = Views()
-"""For priors that know the world."""
-BOTH_SIDES = Views(azimuth=((47.0, 133.0), (-133.0, -47.0)))
-"""Within 43 degrees of either side: what the pocket prior is trained on."""
-
-
-def sample_cameras(
-    generator: torch.Generator,
-    views: Views,
-    targets: Float[Tensor, "frames 3"],
-    up: Float[Tensor, 3],
-    forward: Float[Tensor, 3],
-    distance: float,
-    width: int,
-    height: int,
-) -> Cameras:
-    """One random view of a clip, the camera moving along with the targets; `distance` is that of a zoom of 1."""
-    spans = [high - low for low, high in views.azimuth]
-    place, lift, zoom = torch.rand(3, generator=generator, device=generator.device).tolist()
-    place *= sum(spans)
-    for (low, _), span in zip(views.azimuth, spans, strict=True):
-        azimuth = low + place
-        if place <= span:
-            break
-        place -= span
-    elevation, scale = (
-        low + share * (high - low) for (low, high), share in ((views.elevation, lift), (views.zoom, zoom))
-    )
-    return orbit(targets, up, forward, azimuth, elevation, distance * scale, views.field_of_view, width, height)

@@ -2,7 +2,7 @@
 # Warp reads the annotations of kernels itself; they are values, not types.
 """Cameras, and which face is nearest at each point of a grid in their pictures."""
 
-from gambol.render.surface_kernels import Scene
+from gambol.render.surface_kernels import MeshArrays
 from gambol.warp_device import quiet_warp
 
 wp = quiet_warp()
@@ -14,7 +14,7 @@ EDGE = wp.constant(1.0e-5)
 
 
 @wp.struct
-class View:
+class CameraArrays:
     T_camera_world: wp.array(dtype=wp.mat33)  # rotations
     position: wp.array(dtype=wp.vec3)
     focal: wp.array(dtype=wp.vec2)
@@ -27,7 +27,7 @@ class View:
 
 
 @wp.func
-def ahead_at(view: View, frame: int, x: float, y: float):
+def ahead_at(view: CameraArrays, frame: int, x: float, y: float):
     """The direction through a point of the picture [pixels], as long as it takes to go one unit ahead."""
     focal = view.focal[frame]
     center = view.center[frame]
@@ -35,14 +35,18 @@ def ahead_at(view: View, frame: int, x: float, y: float):
 
 
 @wp.func
-def floor_at(view: View, position: wp.vec3, direction: wp.vec3):
-    """Distance along a ray at which the floor hides what is behind it."""
-    up = wp.vec3(view.floor[0], view.floor[1], view.floor[2])
-    falling = -wp.dot(up, direction)
-    height = wp.dot(up, position) - view.floor[3]
-    if falling > 0.0 and height > 0.0:
-        return height / falling
-    return FAR
+def floor_up(view: CameraArrays):
+    return wp.vec3(view.floor[0], view.floor[1], view.floor[2])
+
+
+@wp.func
+def floor_distance(view: CameraArrays, start: wp.vec3, direction: wp.vec3):
+    """How far away the floor is, in lengths of the direction; negative where it is not seen."""
+    falling = -wp.dot(floor_up(view), direction)
+    height = wp.dot(floor_up(view), start) - view.floor[3]
+    if height <= 0.0 or falling <= 1.0e-6 * height:
+        return -1.0
+    return height / falling
 
 
 @wp.func
@@ -94,7 +98,7 @@ def draw_owner(
 
 
 @wp.kernel
-def project_kernel(scene: Scene, view: View, projected_out: wp.array(dtype=wp.vec3, ndim=2)):
+def project_kernel(scene: MeshArrays, view: CameraArrays, projected_out: wp.array(dtype=wp.vec3, ndim=2)):
     """Points in the pictures [pixels], and one over their depth, which is linear there."""
     frame, vertex = wp.tid()
     seen = view.T_camera_world[frame] * (scene.points[vertex] - view.position[frame])
@@ -115,8 +119,8 @@ class Band:
 
 @wp.func
 def draw_band(
-    scene: Scene,
-    view: View,
+    scene: MeshArrays,
+    view: CameraArrays,
     band: Band,
     projected: wp.array(dtype=wp.vec3, ndim=2),
     nearness: wp.array(dtype=wp.float32),

@@ -1,4 +1,4 @@
-"""Gaussians that look like given pictures: the optimisation of 3DGS, for a fixed number of kernels."""
+"""Fit of Gaussians to images: the optimisation of 3DGS, for a fixed number of kernels."""
 
 from __future__ import annotations
 
@@ -11,113 +11,86 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.render.cameras import Cameras
-from gambol.render.gaussians import Gaussians
-from gambol.render.harmonics import ZEROTH
+from gambol.render.gaussians import ZEROTH, Gaussians
 from gambol.render.rasterize import Rendering, rasterize_gaussians
 
 Progress = Callable[[int, int], None]
 
 MOST_OPAQUE = 0.99
-"""A kernel that hides all behind it would give that no gradient."""
+"""Highest opacity: a kernel that hides everything behind it would give it no gradient."""
+BATCH = 4
+"""Number of views in each step."""
+RATES = {"means": 8e-4, "wxyz": 1e-2, "log_scales": 5e-2, "logits": 5e-2, "harmonics": 1e-2 / ZEROTH}
+"""Learning rates; that of the means is in parts of the object's radius."""
+LAST_RATE = 0.05
+"""Share of the learning rates that is left at the end; they decay as a cosine."""
 
 
 @dataclass(frozen=True)
-class FitConfig:
-    """How the kernels are optimised. Lengths are in parts of the object's radius."""
-
-    steps: int = 400
-    batch: int = 4
-    """Views in each step."""
-    means_rate: float = 8e-4
-    scales_rate: float = 5e-2
-    rotations_rate: float = 1e-2
-    opacities_rate: float = 5e-2
-    colors_rate: float = 1e-2
-    last_rate: float = 0.05
-    """Share of the rates that is left at the end; they fall as a cosine."""
-
-
-@dataclass(frozen=True)
-class Photos:
-    """What to look like, and from where."""
+class TargetViews:
+    """Images to fit to, and their cameras."""
 
     cameras: Cameras
     image: Float[Tensor, "views height width 3"]
-    """sRGB, multiplied by alpha."""
+    """sRGB, premultiplied by alpha."""
     alpha: Float[Tensor, "views height width"]
 
     def __len__(self) -> int:
         return len(self.cameras)
 
-    def __getitem__(self, chosen: slice | Tensor) -> Photos:
-        return Photos(self.cameras[chosen], self.image[chosen], self.alpha[chosen])
-
-
-class _Kernels:
-    """Gaussians as free numbers to optimise."""
-
-    def __init__(self, start: Gaussians) -> None:
-        self.means = start.means.clone().requires_grad_()
-        self.wxyz = start.wxyz.clone().requires_grad_()
-        self.log_scales = start.scales.log().requires_grad_()
-        self.logits = (start.opacities / MOST_OPAQUE).logit().requires_grad_()
-        self.harmonics = start.harmonics.clone().requires_grad_()
-
-    def gaussians(self) -> Gaussians:
-        return Gaussians(
-            self.means, self.wxyz, self.log_scales.exp(), MOST_OPAQUE * self.logits.sigmoid(), self.harmonics
-        )
-
-    @torch.no_grad()
-    def finished(self) -> Gaussians:
-        made = self.gaussians()
-        unit = torch.nn.functional.normalize(made.wxyz, dim=-1)
-        darkest, brightest = -0.5 / ZEROTH, 0.5 / ZEROTH
-        harmonics = made.harmonics.clamp(darkest, brightest) if made.degree == 0 else made.harmonics.detach()
-        return Gaussians(made.means.detach(), unit, made.scales, made.opacities, harmonics)
+    def __getitem__(self, chosen: slice | Tensor) -> TargetViews:
+        return TargetViews(self.cameras[chosen], self.image[chosen], self.alpha[chosen])
 
 
 def fit(
-    start: Gaussians, photos: Photos, radius: float, config: FitConfig, on_progress: Progress | None = None
+    start: Gaussians, photos: TargetViews, radius: float, steps: int, on_progress: Progress | None = None
 ) -> Gaussians:
-    """The kernels after optimisation; the pictures are taken in their order, so they should have none.
+    """Return the kernels, of one colour each, after the optimisation. The views are taken in their order, which should
+    be random.
 
-    Loss: squared differences of premultiplied colour and of alpha, which is what differences over a random background
-    come to in the mean.
+    The loss is the squared difference of premultiplied colour and of alpha: the expected difference over a random
+    background.
     """
-    kernels = _Kernels(start)
-    rates = [
-        (kernels.means, config.means_rate * radius),
-        (kernels.log_scales, config.scales_rate),
-        (kernels.wxyz, config.rotations_rate),
-        (kernels.logits, config.opacities_rate),
-        (kernels.harmonics, config.colors_rate / ZEROTH),
-    ]
-    groups = [{"params": [values], "lr": rate} for values, rate in rates]
+    parameters = {
+        "means": start.means.clone(),
+        "wxyz": start.wxyz.clone(),
+        "log_scales": start.scales.log(),
+        "logits": (start.opacities / MOST_OPAQUE).logit(),
+        "harmonics": start.harmonics.clone(),
+    }
+
+    def gaussians() -> Gaussians:
+        means, wxyz, log_scales, logits, harmonics = parameters.values()
+        return Gaussians(means, wxyz, log_scales.exp(), MOST_OPAQUE * logits.sigmoid(), harmonics)
+
+    rates = RATES | {"means": RATES["means"] * radius}
+    groups = [{"params": [parameters[name].requires_grad_()], "lr": rate} for name, rate in rates.items()]
     optimizer = torch.optim.Adam(groups, betas=(0.9, 0.99), eps=1e-15)
-    falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _share(step / config.steps, config.last_rate))
-    batches = [photos[slice(i, i + config.batch)] for i in range(0, len(photos), config.batch)]
-    for step in range(config.steps):
+    cosine = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: LAST_RATE + (1 - LAST_RATE) * (1 + math.cos(math.pi * step / steps)) / 2
+    )
+    batches = [photos[slice(i, i + BATCH)] for i in range(0, len(photos), BATCH)]
+    for step in range(steps):
         seen = batches[step % len(batches)]
-        shown = rasterize_gaussians(kernels.gaussians(), seen.cameras)
+        shown = rasterize_gaussians(gaussians(), seen.cameras)
         loss = (shown.image - seen.image).square().mean() + (shown.alpha - seen.alpha).square().mean()
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
-        falling.step()
+        cosine.step()
         if on_progress:
-            on_progress(step + 1, config.steps)
-    return kernels.finished()
-
-
-def _share(progress: float, last: float) -> float:
-    """Falls from 1 to `last` as a cosine."""
-    return last + (1 - last) * (1 + math.cos(math.pi * progress)) / 2
+            on_progress(step + 1, steps)
+    with torch.no_grad():
+        made = gaussians()
+        wxyz = torch.nn.functional.normalize(made.wxyz, dim=-1)
+        harmonics = made.harmonics.clamp(-0.5 / ZEROTH, 0.5 / ZEROTH)  # colours from 0 to 1
+        return Gaussians(made.means.detach(), wxyz, made.scales, made.opacities, harmonics)
 
 
 @torch.no_grad()
-def psnr(gaussians: Gaussians, photos: Photos) -> tuple[float, float]:
-    """Peak signal-to-noise ratio [dB] over white, of whole pictures and of the pixels where either shows something."""
+def psnr(gaussians: Gaussians, photos: TargetViews) -> tuple[float, float]:
+    """Return the peak signal-to-noise ratio over white [dB], of whole images and of the pixels where either shows
+    something."""
     total = torch.zeros(2, dtype=torch.float64)
     count = torch.zeros(2, dtype=torch.float64)
     for begin in range(0, len(photos), 8):

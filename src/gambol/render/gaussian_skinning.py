@@ -1,10 +1,13 @@
-"""Gaussians moved by their binds, means and covariances in one pass (AKD: phi(x) and grad phi Sigma grad phi^T).
+"""Linear blend skinning of Gaussians, means and covariances in one pass (AKD: phi(x) and grad phi Sigma grad phi^T).
 
-`skin_gaussians` picks the way: vectors over frames for float32 on the CPU, else the twin in torch.
+`skin_gaussians` uses SIMD over frames where it can, which is on the CPU, in float32 and if only the matrices need
+gradients, and otherwise plain torch.
 """
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -21,10 +24,8 @@ from gambol.warp_device import DEVICE
 LANES = 8
 """Frames in a vector; the kernels rely on it."""
 ENOUGH = 32768
-"""Kernels times frames for each thread. With 16 frames on two idle cores a second thread loses 0.1 ms at 2,000 kernels,
-gains 1.0x forward and 1.3x backward at 5,000, 1.6x and 1.8x at 20,000 and 50,000. That is with OMP_WAIT_POLICY=PASSIVE;
-else torch's own threads, which spin for a while after their work, take most of the forward gain (0.9x and 1.3x at
-20,000, 1.0x and 1.7x at 50,000)."""
+"""Kernels times frames for each thread. With 16 frames a second thread loses 0.1 ms at 2,000 kernels and gains 1.0x
+forward and 1.3x backward at 5,000, 1.6x and 1.8x at 20,000 (with OMP_WAIT_POLICY=PASSIVE)."""
 
 
 def skin_gaussians(
@@ -34,123 +35,88 @@ def skin_gaussians(
     binds: Int[Tensor, "kernels influences"],
     weights: Float[Tensor, "kernels influences"],
 ) -> tuple[Float[Tensor, "frames kernels 3"], Float[Tensor, "frames kernels 6"]]:
-    """Means [file units] and packed covariances of kernels in every frame; gradients to all but the binds.
+    """Return means [file units] and packed covariances of kernels in every frame; gradients flow to all but the binds.
 
-    matrices: from the space the kernels are given in to the world, see `gambol.motion.skinning.Binding`.
+    matrices: from the space in which the kernels are given to the world, see `gambol.motion.skinning.Binding`.
     """
-    _require_shapes(matrices, means, covariances, binds, weights)
-    tensors = (matrices, means, covariances, weights)
-    if all(tensor.dtype == torch.float32 and tensor.device.type == "cpu" for tensor in tensors):
-        return _Skin.apply(*tensors, binds)
-    return skin_gaussians_twin(matrices, means, covariances, binds, weights)
-
-
-def skin_gaussians_twin(
-    matrices: Float[Tensor, "frames binds 3 4"],
-    means: Float[Tensor, "kernels 3"],
-    covariances: Float[Tensor, "kernels 6"],
-    binds: Int[Tensor, "kernels influences"],
-    weights: Float[Tensor, "kernels influences"],
-) -> tuple[Float[Tensor, "frames kernels 3"], Float[Tensor, "frames kernels 6"]]:
-    """As `skin_gaussians`, readable, for any precision and device."""
+    constants = (means, covariances, weights)
+    plain = all(tensor.dtype == torch.float32 and tensor.is_cpu for tensor in (matrices, *constants))
+    if plain and not any(tensor.requires_grad for tensor in constants):
+        return _SkinGaussians.apply(matrices, *constants, binds)
     blended = blend(matrices, binds, weights)
     return skin_points(blended, means), pack(skin_covariances(blended, unpack(covariances)))
 
 
-class _Skin(torch.autograd.Function):
+class _SkinGaussians(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, matrices: Tensor, means: Tensor, covariances: Tensor, weights: Tensor, binds: Tensor
     ) -> tuple[Tensor, Tensor]:
         frames, count = matrices.shape[:2]
+        if binds.numel() and not 0 <= int(binds.min()) <= int(binds.max()) < count:
+            raise ValueError(f"binds must be from 0 to {count - 1}, got {int(binds.min())} to {int(binds.max())}")
         kernels, influences = binds.shape
-        tensors = (_in_groups(matrices), means, covariances, binds.long(), weights)
-        given = tuple(tensor.contiguous() for tensor in tensors)
+        shapes = (kernels, 3), (kernels, 6), (kernels, influences), (kernels, influences)
+        constants = zip((means, covariances, binds.long(), weights), shapes, strict=True)
+        given = [tensor.expand(shape).contiguous() for tensor, shape in constants]  # expand refuses other shapes
+        given.insert(0, _in_groups(matrices.expand(-1, -1, 3, 4)))
         results = means.new_empty(frames, kernels, 3), means.new_empty(frames, kernels, 6)
         ctx.save_for_backward(*given)
-        ctx.sizes = (frames, kernels, count, influences)
+        ctx.frames = frames
         ctx.set_materialize_grads(False)
-        outside = torch.zeros(1, dtype=torch.int32)
-        launch = _launcher("skin_kernel")
-        tasks = [
-            partial(launch, len(given[0]), (*ctx.sizes, share.start, share.stop), (*given, *results, outside))
-            for share in _shares(frames, kernels)
-        ]
-        if frames and kernels:
-            parallel.run(tasks)
-        if outside.item():
-            raise ValueError(f"binds must be from 0 to {count - 1}, got {int(binds.min())} to {int(binds.max())}")
+        _run("skin_kernel", frames, given, means_out=results[0], covariances_out=results[1])
         return results
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *upstream: Tensor | None) -> tuple[Tensor | None, ...]:
         """Gradients of matrices are summed by each thread on its own, then over threads."""
-        given = ctx.saved_tensors
-        frames, kernels, _, _ = ctx.sizes
-        shares = _shares(frames, kernels)
-        groups, means, covariances, _, weights = given
+        groups, means, *_ = given = ctx.saved_tensors
         incoming = [
-            means.new_zeros(frames, kernels, width) if gradient is None else gradient.contiguous()
+            means.new_zeros(ctx.frames, len(means), width) if gradient is None else gradient.contiguous()
             for gradient, width in zip(upstream, (3, 6), strict=True)
         ]
-        wanted = ctx.needs_input_grad
-        moved = groups.new_zeros(len(shares), *groups.shape) if wanted[0] else None
-        others = [
-            torch.zeros_like(tensor) if want else None
-            for tensor, want in zip((means, covariances, weights), wanted[1:4], strict=True)
-        ]
-        launch = _launcher("unskin_kernel")
-        tasks = []
-        for index, share in enumerate(shares):
-            outgoing = (None if moved is None else moved[index], *others)
-            sizes = (*ctx.sizes, share.start, share.stop)
-            tasks.append(partial(launch, len(groups), sizes, (*given, *incoming, *outgoing)))
-        if frames and kernels:
-            parallel.run(tasks)
-        return (None if moved is None else _out_of_groups(moved.sum(0), frames), *others, None)
+        summed = groups.new_zeros(len(_shares(ctx.frames, len(means))), *groups.shape)
+        gradients = {"means_gradient": incoming[0], "covariances_gradient": incoming[1], "matrices_gradient": summed}
+        _run("unskin_kernel", ctx.frames, given, **gradients)
+        matrices = summed.sum(0).permute(0, 3, 1, 2).flatten(0, 1)[: ctx.frames].unflatten(2, (3, 4))
+        return matrices, None, None, None, None
 
 
 def _in_groups(matrices: Float[Tensor, "frames binds 3 4"]) -> Float[Tensor, "groups binds 12 lanes"]:
-    """Frames last, in vectors, the last one filled up with zeros."""
+    """Return the matrices with frames as the last axis, in groups of LANES, the last group padded with zeros."""
     frames, count = matrices.shape[:2]
     groups = matrices.new_zeros(-(-frames // LANES), LANES, count, 12)
     groups.flatten(0, 1)[:frames] = matrices.flatten(2)
     return groups.permute(0, 2, 3, 1).contiguous()
 
 
-def _out_of_groups(groups: Float[Tensor, "groups binds 12 lanes"], frames: int) -> Float[Tensor, "frames binds 3 4"]:
-    return groups.permute(0, 3, 1, 2).flatten(0, 1)[:frames].unflatten(2, (3, 4))
-
-
 def _shares(frames: int, kernels: int) -> list[slice]:
-    """Kernels are shared out among the threads, so any number of frames keeps all of them busy."""
+    """Return the kernels of each thread; they are shared rather than frames, so that any number of frames keeps all
+    busy."""
     return parallel.shares(kernels, max(1, min(parallel.workers(), frames * kernels // ENOUGH)))
 
 
+def _run(name: str, frames: int, given: Sequence[Tensor], **others: Tensor) -> None:
+    """Run a kernel of `gaussian_skinning_kernels` on all groups of frames and all shares of the kernels."""
+    groups, means, covariances, binds, weights = given
+    kernels, influences = binds.shape
+    if not frames or not kernels:
+        return
+    named = {"matrices": groups, "means": means, "covariances": covariances, "binds": binds, "weights": weights}
+    addresses = {field: tensor.data_ptr() for field, tensor in (named | others).items()}
+    module = _kernels()
+    job = module.SkinningJob(frames, kernels, groups.shape[1], influences, **addresses)
+    launch = partial(module.wp.launch, getattr(module, name), len(groups), device=DEVICE, record_tape=False)
+    shares = enumerate(_shares(frames, kernels))
+    inputs = [[ctypes.addressof(job), index, share.start, share.stop] for index, share in shares]
+    parallel.run([partial(launch, inputs=each) for each in inputs])
+
+
 @cache
-def _launcher(name: str) -> Any:
-    """Launches a kernel of `gaussian_skinning_kernels` for groups, sizes and tensors (None: address 0)."""
+def _kernels() -> Any:
+    """Return the module of the kernels, compiled: threads must not do that."""
     from gambol.render import gaussian_skinning_kernels
-    from gambol.render.gaussian_skinning_kernels import wp
 
-    wp.load_module(gaussian_skinning_kernels, device=DEVICE)
-    kernel = getattr(gaussian_skinning_kernels, name)
-
-    def launch(groups: int, sizes: tuple[int, ...], tensors: tuple[Tensor | None, ...]) -> None:
-        addresses = [0 if tensor is None else tensor.data_ptr() for tensor in tensors]
-        wp.launch(kernel, dim=groups, inputs=[*sizes, *addresses], device=DEVICE)
-
-    return launch
-
-
-def _require_shapes(matrices: Tensor, means: Tensor, covariances: Tensor, binds: Tensor, weights: Tensor) -> None:
-    kernels, (frames, count) = len(means), matrices.shape[:2]
-    shapes = {"matrices": (frames, count, 3, 4), "means": (kernels, 3), "covariances": (kernels, 6)}
-    shapes["weights"] = tuple(binds.shape)
-    given = {"matrices": matrices, "means": means, "covariances": covariances, "weights": weights}
-    for name, shape in shapes.items():
-        if tuple(given[name].shape) != shape:
-            raise ValueError(f"{name} must have the shape {list(shape)}, got {list(given[name].shape)}")
-    if binds.ndim != 2 or len(binds) != kernels:
-        raise ValueError(f"binds must have a row for each of {kernels} kernels, got the shape {list(binds.shape)}")
+    gaussian_skinning_kernels.wp.load_module(gaussian_skinning_kernels, device=DEVICE)
+    return gaussian_skinning_kernels

@@ -1,9 +1,9 @@
-"""Light: a soft lamp from one side, the sky all around and what the ground throws back. The same from every view.
+"""Light on meshes: a soft key lamp, the sky and what the ground reflects; the same in every view.
 
-All of it is lamps at infinity, each with a map of what is nearest to it (Williams 1978). Many lamps close together are
-one large lamp with a soft shadow, and many over the sky are ambient occlusion. So there is no noise, neither in space
-nor in time, and light costs less than rays: the maps of 56 lamps take 20 to 50 ms on one core, and 0.6 microseconds a
-point; eight rays from each of 50,000 points 250 ms.
+Everything is lamps at infinity, each with a shadow map (Williams 1978). Many lamps close together are one large lamp
+with a soft shadow, many over the sky are ambient occlusion. So there is no noise, neither in space nor in time, and it
+costs less than rays: the maps of 56 lamps take 20 to 50 ms on one core, and 0.6 microseconds a point; eight rays from
+each of 50,000 points take 250 ms.
 """
 
 from __future__ import annotations
@@ -16,43 +16,37 @@ import numpy as np
 from jaxtyping import Float
 
 from gambol import parallel
-from gambol.render.lighting_kernels import SHARE, Lamps, nearest_kernel, wp
+from gambol.render.lighting_kernels import Lamps, nearest_kernel, wp
 from gambol.warp_device import DEVICE
 
-Array = np.ndarray
 Vector = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
 class Light:
-    """What shines, in amounts of light: a white surface that faces the key lamp under the open sky has about 1."""
+    """Intensities and directions of the lamps. A white surface that faces the key lamp under the open sky receives
+    about 1."""
 
     up: Vector
     key: Vector
-    """Towards the middle of the key lamp; need not be of unit length."""
+    """Direction towards the middle of the key lamp; need not be of unit length."""
     key_color: Vector = (0.78, 0.76, 0.72)
-    """Linear."""
+    """Linear RGB."""
     key_radius: float = 9.0
-    """How large the lamp looks [degrees]."""
+    """Apparent radius of the key lamp [degrees]."""
     key_lamps: int = 16
+    """Number of lamps that the key lamp consists of; like that of the sky, a multiple of SHARE."""
     sky_color: Vector = (0.41, 0.42, 0.445)
-    """What the whole sky does to a surface that faces up."""
+    """Light that a surface facing up receives from the whole sky, linear RGB."""
     sky_lamps: int = 40
     bounce: Vector = (0.20, 0.19, 0.17)
-    """What the ground does to a surface that faces down."""
+    """Light that a surface facing down receives from the ground, linear RGB."""
     map_size: int = 128
-    """Side of the maps [cells]; the character's largest extent, its diagonal, is as long."""
+    """Side of the shadow maps [cells]; the diagonal of the character's box is as long."""
 
-    def __post_init__(self) -> None:
-        if self.key_lamps % SHARE or self.sky_lamps % SHARE or self.map_size < 4:
-            raise ValueError(
-                f"lamps must be multiples of {SHARE} and maps at least 4 cells wide, "
-                f"got {self.key_lamps}, {self.sky_lamps} and {self.map_size}"
-            )
-
-    def directions(self) -> Float[Array, "lamps 3"]:
-        """Unit vectors towards the lamps, first those of the key lamp."""
-        up, key = _unit(np.array(self.up)), _unit(np.array(self.key))
+    def directions(self) -> Float[np.ndarray, "lamps 3"]:
+        """Return unit vectors towards the lamps, those of the key lamp first."""
+        up, key = (_unit(np.array(vector, np.float64)) for vector in (self.up, self.key))
         right, upward = _across(key)
         disc = np.tan(np.radians(self.key_radius)) * _sunflower(self.key_lamps)
         near_key = _unit(key + disc[:, :1] * right + disc[:, 1:] * upward)
@@ -62,19 +56,15 @@ class Light:
         return np.concatenate([near_key, around[:, :1] * east + around[:, 1:] * north + height * up])
 
 
-def no_lamps() -> Any:
-    """For a kernel that is to show colours as they are."""
-    return Lamps()
-
-
-def hang_lamps(light: Light, points: Any, corners: Any, diameter: float) -> Any:
-    """Draw the maps of all lamps for a mesh that Warp already has, within a ball of this diameter about the origin."""
+def make_lamps(light: Light, points: Any, corners: Any, diameter: float) -> Any:
+    """Return the lamps with their shadow maps of a mesh in Warp arrays, which lies within a ball of this diameter
+    around the origin."""
     toward = light.directions()
     lamps = Lamps()
     lamps.count, lamps.keys = len(toward), light.key_lamps
     lamps.key_color = wp.vec3(*(np.array(light.key_color) / max(light.key_lamps, 1)))
     lamps.sky_color = wp.vec3(*(2 * np.array(light.sky_color) / max(light.sky_lamps, 1)))  # the mean cosine is 1/2
-    lamps.bounce, lamps.up = wp.vec3(*light.bounce), wp.vec3(*_unit(np.array(light.up)))
+    lamps.bounce, lamps.up = wp.vec3(*light.bounce), wp.vec3(*_unit(np.array(light.up, np.float64)))
     lamps.size, lamps.cell = light.map_size, diameter / (light.map_size - 2)
     across = np.stack(_across(toward), axis=1) / lamps.cell
     axes = np.concatenate([across, toward[:, None]], axis=1).astype(np.float32)
@@ -90,22 +80,24 @@ def hang_lamps(light: Light, points: Any, corners: Any, diameter: float) -> Any:
     return lamps
 
 
-def _radii(count: int) -> Float[Array, " count"]:
+def _radii(count: int) -> Float[np.ndarray, " count"]:
     return np.sqrt((np.arange(count) + 0.5) / max(count, 1))
 
 
-def _sunflower(count: int) -> Float[Array, "count 2"]:
-    """Points spread evenly over the unit disc (Vogel 1979)."""
+def _sunflower(count: int) -> Float[np.ndarray, "count 2"]:
+    """Return points spread evenly over the unit disc (Vogel 1979)."""
     angle = np.arange(count) * np.pi * (3 - np.sqrt(5))
     return _radii(count)[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
 
 
-def _unit(vectors: Float[Array, "*batch 3"]) -> Float[Array, "*batch 3"]:
+def _unit(vectors: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch 3"]:
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
-def _across(directions: Float[Array, "*batch 3"]) -> tuple[Float[Array, "*batch 3"], Float[Array, "*batch 3"]]:
-    """Two unit vectors at right angles to each direction and to each other."""
+def _across(
+    directions: Float[np.ndarray, "*batch 3"],
+) -> tuple[Float[np.ndarray, "*batch 3"], Float[np.ndarray, "*batch 3"]]:
+    """Return two unit vectors for each direction, perpendicular to it and to each other."""
     others = np.eye(3)[np.abs(directions).argmin(-1)]
     right = _unit(np.cross(others, directions))
     return right, np.cross(directions, right)

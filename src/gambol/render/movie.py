@@ -1,4 +1,4 @@
-"""Movies and contact sheets out of frames: .mp4 for browsers, .gif, .png. Files are whole or not there."""
+"""Movies (.mp4 that browsers play, .gif) and contact sheets (.png). A file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,69 +13,86 @@ from jaxtyping import UInt8
 from gambol.errors import GambolError
 from gambol.files import check_folder, replacing
 
-Array = np.ndarray
-Frame = UInt8[Array, "height width 3"]
+Frame = UInt8[np.ndarray, "height width 3"]
 
 SUFFIXES = (".mp4", ".gif", ".png")
 QUALITY = "17"
 """x264's constant rate factor. A second of a running fox at 512 x 512: 14 / 17 / 20 / 23 give 39.3 / 38.7 / 38.0 / 37.2
 dB in 183 / 134 / 97 / 71 kB."""
 SHORTEST = 2
-"""Of a GIF's frame [1/100 s]; browsers take less for a mistake and show a tenth of a second."""
+"""Shortest duration of a frame of a GIF [1/100 s]; browsers show shorter ones for a tenth of a second."""
 PALETTE_FRAMES = 12
-"""So many frames, evenly spaced, decide the colours of a GIF."""
+"""Number of frames, evenly spaced, from which the palette of a GIF is computed."""
 SHEET_FRAMES, SHEET_COLUMNS = 8, 4
 
 
 def check_movie(path: str | Path, suffixes: Sequence[str] = SUFFIXES) -> None:
-    """Refuse, before any work, a file that cannot become a movie or a picture."""
+    """Raise GambolError, before any work, if no movie or picture can be written to a path.
+
+    A folder that is missing is no mistake: it is made when the file is written.
+    """
     path = Path(path)
     if path.suffix.lower() not in suffixes:
         way_out = "a name that ends in one of them" if len(suffixes) > 1 else f"a name that ends in {suffixes[0]}"
         raise GambolError(f"'{path}': pictures are written as {', '.join(suffixes)}; use {way_out}")
-    check_folder(path)
+    existing = next(folder for folder in path.absolute().parents if folder.exists())
+    if not existing.is_dir():
+        raise GambolError(f"'{path}' cannot be written: {existing} is a file, not a folder")
+    check_folder(path if path.parent.exists() else existing / path.name)
+
+
+def _make_folder(path: Path) -> None:
+    """Make the folder of a file if it is missing."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise GambolError(f"the folder {path.parent} cannot be made: {error.strerror or error}") from None
 
 
 def write_movie(frames: Iterable[Frame], path: str | Path, fps: float) -> None:
-    """sRGB frames of one size into a file of the kind its name says; a .png becomes a contact sheet with times.
-
-    Only an .mp4 is written while the frames come; for the others all of them are kept until the end.
-    """
+    """Write sRGB frames of one size as .mp4, while they come, or as .gif, for which all are kept until the end."""
     path = Path(path)
-    check_movie(path)
+    check_movie(path, (".mp4", ".gif"))
     if not 0 < fps <= 1000:
-        raise GambolError(f"frames a second must be above 0 and at most 1000, got {fps:g}")
+        raise GambolError(f"frames per second must be above 0 and at most 1000, got {fps:g}")
     coming = iter(frames)
     first = next(coming, None)
     if first is None:
         raise ValueError("a movie needs at least one frame")
     every = chain([first], coming)
-    match path.suffix.lower():
-        case ".mp4":
-            _write_mp4(every, path, fps, first.shape[:2])
-        case ".gif":
-            _write_gif(list(every), path, fps)
-        case _:
-            kept = list(every)
-            chosen = evenly(len(kept), SHEET_FRAMES)
-            write_picture(contact_sheet([kept[i] for i in chosen], [f"{i / fps:.2f} s" for i in chosen]), path)
+    _make_folder(path)
+    if path.suffix.lower() == ".mp4":
+        _write_mp4(every, path, fps, first.shape[:2])
+    else:
+        _write_gif(list(every), path, fps)
+
+
+def write_frames(frames: Iterable[Frame], labels: Sequence[str], path: Path, fps: float) -> None:
+    """Write frames as a movie, or as a .png: a contact sheet with these labels, or a single frame as it is."""
+    if path.suffix.lower() != ".png":
+        return write_movie(frames, path, fps)
+    pictures = list(frames)
+    write_picture(pictures[0] if len(pictures) == 1 else contact_sheet(pictures, labels), path)
 
 
 def write_picture(picture: Frame, path: str | Path) -> None:
-    """One picture as .png."""
+    """Write one picture as .png."""
     from PIL import Image
 
+    _make_folder(Path(path))
     with replacing(Path(path)) as temporary:
         Image.fromarray(picture).save(temporary, format="PNG")
 
 
 def evenly(count: int, most: int) -> list[int]:
-    """At most so many of a number of frames, evenly spaced, with the first and the last."""
+    """Return the indices of at most `most` of `count` frames, evenly spaced, with the first and the last."""
     return np.unique(np.rint(np.linspace(0, count - 1, min(count, most))).astype(int)).tolist()
 
 
-def contact_sheet(frames: Sequence[Frame], labels: Sequence[str], columns: int = SHEET_COLUMNS) -> Frame:
-    """Frames of one size in rows, each with its label below, on a paper of the frames' own colour."""
+def contact_sheet(
+    frames: Sequence[Frame], labels: Sequence[str], columns: int = SHEET_COLUMNS
+) -> UInt8[np.ndarray, "_ _ 3"]:
+    """Return frames of one size in rows, each with its label below, on a background of their own colour."""
     from PIL import Image, ImageDraw, ImageFont
 
     height, width = frames[0].shape[:2]
@@ -97,7 +114,7 @@ def contact_sheet(frames: Sequence[Frame], labels: Sequence[str], columns: int =
 
 
 def _write_mp4(frames: Iterable[Frame], path: Path, fps: float, shape: tuple[int, int]) -> None:
-    """H.264 as every browser plays it: 4:2:0, the index in front, BT.709 and marked as such."""
+    """Write H.264 as all browsers play it: 4:2:0, the index first, BT.709 and marked as such."""
     import av
 
     height, width = shape
@@ -124,10 +141,10 @@ def _write_mp4(frames: Iterable[Frame], path: Path, fps: float, shape: tuple[int
 
 
 def _write_gif(frames: list[Frame], path: Path, fps: float) -> None:
-    """One palette for all frames, so that what stands still does not flicker; loops for ever.
+    """Write a GIF that loops for ever, with one palette for all frames, so that what stands still does not flicker.
 
-    A GIF counts in hundredths of a second: frames take turns in length so that the whole is as long as it should be,
-    and of more than 50 frames a second some are left out.
+    A GIF counts in hundredths of a second: the durations of frames alternate so that the total is right, and above 50
+    frames per second some frames are left out.
     """
     from PIL import Image
 

@@ -1,96 +1,72 @@
-"""Gaussians to pictures, with gradients to everything that goes in.
+"""Rasterization of 3D Gaussians, with gradients to all of their parameters: SIMD on the CPU, gsplat on CUDA.
 
-One signature and one set of semantics (`gambol.render.rasterizers.semantics`), several kernels behind it:
-
-- `simd`   Warp on the CPU: splat after splat, a vector of pixels at a time, both cores
-- `tiles`  Warp on CUDA (and, slowly, on the CPU): a thread for each pixel, splats sorted into tiles
-- `gsplat` the library of that name on CUDA, if it is installed
-- `torch`  the readable twin, in any precision
+A kernel in front of the near plane is projected to a 2D Gaussian: its mean by the pinhole camera, its covariance by the
+Jacobian of the projection at the mean (EWA splatting), where the mean is first clamped to at most `MARGIN` of half the
+field of view beyond the edges of the image, plus `BLUR` square pixels on the diagonal. Kernels are blended front to
+back by the depth of their means, those of equal depth in their order. At the centre of a pixel a kernel has
+alpha = min(opacity exp(-s), ALPHA_MOST), with s half the squared Mahalanobis distance; below `ALPHA_CUT` it is skipped.
+A pixel takes kernels for as long as its transmittance is above `STOP`. No gradient flows through the cut, the clamp,
+the order and the stop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import Literal, get_args
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from gambol.render.cameras import Cameras
-from gambol.render.gaussians import Gaussians
-from gambol.render.harmonics import shade
+from gambol.render.gaussians import Gaussians, shade
 
-Kernel = Literal["auto", "simd", "tiles", "gsplat", "torch"]
+ALPHA_CUT = 1.0 / 255.0
+ALPHA_MOST = 0.999
+STOP = 1e-4
+BLUR = 0.3
+"""Variance added to every projected Gaussian [square pixels]."""
+MARGIN = 0.3
 
 
 @dataclass(frozen=True)
 class Rendering:
-    """Pictures on nothing."""
+    """Images with a transparent background."""
 
     image: Float[Tensor, "frames height width 3"]
     """Colour, already multiplied by alpha."""
     alpha: Float[Tensor, "frames height width"]
 
-    def over(self, background: Float[Tensor, "*frames #height #width 3"]) -> Float[Tensor, "frames height width 3"]:
-        """The pictures laid over a background."""
+    def over(self, background: Float[Tensor, "... 3"]) -> Float[Tensor, "frames height width 3"]:
+        """Return the images composited over a background."""
         return self.image + (1 - self.alpha)[..., None] * background
 
 
 def rasterize(
-    means: Float[Tensor, "*frames kernels 3"],
-    covariances: Float[Tensor, "*frames kernels 6"],
-    opacities: Float[Tensor, "*frames kernels"],
-    colors: Float[Tensor, "*frames kernels 3"],
+    means: Float[Tensor, "... kernels 3"],
+    covariances: Float[Tensor, "... kernels 6"],
+    opacities: Float[Tensor, "... kernels"],
+    colors: Float[Tensor, "... kernels 3"],
     cameras: Cameras,
-    *,
-    kernel: Kernel = "auto",
 ) -> Rendering:
-    """One picture for each camera; gradients flow to all tensors, the cameras' too.
+    """Render one image for each camera, in float32; gradients flow to all tensors but those of the cameras.
 
-    What has no axis of frames is the same in all frames. Covariances are packed (xx xy xz yy yz zz, see
-    `gaussians.covariances_of` for quaternions and scales), colours are what the picture shows (`harmonics.shade` for
-    spherical harmonics).
+    A tensor without the axis of frames is used in all frames. Covariances are packed (xx xy xz yy yz zz; see
+    `gaussians.covariances_of` for quaternions and scales), colours are sRGB (see `gaussians.shade` for spherical
+    harmonics).
     """
-    kernels = means.shape[-2]
-    given = {"means": (means, (3,)), "covariances": (covariances, (6,)), "colors": (colors, (3,))}
-    tensors = []
-    for name, (tensor, tail) in {**given, "opacities": (opacities, ())}.items():
-        shapes = ((kernels, *tail), (len(cameras), kernels, *tail))
-        if tuple(tensor.shape) not in shapes:
-            expected = " or ".join(str(list(shape)) for shape in shapes)
-            raise ValueError(f"{name} must have the shape {expected}, got {list(tensor.shape)}")
-        tensors.append(tensor.expand(shapes[1]))
-    means, covariances, colors, opacities = tensors
-    draw = _kernel(kernel, means.device)
-    return Rendering(*draw(means, covariances, opacities, colors, cameras))
+    if any(tensor.requires_grad for tensor in (cameras.T_camera_world, cameras.focal, cameras.center)):
+        raise ValueError("cameras get no gradients: detach their tensors")
+    frames, kernels = len(cameras), means.shape[-2]
+    means, covariances, colors = (  # expand refuses other shapes
+        tensor.expand(frames, kernels, width) for tensor, width in ((means, 3), (covariances, 6), (colors, 3))
+    )
+    if means.is_cpu:
+        from gambol.render.rasterizers.simd import draw
+    else:
+        from gambol.render.rasterizers.by_gsplat import draw
+    return Rendering(*draw(means, covariances, opacities.expand(frames, kernels), colors, cameras))
 
 
-def rasterize_gaussians(gaussians: Gaussians, cameras: Cameras, *, kernel: Kernel = "auto") -> Rendering:
-    """Pictures of a cloud that does not move."""
+def rasterize_gaussians(gaussians: Gaussians, cameras: Cameras) -> Rendering:
+    """Render Gaussians that do not move, one image for each camera."""
     colors = shade(gaussians.harmonics, gaussians.means, cameras)
-    covariances = gaussians.covariances()
-    return rasterize(gaussians.means, covariances, gaussians.opacities, colors, cameras, kernel=kernel)
-
-
-Draw = Callable[[Tensor, Tensor, Tensor, Tensor, Cameras], tuple[Tensor, Tensor]]
-"""(means [F N 3], covariances [F N 6], opacities [F N], colours [F N 3], cameras) to (image, alpha)."""
-
-
-def _kernel(kernel: Kernel, device: torch.device) -> Draw:
-    if kernel == "auto":
-        kernel = "simd" if device.type == "cpu" else "gsplat" if find_spec("gsplat") else "tiles"
-    match kernel:
-        case "simd":
-            from gambol.render.rasterizers.simd import draw
-        case "tiles":
-            from gambol.render.rasterizers.tiles import draw
-        case "gsplat":
-            from gambol.render.rasterizers.by_gsplat import draw
-        case "torch":
-            from gambol.render.rasterizers.twin import draw
-        case _:
-            raise ValueError(f"no rasteriser '{kernel}'. Available: {', '.join(get_args(Kernel))}")
-    return draw
+    return rasterize(gaussians.means, gaussians.covariances(), gaussians.opacities, colors, cameras)

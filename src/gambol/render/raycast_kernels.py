@@ -7,10 +7,10 @@ grid, nearest wins, finds the same ten times faster. So rays are cast only behin
 that stand within the mesh's box.
 """
 
-from gambol.render.drawing_kernels import FAR, Band, View, ahead_at, draw_band, floor_at
+from gambol.render.drawing_kernels import FAR, Band, CameraArrays, ahead_at, draw_band, floor_distance
 from gambol.render.lighting_kernels import SHARE, Lamps, light_at
 from gambol.render.surface_kernels import (
-    Scene,
+    MeshArrays,
     encode,
     flat_normal,
     paint,
@@ -39,7 +39,7 @@ class Hit:
 
 
 @wp.func
-def cast(scene: Scene, start: wp.vec3, direction: wp.vec3, begin: float):
+def cast(scene: MeshArrays, start: wp.vec3, direction: wp.vec3, begin: float):
     """What a ray meets first beyond a distance."""
     found = Hit()
     found.face = -1
@@ -52,22 +52,37 @@ def cast(scene: Scene, start: wp.vec3, direction: wp.vec3, begin: float):
 
 @wp.func
 def seen(
-    scene: Scene,
+    scene: MeshArrays,
     lamps: Lamps,
-    start: wp.vec3,
-    direction: wp.vec3,
-    first_hit: Hit,
-    end: float,
-    spread: float,
+    view: CameraArrays,
+    frame: int,
+    x: float,
+    y: float,
+    breadth: float,
+    owner: int,
+    nearness: float,
     first_lamp: int,
     lamp_step: int,
 ):
-    """Colour (sRGB, premultiplied) and coverage along a ray, which is spread times its length broad."""
+    """Colour (sRGB, premultiplied) and coverage at a point of the picture, by a ray that is `breadth` pixels broad.
+
+    The face that the ray meets first, the owner, is known, but not for a camera within the mesh's box.
+    """
+    start = view.position[frame]
+    ahead = ahead_at(view, frame, x, y)
+    length = wp.length(ahead)
+    direction = ahead / length
+    hit = Hit()
+    hit.face = owner
+    hit.distance = length / wp.max(nearness, 1.0e-9)
+    if view.inside[frame] != 0:
+        hit = cast(scene, start, direction, view.near * length)
+    spread = breadth / (wp.min(view.focal[frame][0], view.focal[frame][1]) * length)
+    end = floor_distance(view, start, direction)
     color = wp.vec3()
     clear = wp.float32(1.0)
-    hit = first_hit
     for _layer in range(LAYERS):
-        if hit.face < 0 or hit.distance > end:
+        if hit.face < 0 or (end > 0.0 and hit.distance > end):
             break
         point = start + hit.distance * direction
         flat = flat_normal(scene, hit.face)
@@ -75,8 +90,8 @@ def seen(
         u = wp.clamp(where[0], 0.0, 1.0)
         v = wp.clamp(where[1], 0.0, 1.0 - u)
         slant = wp.max(wp.abs(wp.dot(flat, direction)), 0.1)
-        breadth = spread * hit.distance / wp.sqrt(slant)  # the mean of across and along
-        surface = paint(scene, hit.face, u, v, breadth)
+        footprint = spread * hit.distance / wp.sqrt(slant)  # the mean of across and along
+        surface = paint(scene, hit.face, u, v, footprint)
         opacity = surface[3]
         if opacity > 0.0:
             shown = wp.vec3(surface[0], surface[1], surface[2])
@@ -106,40 +121,11 @@ def any_marked(band: Band, marked: wp.array(dtype=wp.uint8, ndim=3)):
     return False
 
 
-@wp.func
-def seen_at(
-    scene: Scene,
-    lamps: Lamps,
-    view: View,
-    frame: int,
-    x: float,
-    y: float,
-    breadth: float,
-    owner: int,
-    nearness: float,
-    first_lamp: int,
-    lamp_step: int,
-):
-    """What is seen at a point of the picture [pixels] by a ray so many pixels broad, of which the owner is known."""
-    ahead = ahead_at(view, frame, x, y)
-    length = wp.length(ahead)
-    direction = ahead / length
-    position = view.position[frame]
-    hit = Hit()
-    hit.face = owner
-    hit.distance = length / wp.max(nearness, 1.0e-9)
-    if view.inside[frame] != 0:
-        hit = cast(scene, position, direction, view.near * length)
-    spread = breadth / (wp.min(view.focal[frame][0], view.focal[frame][1]) * length)
-    end = floor_at(view, position, direction)
-    return seen(scene, lamps, position, direction, hit, end, spread, first_lamp, lamp_step)
-
-
 @wp.kernel
-def shoot_kernel(
-    scene: Scene,
+def render_kernel(
+    scene: MeshArrays,
     lamps: Lamps,
-    view: View,
+    view: CameraArrays,
     first: int,
     step: int,
     rows: int,
@@ -185,12 +171,12 @@ def shoot_kernel(
                         face = owner[at]
                         near = nearness[at]
                         breadth = 1.0 / float(side)
-                        total += seen_at(scene, lamps, view, band.frame, x, y, breadth, face, near, lamp, lamp_step)
+                        total += seen(scene, lamps, view, band.frame, x, y, breadth, face, near, lamp, lamp_step)
                 picture_out[band.frame, band.top + row, column] = total / float(side * side)
 
 
 @wp.func
-def place(view: View, first: int, step: int, line: int, column: int):
+def place(view: CameraArrays, first: int, step: int, line: int, column: int):
     """Frame, row and column: a launch works on every step-th row of all frames, beginning with the first."""
     row = first + step * line
     return wp.vec3i(row // view.height, row % view.height, column)
@@ -198,7 +184,7 @@ def place(view: View, first: int, step: int, line: int, column: int):
 
 @wp.kernel
 def contrast_kernel(
-    view: View,
+    view: CameraArrays,
     first: int,
     step: int,
     picture_in: wp.array(dtype=wp.vec4, ndim=3),
@@ -220,8 +206,8 @@ def contrast_kernel(
 
 @wp.kernel
 def hits_kernel(
-    scene: Scene,
-    view: View,
+    scene: MeshArrays,
+    view: CameraArrays,
     first: int,
     step: int,
     face_out: wp.array(dtype=wp.int32, ndim=3),

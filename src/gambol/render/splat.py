@@ -1,9 +1,9 @@
-"""Mesh to Gaussians (AKD): pictures of the character from random views, kernels on its surface, the fit of 3DGS."""
+"""A mesh as 3D Gaussians (AKD): render it from random views, place kernels on its surface, fit them as 3DGS does."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -19,59 +19,59 @@ from gambol.character.neutral import neutral_world
 from gambol.errors import GambolError
 from gambol.render.cache import fingerprint, recall, remember
 from gambol.render.cameras import Cameras, orbit, sphere_distance
-from gambol.render.fit import FitConfig, Photos, Progress, fit, psnr
-from gambol.render.gaussians import Gaussians
-from gambol.render.harmonics import ZEROTH
+from gambol.render.fit import Progress, TargetViews, fit, psnr
+from gambol.render.gaussians import ZEROTH, Gaussians
 from gambol.render.lighting import Light, Vector
 from gambol.render.movie import contact_sheet, write_picture
 from gambol.render.rasterize import Rendering, rasterize_gaussians
 from gambol.render.raycast import Hits, MeshScene
 
-Array = np.ndarray
-
 VERSION = 2
-"""Of this algorithm; a new number makes earlier results in the cache invalid."""
+"""Version of this algorithm; a new number makes earlier results in the cache invalid."""
 HELD_OUT = 24
-"""Views that only measure."""
+"""Number of held-out views, on which the result is measured."""
 FIELD_OF_VIEW = 35.0
 CLOSE_UPS, ZOOM = 4, 2.0
-"""Every fourth picture to fit to is a close-up: twice as large, of some point of the surface. The rasteriser widens
-kernels by half a pixel, so those fitted at one size only fit that size. Fox, held-out views at 256 and at 512 pixels:
-no close-ups 40.4 and 28.9 dB, a quarter 36.0 and 33.9, half 33.3 and 36.3."""
+"""Every fourth view is a close-up: twice as large, of some point of the surface. The rasterizer widens kernels by half
+a pixel, so kernels that are fitted at one size only fit that size. Fox, held-out views at 256 and at 512 pixels: no
+close-ups 40.4 and 28.9 dB, a quarter 36.0 and 33.9, half 33.3 and 36.3."""
 KEY = (0.35, 1.0, 0.6)
-"""Towards the lamp, along the character's left, up and forward."""
+"""Direction towards the key lamp, along the character's left, up and forward."""
 MOST_PIXELS = 60_000_000
-"""Of all pictures together: 15 million, the default, take 1.1 GB."""
+"""Most pixels of all views together: 15 million, the default, take 1.1 GB."""
+FACTS = ("psnr", "psnr_inside", "seconds")
+"""Fields of `FittedGaussians` that are cached with the Gaussians, in their order."""
 FLATNESS = 0.25
-"""Thickness of a new kernel in parts of its width."""
+"""Thickness of an initial kernel, in parts of its width."""
 
 
 @dataclass(frozen=True)
 class SplatConfig:
-    """How a mesh becomes Gaussians."""
+    """Settings for turning a mesh into Gaussians."""
 
     kernels: int = 10_000
     views: int = 200
-    """Pictures from random directions to fit to."""
+    """Number of views from random directions to fit to."""
     size: int = 256
-    """Of the pictures [pixels]."""
+    """Width and height of the views [pixels]."""
     look: Literal["lit", "unlit"] = "lit"
-    """Lit: with soft light from above, the same from all sides, so that shape shows. Unlit: plain surface colours."""
+    """Lit: under soft light from above, the same in all views, so that shape shows. Unlit: plain surface colours."""
     start: Literal["surface", "vertices"] = "surface"
-    """Where kernels begin: anywhere on the visible surface, evenly by area, or at vertices."""
+    """Initial positions of kernels: anywhere on the visible surface, evenly by area, or at vertices."""
     up: Vector = (0.0, 1.0, 0.0)
     forward: Vector = (0.0, 0.0, 1.0)
-    """How the character stands in the light; see `standing`."""
+    """Axes of the character, which decide where the light comes from; see `standing`."""
     seed: int = 0
-    fit: FitConfig = field(default_factory=FitConfig)
+    steps: int = 400
+    """Steps of the optimisation."""
 
     def check(self) -> None:
-        """Refuse numbers that make no sense."""
+        """Raise GambolError if a number is out of its range."""
         for what, value, least, most in (
             ("kernels", self.kernels, 16, 1_000_000),
             ("views", self.views, 4, 2000),
             ("size", self.size, 16, 2048),
-            ("steps", self.fit.steps, 1, 100_000),
+            ("steps", self.steps, 1, 100_000),
         ):
             if not least <= value <= most:
                 raise GambolError(f"{what} must be from {least} to {most:,}, got {value}")
@@ -81,7 +81,7 @@ class SplatConfig:
             raise GambolError(f"{self.views} views of size {self.size} take too much memory; {way_out}")
 
     def standing(self, anatomy: Anatomy) -> SplatConfig:
-        """The same for a character that stands as its anatomy says."""
+        """Return these settings for a character with the axes that its anatomy says."""
         return replace(self, up=_axis(anatomy.up), forward=_axis(anatomy.forward))
 
     @property
@@ -94,47 +94,54 @@ class SplatConfig:
 
 
 @dataclass(frozen=True)
-class Splats:
-    """Gaussians that look like a character in its neutral pose, and how well they do."""
+class FittedGaussians:
+    """Gaussians fitted to a character in its neutral pose, and how well they match it."""
 
     gaussians: Gaussians
     psnr: float
-    """On views not fitted to, over white [dB]."""
+    """Peak signal-to-noise ratio on held-out views, over white [dB]."""
     psnr_inside: float
-    """The same, counting only pixels of the character [dB]."""
+    """Peak signal-to-noise ratio on the pixels of the character alone [dB]."""
     seconds: float
-    """The fit took."""
+    """Duration of the fit [s]."""
     cached: bool = False
-    """Whether they were made earlier."""
+    """Whether the result is from the cache."""
 
 
-def _axis(values: Float[Array, 3]) -> Vector:
-    """Rounded, and without a negative zero, so that equal axes are the same in the cache."""
+def _axis(values: Float[np.ndarray, 3]) -> Vector:
+    """Return an axis rounded and without negative zeros, so that equal axes are the same in the cache."""
     x, y, z = (np.round(values, 6) + 0.0).tolist()
     return x, y, z
 
 
-def splat(character: Character, config: SplatConfig | None = None, on_progress: Progress | None = None) -> Splats:
-    """The character as Gaussians; from the cache if the same was made before."""
+def splat(
+    character: Character, config: SplatConfig | None = None, on_progress: Progress | None = None
+) -> FittedGaussians:
+    """Return the character as Gaussians; from the cache if the same was fitted before."""
     config = config or SplatConfig()
     config.check()
     name = f"splats-{identity(character, config)}"
-    known = recall(name)
+    widths = {"means": (3,), "wxyz": (4,), "scales": (3,), "opacities": (), "harmonics": (1, 3)}
+    shapes = {key: (config.kernels, *width) for key, width in widths.items()}
+    known = recall(name, shapes, FACTS)
     if known is not None:
         tensors, facts = known
-        return Splats(Gaussians(**tensors), **facts, cached=True)
+        whole, inside, seconds = (facts[fact] for fact in FACTS)
+        return FittedGaussians(Gaussians(**tensors), whole, inside, seconds, cached=True)
     began = time.perf_counter()
     photos, hidden, start, radius = prepare(character, config)
-    gaussians = fit(start, photos, radius, config.fit, on_progress)
+    gaussians = fit(start, photos, radius, config.steps, on_progress)
     whole, inside = psnr(gaussians, hidden)
-    facts = {"psnr": whole, "psnr_inside": inside, "seconds": time.perf_counter() - began}
-    remember(name, {key: value.contiguous() for key, value in vars(gaussians).items()}, facts)
-    return Splats(gaussians, **facts)
+    made = FittedGaussians(gaussians, whole, inside, time.perf_counter() - began)
+    remember(name, vars(gaussians), {fact: getattr(made, fact) for fact in FACTS})
+    return made
 
 
-def prepare(character: Character, config: SplatConfig) -> tuple[Photos, Photos, Gaussians, float]:
-    """Pictures to fit to, pictures to measure with, kernels to begin with, and the character's radius [file units]."""
-    scene, points, faces = _scene(character)
+def prepare(character: Character, config: SplatConfig) -> tuple[TargetViews, TargetViews, Gaussians, float]:
+    """Return views to fit to, held-out views, initial kernels, and the character's radius [file units]."""
+    scene, vertices = MeshScene(character), character.skinned(neutral_world(character))
+    scene.pose(vertices)
+    points, faces = scene.joined(vertices), scene.faces
     used = points[np.unique(faces)]
     center = (used.min(0) + used.max(0)) / 2
     radius = float(np.linalg.norm(used - center, axis=1).max())
@@ -143,32 +150,18 @@ def prepare(character: Character, config: SplatConfig) -> tuple[Photos, Photos, 
     aims = torch.as_tensor(used[torch.randint(len(used), (len(cameras),), generator=generator)], dtype=torch.float32)
     close = (torch.arange(len(cameras)) % CLOSE_UPS == 0) & (torch.arange(len(cameras)) < config.views)
     cameras = zoomed(cameras, aims, torch.where(close, ZOOM, 1.0))
-    seen = scene.shoot(cameras, config.light)
-    photos = Photos(cameras, seen.image, seen.alpha)
+    seen = scene.render(cameras, config.light)
+    photos = TargetViews(cameras, seen.image, seen.alpha)
     shown, hidden = photos[slice(0, config.views)], photos[slice(config.views, None)]
     patches = visible_patches(shown, scene.hits(shown.cameras), points, faces)
     begin = first_kernels(patches, used, config, np.random.default_rng(config.seed))
     return shown, hidden, begin, radius
 
 
-def _scene(character: Character) -> tuple[MeshScene, Float[Array, "vertices 3"], Int[Array, "faces 3"]]:
-    """The meshes in the neutral pose, ready for pictures and as arrays."""
-    scene = MeshScene(character)
-    vertices = character.skinned(neutral_world(character))
-    scene.pose(vertices)
-    return scene, *merged(character, vertices)
-
-
-def merged(character: Character, vertices: list[Array]) -> tuple[Float[Array, "vertices 3"], Int[Array, "faces 3"]]:
-    """All meshes that have faces as one."""
-    shown = [(points, mesh.faces) for points, mesh in zip(vertices, character.meshes, strict=True) if len(mesh.faces)]
-    starts = np.cumsum([0, *(len(points) for points, _ in shown)])
-    faces = [faces + start for (_, faces), start in zip(shown, starts[:-1], strict=True)]
-    return np.concatenate([points for points, _ in shown]), np.concatenate(faces)
-
-
-def all_around(generator: torch.Generator, count: int, center: Float[Array, 3], radius: float, size: int) -> Cameras:
-    """Cameras in random directions, evenly over the sphere, that see the whole ball."""
+def all_around(
+    generator: torch.Generator, count: int, center: Float[np.ndarray, 3], radius: float, size: int
+) -> Cameras:
+    """Return cameras in random directions, uniform over the sphere, that see a ball completely."""
     azimuth = 360 * torch.rand(count, generator=generator)
     elevation = torch.rand(count, generator=generator).mul(2).sub(1).asin().rad2deg()
     targets = torch.as_tensor(center, dtype=torch.float32).expand(count, 3)
@@ -178,7 +171,8 @@ def all_around(generator: torch.Generator, count: int, center: Float[Array, 3], 
 
 
 def zoomed(cameras: Cameras, aims: Float[Tensor, "frames 3"], zoom: Float[Tensor, " frames"]) -> Cameras:
-    """The cameras with longer lenses; where the zoom is not 1, with the point they aim at in the middle."""
+    """Return the cameras with longer focal lengths; where the zoom is not 1, the point to aim at is in the middle of
+    the frame."""
     T, middle = cameras.T_camera_world, torch.tensor([cameras.width / 2, cameras.height / 2])
     seen = (T[..., :3] @ aims[..., None])[..., 0] + T[..., 3]
     focal = cameras.focal * zoom[:, None]
@@ -187,20 +181,20 @@ def zoomed(cameras: Cameras, aims: Float[Tensor, "frames 3"], zoom: Float[Tensor
 
 
 @dataclass(frozen=True)
-class Patches:
-    """Bits of surface that pixels of the pictures show."""
+class SurfacePatches:
+    """Patches of surface, one for each pixel of the views that shows the character."""
 
-    positions: Float[Array, "patches 3"]
-    normals: Float[Array, "patches 3"]
-    colors: Float[Array, "patches 3"]
-    areas: Float[Array, " patches"]
+    positions: Float[np.ndarray, "patches 3"]
+    normals: Float[np.ndarray, "patches 3"]
+    colors: Float[np.ndarray, "patches 3"]
+    areas: Float[np.ndarray, " patches"]
     """[square file units]"""
 
 
 def visible_patches(
-    photos: Photos, hits: Hits, points: Float[Array, "vertices 3"], faces: Int[Array, "faces 3"]
-) -> Patches:
-    """One for each pixel that the character fills."""
+    photos: TargetViews, hits: Hits, points: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]
+) -> SurfacePatches:
+    """Return a patch for each pixel that shows the character."""
     filled = (hits.face >= 0) & (photos.alpha > 0.3)
     if not filled.any():
         raise GambolError("the character cannot be seen: its surfaces are all but transparent, or have no area")
@@ -213,15 +207,18 @@ def visible_patches(
     pixel = 1 / photos.cameras.focal.prod(1)[filled.nonzero()[:, 0]].numpy()
     areas = pixel * hits.depth[filled].numpy() ** 2 / slope
     colors = photos.image[filled] / photos.alpha[filled][:, None]
-    return Patches(positions, normals, colors.numpy(), areas)
+    return SurfacePatches(positions, normals, colors.numpy(), areas)
 
 
 def first_kernels(
-    patches: Patches, vertices: Float[Array, "vertices 3"], config: SplatConfig, generator: np.random.Generator
+    patches: SurfacePatches,
+    vertices: Float[np.ndarray, "vertices 3"],
+    config: SplatConfig,
+    generator: np.random.Generator,
 ) -> Gaussians:
-    """Flat kernels on the surface, as wide as the gaps between them, with the colours the pictures show there.
+    """Return flat kernels on the surface, as wide as the gaps between them, with the colours of the views.
 
-    What no picture sees, the inside of a mouth or a mesh under clothes, gets none.
+    What no view shows, such as the inside of a mouth or a mesh under clothes, gets none.
     """
     chance = patches.areas / patches.areas.sum()
     chosen = generator.choice(len(chance), config.kernels, p=chance)
@@ -239,16 +236,16 @@ def first_kernels(
     return Gaussians(*(torch.as_tensor(values, dtype=torch.float32) for values in (*made, harmonics)))
 
 
-def _turned_to(normals: Float[Array, "kernels 3"]) -> Float[Array, "kernels 4"]:
-    """Quaternions wxyz that turn the z axis to the normals."""
+def _turned_to(normals: Float[np.ndarray, "kernels 3"]) -> Float[np.ndarray, "kernels 4"]:
+    """Return quaternions wxyz that rotate the z axis to the normals."""
     x, y, z = np.where(normals[:, 2:] < 0, -normals, normals).T  # a flat kernel looks the same from below
     wxyz = np.stack([1 + z, -y, x, np.zeros_like(x)], 1)
     return wxyz / np.linalg.norm(wxyz, axis=1, keepdims=True)
 
 
 def identity(character: Character, config: SplatConfig) -> str:
-    """A hash of all that the result depends on: surfaces, colours, the pose, the settings and the algorithm."""
-    parts: list[Array | bytes | str | None] = [str(VERSION), repr(config), neutral_world(character)]
+    """Return a hash of all that the result depends on: surfaces, colours, pose, settings and algorithm."""
+    parts: list[np.ndarray | bytes | str | None] = [str(VERSION), repr(config), neutral_world(character)]
     parts += [character.bind_nodes, character.inverse_binds]
     for mesh in character.meshes:
         material, texture = mesh.material, mesh.material.texture
@@ -258,7 +255,7 @@ def identity(character: Character, config: SplatConfig) -> str:
 
 
 def compare(character: Character, gaussians: Gaussians, config: SplatConfig, path: Path) -> None:
-    """A sheet with pictures of the mesh above and of the Gaussians below, from views that were not fitted to."""
+    """Write a sheet with held-out views of the mesh above and of the Gaussians below."""
     _, hidden, _, _ = prepare(character, replace(config, views=4))
     some = hidden[slice(0, 6)]
     paper = torch.full((3,), 0.96)

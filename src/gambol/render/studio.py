@@ -1,4 +1,4 @@
-"""The studio: a tiled floor under soft light in front of a backdrop, for pictures that people look at."""
+"""Background of ray-traced frames: a tiled floor under soft light, with the shadow of the character."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ import numpy as np
 from jaxtyping import Float
 from scipy.ndimage import uniform_filter
 
-from gambol.formats.plain import linear_from_srgb
+from gambol.character.colors import linear_from_srgb
 from gambol.render.cameras import Cameras
 from gambol.render.lighting import Light
 from gambol.render.raycast import Floor, MeshScene, launch_rows
 from gambol.render.studio_kernels import Room, floor_light_kernel, room_kernel, wp
 from gambol.warp_device import DEVICE
 
-Array = np.ndarray
 Vector = tuple[float, float, float]
 
 COARSE = {"key": 2, "sky": 4}
-"""Shadows on the floor are counted once for a block of so many pixels squared, and blended between."""
+"""Light on the floor is computed once for a block of so many pixels squared, and interpolated."""
 BLUR = {"key": 3, "sky": 5}
-"""And blurred twice over so many blocks."""
+"""Width of the box with which the light is blurred, twice [blocks]."""
 PAPER = (0.968, 0.96, 0.94)
 
 
 @dataclass(frozen=True)
 class Studio:
-    """Colours are sRGB from 0 to 1."""
+    """A floor with large soft tiles, which show how a character moves over it, and what is behind it. Colours are sRGB
+    from 0 to 1."""
 
     light: Light
     floor: Floor
-    along: Float[Array, 3]
+    along: Float[np.ndarray, 3]
     """Unit vector on the floor along the tiles."""
     tile: float
     """Side of a tile [file units]."""
@@ -41,15 +41,13 @@ class Studio:
     horizon: Vector = (0.905, 0.900, 0.890)
     zenith: Vector = (0.76, 0.79, 0.82)
     border: float = 0.0
-    """Share of the picture over which all fades into the horizon's colour at its edges."""
+    """Share of the frame, at its edges, over which everything fades into the colour of the horizon."""
 
-    def backdrop(self, scene: MeshScene, camera: Cameras, distance: float) -> Float[Array, "height width 3"]:
-        """The room without the character but with its shadow, as one camera sees it from this distance.
+    def backdrop(self, scene: MeshScene, camera: Cameras, distance: float) -> Float[np.ndarray, "height width 3"]:
+        """Return the frame of one camera without the character but with its shadow, in sRGB.
 
-        The floor fades from one and a half to six times that distance [file units].
+        distance: from the camera to the character; the floor fades from 1.5 to 6 times that [file units].
         """
-        if len(camera) != 1:
-            raise ValueError(f"the backdrop is drawn for one camera at a time, got {len(camera)}")
         view, lamps = scene.view(camera, self.floor), scene.lamps(self.light)
         room = self._room(scene, lamps, distance)
         key = self._floor_light(view, lamps, room, "key")
@@ -58,16 +56,16 @@ class Studio:
         launch_rows(room_kernel, (camera.height, camera.width), [view, room], [key, sky, picture])
         return self._faded(picture.numpy()) if self.border > 0 else picture.numpy()
 
-    def _faded(self, picture: Float[Array, "height width 3"]) -> Float[Array, "height width 3"]:
+    def _faded(self, picture: Float[np.ndarray, "height width 3"]) -> Float[np.ndarray, "height width 3"]:
         inward = [np.minimum(np.arange(side) + 0.5, side - 0.5 - np.arange(side)) for side in picture.shape[:2]]
         rows, columns = (np.clip(1 - edge / (self.border * len(edge)), 0, 1) ** 2 for edge in inward)
         share = ((1 - rows)[:, None] * (1 - columns))[..., None]
         return share * picture + (1 - share) * np.array(self.horizon)
 
     def _floor_light(self, view: Any, lamps: Any, room: Any, which: Literal["key", "sky"]) -> Any:
-        """Light on the floor by the lamps of one kind, in blocks of pixels.
+        """Return the light on the floor by the lamps of one kind, for blocks of pixels.
 
-        A box, twice, which is nearly round, blends the shadows of single lamps.
+        A box filter that is applied twice, which is nearly round, blends the shadows of single lamps.
         """
         first, last = (0, lamps.keys) if which == "key" else (lamps.keys, lamps.count)
         rows, columns = (-(-side // COARSE[which]) for side in (view.height, view.width))
@@ -81,7 +79,7 @@ class Studio:
     def _room(self, scene: MeshScene, lamps: Any, distance: float) -> Any:
         east = self.along
         north = np.cross(self.floor.up, east)
-        origin = scene.world(np.zeros(3))
+        origin = scene.center
         room = Room()
         room.east, room.north = (wp.vec3(*(axis * scene.size / self.tile)) for axis in (east, north))
         room.corner = wp.vec2(*(float(axis @ origin / self.tile) % 2 for axis in (east, north)))
@@ -95,13 +93,8 @@ class Studio:
         return room
 
 
-def tiled(light: Light, floor: Floor, along: Float[Array, 3], tile: float) -> Studio:
-    """With large soft tiles, which show how a character moves over the floor."""
-    return Studio(light, floor, along, tile)
-
-
 def plain(light: Light, floor: Floor) -> Studio:
-    """On paper: nothing but the shadow."""
+    """Return a studio of plain paper, where nothing but the shadow shows."""
     along = np.cross(floor.up, np.eye(3)[np.abs(floor.up).argmin()])
     paper = dict.fromkeys(("light_tile", "dark_tile", "horizon", "zenith"), PAPER)
     return Studio(light, floor, along / np.linalg.norm(along), 1.0, **paper, border=0.25)

@@ -2,7 +2,7 @@
 # Warp reads the annotations of kernels itself; they are values, not types.
 """The studio behind a character: a tiled floor with soft shadows that fades into the backdrop."""
 
-from gambol.render.drawing_kernels import View, ahead_at
+from gambol.render.drawing_kernels import CameraArrays, ahead_at, floor_distance, floor_up
 from gambol.render.lighting_kernels import Lamps, facing_light
 from gambol.render.surface_kernels import encode
 from gambol.warp_device import quiet_warp
@@ -26,24 +26,9 @@ class Room:
     sky: wp.vec3
 
 
-@wp.func
-def floor_up(view: View):
-    return wp.vec3(view.floor[0], view.floor[1], view.floor[2])
-
-
-@wp.func
-def floor_distance(view: View, direction: wp.vec3):
-    """How far away the floor is, in lengths of the direction; negative where it is not seen."""
-    falling = -wp.dot(floor_up(view), direction)
-    height = wp.dot(floor_up(view), view.position[0]) - view.floor[3]
-    if height <= 0.0 or falling <= 1.0e-6 * height:
-        return -1.0
-    return height / falling
-
-
 @wp.kernel
 def floor_light_kernel(
-    view: View,
+    view: CameraArrays,
     lamps: Lamps,
     room: Room,
     first: int,
@@ -58,7 +43,7 @@ def floor_light_kernel(
     x = (float(column) + 0.5) * float(view.width) / float(light_out.shape[1])
     y = (float(row) + 0.5) * float(view.height) / float(light_out.shape[0])
     direction = ahead_at(view, 0, x, y)
-    distance = wp.clamp(floor_distance(view, direction), 0.0, room.fade_to)
+    distance = wp.clamp(floor_distance(view, view.position[0], direction), 0.0, room.fade_to)
     up = floor_up(view)
     point = view.position[0] + distance * direction + lamps.cell * up
     light_out[row, column] = facing_light(lamps, first_lamp, last_lamp, 1, point, up)
@@ -76,13 +61,13 @@ def wave(position: float, width: float):
 
 
 @wp.func
-def tile_share(view: View, room: Room, direction: wp.vec3, point: wp.vec3):
+def tile_share(view: CameraArrays, room: Room, direction: wp.vec3, point: wp.vec3):
     """How much of a pixel shows light tiles, 0 to 1: the pattern's mean over what the pixel covers of the floor."""
     rotation = view.T_camera_world[0]
     right = direction + wp.vec3(rotation[0, 0], rotation[0, 1], rotation[0, 2]) / view.focal[0][0]
     below = direction + wp.vec3(rotation[1, 0], rotation[1, 1], rotation[1, 2]) / view.focal[0][1]
-    beside = view.position[0] + wp.abs(floor_distance(view, right)) * right - point
-    nearer = view.position[0] + wp.abs(floor_distance(view, below)) * below - point
+    beside = view.position[0] + wp.abs(floor_distance(view, view.position[0], right)) * right - point
+    nearer = view.position[0] + wp.abs(floor_distance(view, view.position[0], below)) * below - point
     width = wp.abs(wp.dot(room.east, beside)) + wp.abs(wp.dot(room.east, nearer)) + 1.0e-4
     depth = wp.abs(wp.dot(room.north, beside)) + wp.abs(wp.dot(room.north, nearer)) + 1.0e-4
     across = wave(wp.dot(room.east, point) + room.corner[0], width)
@@ -110,7 +95,7 @@ def between(light: wp.array(dtype=wp.float32, ndim=2), x: float, y: float):
 
 @wp.kernel
 def room_kernel(
-    view: View,
+    view: CameraArrays,
     room: Room,
     first: int,
     step: int,
@@ -124,7 +109,7 @@ def room_kernel(
     x = float(column) + 0.5
     y = float(row) + 0.5
     direction = ahead_at(view, 0, x, y)
-    distance = floor_distance(view, direction)
+    distance = floor_distance(view, view.position[0], direction)
     climb = wp.clamp(3.0 * wp.dot(floor_up(view), direction), 0.0, 1.0)
     color = room.horizon + climb * climb * (3.0 - 2.0 * climb) * (room.zenith - room.horizon)
     if distance > 0.0:

@@ -12,7 +12,7 @@ CLAMP, MIRROR = wp.constant(33071), wp.constant(33648)
 
 
 @wp.struct
-class Scene:
+class MeshArrays:
     mesh: wp.uint64
     points: wp.array(dtype=wp.vec3)
     corners: wp.array(dtype=wp.int32)  # three of each face
@@ -29,6 +29,40 @@ class Scene:
     levels: wp.array(dtype=wp.vec3i)  # first texel, width, height
     texels: wp.array(dtype=wp.vec4ub)  # sRGB and alpha
     decoded: wp.array(dtype=wp.float32)  # the linear value of each of the 256 of sRGB
+
+
+@wp.func
+def angle_between(a: wp.vec3, b: wp.vec3):
+    return wp.atan2(wp.length(wp.cross(a, b)), wp.dot(a, b))
+
+
+@wp.kernel
+def vertex_normals_kernel(
+    points_in: wp.array(dtype=wp.vec3),
+    corners_in: wp.array(dtype=wp.int32),
+    same_in: wp.array(dtype=wp.int32),
+    normals_out: wp.array(dtype=wp.vec3),
+):
+    """Unit normals of vertices, as `welding.vertex_normals` computes them; vertices with one number in `same_in` share
+    theirs. Launch it with one thread: faces add to the normals of their corners in turn."""
+    for vertex in range(points_in.shape[0]):
+        normals_out[vertex] = wp.vec3()
+    for face in range(corners_in.shape[0] // 3):
+        i = corners_in[3 * face]
+        j = corners_in[3 * face + 1]
+        k = corners_in[3 * face + 2]
+        a = points_in[i]
+        b = points_in[j]
+        c = points_in[k]
+        flat = wp.normalize(wp.cross(b - a, c - a))
+        normals_out[same_in[i]] += angle_between(b - a, c - a) * flat
+        normals_out[same_in[j]] += angle_between(c - b, a - b) * flat
+        normals_out[same_in[k]] += angle_between(a - c, b - c) * flat
+    for vertex in range(points_in.shape[0]):
+        if same_in[vertex] == vertex:
+            normals_out[vertex] = wp.normalize(normals_out[vertex])
+        else:  # the first of those that share a normal comes first
+            normals_out[vertex] = normals_out[same_in[vertex]]
 
 
 @wp.func
@@ -70,7 +104,7 @@ def texel_index(index: int, count: int, mode: int):
 
 
 @wp.func
-def texel(scene: Scene, level: wp.vec3i, x: int, y: int, mode: wp.vec2i):
+def texel(scene: MeshArrays, level: wp.vec3i, x: int, y: int, mode: wp.vec2i):
     column = texel_index(x, level[1], mode[0])
     row = texel_index(y, level[2], mode[1])
     stored = scene.texels[level[0] + row * level[1] + column]
@@ -81,7 +115,7 @@ def texel(scene: Scene, level: wp.vec3i, x: int, y: int, mode: wp.vec2i):
 
 
 @wp.func
-def bilinear(scene: Scene, level: wp.vec3i, uv: wp.vec2, mode: wp.vec2i):
+def bilinear(scene: MeshArrays, level: wp.vec3i, uv: wp.vec2, mode: wp.vec2i):
     x = wrapped(uv[0], mode[0]) * float(level[1]) - 0.5
     y = wrapped(uv[1], mode[1]) * float(level[2]) - 0.5
     left = int(wp.floor(x))
@@ -95,7 +129,7 @@ def bilinear(scene: Scene, level: wp.vec3i, uv: wp.vec2, mode: wp.vec2i):
 
 
 @wp.func
-def textured(scene: Scene, material: int, uv: wp.vec2, footprint: float):
+def textured(scene: MeshArrays, material: int, uv: wp.vec2, footprint: float):
     """The texture's mean over about so many texels."""
     texture = scene.texture[material]
     mode = wp.vec2i(texture[2], texture[3])
@@ -110,7 +144,7 @@ def textured(scene: Scene, material: int, uv: wp.vec2, footprint: float):
 
 
 @wp.func
-def paint(scene: Scene, face: int, u: float, v: float, breadth: float):
+def paint(scene: MeshArrays, face: int, u: float, v: float, breadth: float):
     """Linear colour and opacity of a point of a face, for a ray that is so broad there."""
     a = scene.corners[3 * face]
     b = scene.corners[3 * face + 1]
@@ -131,7 +165,7 @@ def paint(scene: Scene, face: int, u: float, v: float, breadth: float):
 
 
 @wp.func
-def place_on_face(scene: Scene, face: int, point: wp.vec3):
+def place_on_face(scene: MeshArrays, face: int, point: wp.vec3):
     """Barycentric coordinates of a point of a face, no farther out than its edges."""
     a = scene.points[scene.corners[3 * face]] - point
     b = scene.points[scene.corners[3 * face + 1]] - point
@@ -142,7 +176,7 @@ def place_on_face(scene: Scene, face: int, point: wp.vec3):
 
 
 @wp.func
-def flat_normal(scene: Scene, face: int):
+def flat_normal(scene: MeshArrays, face: int):
     a = scene.points[scene.corners[3 * face]]
     b = scene.points[scene.corners[3 * face + 1]]
     c = scene.points[scene.corners[3 * face + 2]]
@@ -150,7 +184,7 @@ def flat_normal(scene: Scene, face: int):
 
 
 @wp.func
-def smooth_normal(scene: Scene, face: int, u: float, v: float, flat: wp.vec3, direction: wp.vec3):
+def smooth_normal(scene: MeshArrays, face: int, u: float, v: float, flat: wp.vec3, direction: wp.vec3):
     """The normal at a point of a face, on the side the ray comes from: both sides of every face can be seen."""
     a = scene.normals[scene.corners[3 * face]]
     b = scene.normals[scene.corners[3 * face + 1]]

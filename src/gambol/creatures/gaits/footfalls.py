@@ -21,9 +21,9 @@ from typing import Literal
 
 from gambol.character.limbs import Limb
 
-Action = Literal["walk", "trot", "pace", "gallop", "jog", "run", "hop", "jump", "idle", "turn left", "turn right"]
+GaitName = Literal["walk", "trot", "pace", "gallop", "jog", "run", "hop", "jump", "idle", "turn left", "turn right"]
 GRAVITY = 9.81
-"""[m/s^2]"""
+"""Acceleration of free fall [m/s^2]."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,13 @@ class Footfalls:
     """Bending of the back, both ways, most arched when the hind feet land [degrees]."""
     leap: bool = False
     """All feet leave the ground at once: the body flies freely, and the stride lasts as long as that takes."""
+    vigour: float = 0.0
+    """From 0, a walk, to 1, a run: how much the trunk, the arms and the feet put into it."""
     turning: float = 0.0
     """Turn of the whole body to its left in a stride [degrees]."""
 
     def phase(self, limb: Limb, pairs: int) -> float:
-        """Touchdown of a leg."""
+        """Return the phase at which a leg touches down."""
         from_behind = pairs - 1 - limb.rank
         if from_behind >= len(self.phases):
             from_behind = len(self.phases) - 2 + (from_behind - len(self.phases)) % 2
@@ -66,27 +68,29 @@ class Footfalls:
 ALTERNATING = ((0.0, 0.5), (0.5, 0.0))
 TOGETHER = ((0.0, 0.0), (0.0, 0.0))
 
-BIPED: dict[Action, Footfalls] = {
+BIPED: dict[GaitName, Footfalls] = {
     "walk": Footfalls(0.62, 0.20, ((0, 0.5),), 0.08, 0.026, 0.31, 2),
-    "jog": Footfalls(0.40, 0.70, ((0, 0.5),), 0.15, 0.035, 0.45, 2),
-    "run": Footfalls(0.33, 1.60, ((0, 0.5),), 0.22, 0.040, 0.415, 2),
+    "jog": Footfalls(0.40, 0.70, ((0, 0.5),), 0.15, 0.035, 0.45, 2, vigour=0.5),
+    "run": Footfalls(0.33, 1.60, ((0, 0.5),), 0.22, 0.040, 0.415, 2, vigour=1.0),
     "hop": Footfalls(0.40, 0.35, ((0, 0),), 0.08, 0.12, 0.70, 1, leap=True),
     "jump": Footfalls(0.62, 0.12, ((0, 0),), 0.14, 0.32, 0.81, 1, leap=True),
     "turn left": Footfalls(0.64, 0.10, ((0, 0.5),), 0.08, 0.008, 0.32, 2, turning=60),
 }
-QUADRUPED: dict[Action, Footfalls] = {
+QUADRUPED: dict[GaitName, Footfalls] = {
     "walk": Footfalls(0.65, 0.20, ((0, 0.5), (0.25, 0.75)), 0.08, 0.008, 0.20, 2, pitch=0.8),
-    "trot": Footfalls(0.42, 0.75, ((0, 0.5), (0.5, 0)), 0.15, 0.025, 0.46, 2),
-    "pace": Footfalls(0.44, 0.65, ((0, 0.5), (0, 0.5)), 0.14, 0.020, 0.47, 2),
-    "gallop": Footfalls(0.28, 2.20, ((0, 0.10), (0.34, 0.44)), 0.22, 0.040, 0.86, 1, pitch=5, nose_up=0.08, flexion=16),
+    "trot": Footfalls(0.42, 0.75, ((0, 0.5), (0.5, 0)), 0.15, 0.025, 0.46, 2, vigour=0.5),
+    "pace": Footfalls(0.44, 0.65, ((0, 0.5), (0, 0.5)), 0.14, 0.020, 0.47, 2, vigour=0.5),
+    "gallop": Footfalls(
+        0.28, 2.20, ((0, 0.10), (0.34, 0.44)), 0.22, 0.040, 0.86, 1, pitch=5, nose_up=0.08, flexion=16, vigour=1.0
+    ),
     "hop": Footfalls(0.34, 0.60, ((0, 0), (0.46, 0.52)), 0.18, 0.05, 0.24, 1, pitch=9, nose_up=0.22, flexion=18),
     "jump": Footfalls(0.62, 0.15, TOGETHER, 0.16, 0.35, 0.81, 1, leap=True),
     "turn left": Footfalls(0.66, 0.12, ((0, 0.5), (0.25, 0.75)), 0.10, 0.005, 0.20, 2, turning=36),
 }
-MANY_LEGS: dict[Action, Footfalls] = {
+MANY_LEGS: dict[GaitName, Footfalls] = {
     "walk": Footfalls(0.58, 0.15, ALTERNATING, 0.22, 0.010, 0.29, 2),
-    "trot": Footfalls(0.50, 0.40, ALTERNATING, 0.26, 0.020, 0.0, 2),
-    "run": Footfalls(0.42, 0.90, ALTERNATING, 0.30, 0.030, 0.46, 2),
+    "trot": Footfalls(0.50, 0.40, ALTERNATING, 0.26, 0.020, 0.0, 2, vigour=0.5),
+    "run": Footfalls(0.42, 0.90, ALTERNATING, 0.30, 0.030, 0.46, 2, vigour=1.0),
     "hop": Footfalls(0.42, 0.30, TOGETHER, 0.12, 0.25, 0.71, 1, leap=True),
     "jump": Footfalls(0.62, 0.20, TOGETHER, 0.20, 0.60, 0.81, 1, leap=True),
     "turn left": Footfalls(0.60, 0.12, ALTERNATING, 0.22, 0.006, 0.30, 2, turning=36),
@@ -96,16 +100,16 @@ IDLE = Footfalls(1.0, 0.0, TOGETHER, 0.0, 0.004, 0.0, 1)
 
 
 def stride_length(hip_height: float, froude: float) -> float:
-    """Alexander 1976 [m]."""
+    """Return the length of a stride [m] (Alexander 1976)."""
     return 2.3 * hip_height * froude**0.3
 
 
 def speed_of(hip_height: float, froude: float) -> float:
-    """[m/s]"""
+    """Return the speed at a Froude number [m/s]."""
     return (froude * GRAVITY * hip_height) ** 0.5
 
 
-def table_for(legs: int) -> dict[Action, Footfalls]:
+def table_for(legs: int) -> dict[GaitName, Footfalls]:
     """What a body plan does, by the name of the action; more than four legs are one plan."""
     gaits = {2: BIPED, 4: QUADRUPED}.get(legs, MANY_LEGS)
     left = gaits["turn left"]

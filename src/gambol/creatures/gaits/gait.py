@@ -12,24 +12,23 @@ kinematics puts the legs between. Conventions:
 import numpy as np
 from jaxtyping import Float
 
+from gambol.actions import gait_names
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
+from gambol.character.clip import Clip, Track, continuous
 from gambol.character.rig import build_rig
 from gambol.character.skeleton import Pose
-from gambol.creatures.gaits.fit import fitted
-from gambol.creatures.gaits.footfalls import GRAVITY, Action, Footfalls, speed_of, stride_length, table_for
-from gambol.creatures.gaits.legs import FootPath, Path, Roll, find_legs, hip_height_of, stature_of
+from gambol.creatures.gaits.fit import above_ground, fitted
+from gambol.creatures.gaits.foot_paths import FootPath, GroundPath, Roll
+from gambol.creatures.gaits.footfalls import GRAVITY, Footfalls, GaitName, speed_of, stride_length, table_for
 from gambol.creatures.gaits.plan import GaitPlan, with_breaks
-from gambol.creatures.gaits.skin import above_ground
-from gambol.creatures.gaits.trunk import Carriage
+from gambol.creatures.gaits.trunk import TrunkMotion
 from gambol.errors import GambolError
 from gambol.motion.export import poses_from_world
-from gambol.motion.motion import Motion, Track, continuous
+from gambol.motion.legs import hip_height_of, legs_of, stature_of
 
-Array = np.ndarray
-
-SAME = {"jog": "trot", "run": "gallop", "trot": "jog", "gallop": "run", "turn": "turn left"}
-"""Other words for an action, if the body plan does not have the one asked for."""
+FASTER = 1.3
+"""Factor on the usual speed of a gait that is done at pace 1, "fast"; at pace -1, "slowly", its inverse."""
 FEWEST_KEYS = 64
 """Keys in a cycle, twice as many in a leap: a mouse's gallop lasts four frames, too few to draw it. With 24 a planted
 foot of the clay dog slid at 0.7 cm/s between keys, with 64 below 0.1."""
@@ -59,7 +58,7 @@ def gait(
     frames: int | None = None,
     in_place: bool = False,
     metres_per_unit: float | None = None,
-) -> Motion:
+) -> Clip:
     """One stride of an action as a clip named after it.
 
     speed: factor on the usual speed of the gait.
@@ -67,7 +66,7 @@ def gait(
     bounce: factor on the movement of the trunk.
     fps: the stride lasts a whole number of frames at this rate.
     frames: that number, if it is not to follow from size and speed.
-    in_place: stay on the spot, feet sliding backwards as on a treadmill; a turn goes on turning.
+    in_place: without root motion, feet sliding backwards as on a treadmill; a turn goes on turning.
     metres_per_unit: what a unit of the file is; guessed from the character's height if not given.
     """
     for calm, short in CALMER:
@@ -103,28 +102,36 @@ def plan_gait(
     footfalls = table_for(len(anatomy.legs))[known]
     hip_height = hip_height_of(anatomy)
     metres = metres_per_unit or likely_metres(anatomy)
-    legs = find_legs(anatomy, footfalls, hip_height)
+    legs = legs_of(anatomy)
     stature = hip_height if footfalls.leap else stature_of(legs, hip_height)
     length, period = _stride_and_period(footfalls, stature * metres, speed, stride, bounce)
     rig = build_rig(anatomy)
-    carriage = Carriage(anatomy, footfalls, known, rig.pivot, hip_height, bounce)
+    trunk = TrunkMotion(anatomy, footfalls, rig.pivot, hip_height, bounce)
     centre = np.mean([leg.end for leg in legs], axis=0)
-    path = Path(anatomy.forward, anatomy.up, centre, length / metres, np.radians(footfalls.turning) * stride)
+    path = GroundPath(anatomy.forward, anatomy.up, centre, length / metres, np.radians(footfalls.turning) * stride)
     lift = (footfalls.lift + (footfalls.bounce * bounce if footfalls.leap else 0.0)) * stature
     hind = max(leg.limb.rank for leg in legs)
     feet = tuple(
-        FootPath(leg, path, footfalls.duty, lift, _roll(carriage, leg.limb.rank == hind), anatomy.ground)
+        FootPath(
+            leg,
+            footfalls.phase(leg.limb, hind + 1),
+            path,
+            footfalls.duty,
+            lift,
+            _roll(trunk, leg.limb.rank == hind),
+            anatomy.ground,
+        )
         for leg in legs
     )
-    plan = GaitPlan(known, anatomy, rig, footfalls, path, feet, carriage, period)
+    plan = GaitPlan(known, anatomy, rig, footfalls, path, feet, trunk, period)
     return fitted(plan)
 
 
-def _named(anatomy: Anatomy, action: str) -> Action:
+def _named(anatomy: Anatomy, action: str) -> GaitName:
     known = actions_for(anatomy)
     if not known:
         raise GambolError("gaits need a character that stands on legs; this one has none it could stand on")
-    for name in (action, SAME.get(action)):
+    for name in gait_names(action):
         if name in known:
             return name  # type: ignore[return-value]
     raise GambolError(f"no action '{action}' for a {anatomy.plan}. Available: {', '.join(known)}")
@@ -138,7 +145,7 @@ def likely_metres(anatomy: Anatomy) -> float:
 def _stride_and_period(
     footfalls: Footfalls, stature: float, speed: float, stride: float, bounce: float
 ) -> tuple[float, float]:
-    """[m], [s]"""
+    """Return the length of a stride [m] and its duration [s]."""
     if footfalls.duty >= 1:
         return 0.0, float(np.clip(4.0 * (stature / 0.9) ** 0.5, 1.5, 6.0)) / speed  # two breaths
     froude = footfalls.froude * speed**2
@@ -151,29 +158,29 @@ def _stride_and_period(
     return (0.0 if footfalls.turning else length), length / pace
 
 
-def _roll(carriage: Carriage, hind: bool) -> Roll:
+def _roll(trunk: TrunkMotion, hind: bool) -> Roll:
     """Humans land on the heel; hooves, paws and claws land flat; hind feet push off more than fore feet."""
-    if carriage.footfalls.leap:
+    if trunk.footfalls.leap:
         return Roll(0.0, np.radians(40), rising_from=0.85)
-    if carriage.upright:
-        return Roll(np.radians(20 - 16 * carriage.vigour), np.radians(45 + 8 * carriage.vigour), 0.5)
-    return Roll(np.radians(3), np.radians((35 if hind else 18) + 15 * carriage.vigour), rising_from=0.72)
+    if trunk.upright:
+        return Roll(np.radians(20 - 16 * trunk.vigour), np.radians(45 + 8 * trunk.vigour), 0.5)
+    return Roll(np.radians(3), np.radians((35 if hind else 18) + 15 * trunk.vigour), rising_from=0.72)
 
 
 def _keyed(
-    character: Character, plan: GaitPlan, cycles: Float[Array, " keys"], period: float, in_place: bool
-) -> Motion:
+    character: Character, plan: GaitPlan, cycles: Float[np.ndarray, " keys"], period: float, in_place: bool
+) -> Clip:
     """Cubic tracks: with tangents taken from the motion itself a planted foot stands still between keys too."""
     step = 1e-6
     around = (cycles[:, None] + np.array([-step, 0.0, step])).ravel()
     world = plan.world(around)
     if in_place:
         world[..., :3, 3] -= (plan.path.stride * around)[:, None, None] * plan.anatomy.forward
-    poses = poses_from_world(character.skeleton, plan.rig, world)
-    return Motion(plan.action, tuple(_tracks(character, poses, cycles * period, step * period)))
+    poses = poses_from_world(character.skeleton, plan.rig.nodes, world)
+    return Clip(plan.action, tuple(_tracks(character, poses, cycles * period, step * period)))
 
 
-def _tracks(character: Character, poses: Pose, times: Float[Array, " keys"], step: float) -> list[Track]:
+def _tracks(character: Character, poses: Pose, times: Float[np.ndarray, " keys"], step: float) -> list[Track]:
     """Poses come in threes: just before, at, and just after each key."""
     rest, tracks = character.skeleton.rest, []
     for node in range(len(character.skeleton)):

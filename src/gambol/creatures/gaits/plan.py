@@ -7,42 +7,40 @@ from jaxtyping import Float
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.rig import Rig
-from gambol.creatures.gaits.footfalls import Action, Footfalls
-from gambol.creatures.gaits.legs import FootPath, Path
-from gambol.creatures.gaits.trunk import Carriage, transforms
-
-Array = np.ndarray
+from gambol.creatures.gaits.foot_paths import FootPath, GroundPath, PerFrame, Rotations, Turns, Vectors
+from gambol.creatures.gaits.footfalls import Footfalls, GaitName
+from gambol.creatures.gaits.trunk import TrunkMotion, transforms
 
 
 @dataclass(frozen=True)
 class GaitPlan:
     """All that an action needs to be evaluated at any time, counted in cycles."""
 
-    action: Action
+    action: GaitName
     anatomy: Anatomy
     rig: Rig
     footfalls: Footfalls
-    path: Path
+    path: GroundPath
     feet: tuple[FootPath, ...]
-    carriage: Carriage
+    trunk: TrunkMotion
     period: float
-    """[s]"""
+    """Duration of a cycle [s]."""
     crouch: float = 0.0
     """How far the body is lowered so that all feet reach the ground [file units]."""
 
-    def breaks(self) -> Float[Array, " breaks"]:
-        return np.concatenate([self.carriage.breaks(), *(foot.breaks() for foot in self.feet)])
+    def breaks(self) -> Float[np.ndarray, " breaks"]:
+        return np.concatenate([self.trunk.breaks(), *(foot.breaks() for foot in self.feet)])
 
-    def root(self, cycles: Float[Array, " frames"]) -> tuple[Float[Array, "frames 3 3"], Float[Array, "frames 3"]]:
-        """The body's own movement, then its way over the ground."""
-        rotation, shift = self.carriage.root(cycles)
+    def root(self, cycles: PerFrame) -> tuple[Rotations, Vectors]:
+        """Return rotation and shift of the whole body: its own movement, then its path over the ground."""
+        rotation, shift = self.trunk.root(cycles)
         shift = shift - self.crouch * self.anatomy.up
-        shift = shift + (self.path.stride * self.carriage.surge(cycles))[:, None] * self.anatomy.forward
+        shift = shift + (self.path.stride * self.trunk.surge(cycles))[:, None] * self.anatomy.forward
         return self.path.rotation(cycles) @ rotation, self.path.apply(shift, cycles)
 
-    def world(self, cycles: Float[Array, " frames"]) -> Float[Array, "frames joints 4 4"]:
-        """T_world_joint [file units]."""
-        root, turns = self.root(cycles), self.carriage.turns(cycles)
+    def world(self, cycles: PerFrame) -> Float[np.ndarray, "frames joints 4 4"]:
+        """Return T_world_joint of all joints [file units]."""
+        root, turns = self.root(cycles), self.trunk.turns(cycles)
         rotations, shifts = transforms(self.anatomy, turns, root)
         for foot in self.feet:
             parent = int(self.anatomy.body.parents[foot.leg.links[0]])
@@ -54,12 +52,7 @@ class GaitPlan:
         return moved @ self.rig.world()
 
 
-def place_foot(
-    turns: Float[Array, "frames joints 3 3"],
-    foot: FootPath,
-    cycles: Float[Array, " frames"],
-    above: tuple[Array, Array],
-) -> None:
+def place_foot(turns: Turns, foot: FootPath, cycles: PerFrame, above: tuple[Rotations, Vectors]) -> None:
     """Write the turns of a leg's joints. above: rotation and shift of what the leg hangs on."""
     leg = foot.leg
     place, turned = foot.pose(cycles)
@@ -76,12 +69,12 @@ def place_foot(
         turns[:, leg.foot] = (above[0] @ before).transpose(0, 2, 1) @ turned
 
 
-def _seen_from(above: tuple[Array, Array], place: Float[Array, "frames 3"]) -> Float[Array, "frames 3"]:
+def _seen_from(above: tuple[Rotations, Vectors], place: Vectors) -> Vectors:
     """World points in the neutral coordinates of a part that was turned and shifted."""
     return np.einsum("fji,fj->fi", above[0], place - above[1])
 
 
-def with_breaks(cycles: Float[Array, " frames"], breaks: Float[Array, " breaks"]) -> Float[Array, " keys"]:
+def with_breaks(cycles: PerFrame, breaks: Float[np.ndarray, " breaks"]) -> Float[np.ndarray, " keys"]:
     """Even keys and those where some movement changes its law."""
     even = len(cycles) - 1
     extra = np.unique(np.round(breaks % 1.0, 9))

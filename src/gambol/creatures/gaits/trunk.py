@@ -15,24 +15,20 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.limbs import Limb
 from gambol.character.skeleton import line_up
 from gambol.character.transforms import about, normalize
-from gambol.creatures.gaits.footfalls import Action, Footfalls
-from gambol.creatures.gaits.legs import smooth
+from gambol.creatures.gaits.foot_paths import PerFrame, Point, Rotations, Turns, Vectors, smooth
+from gambol.creatures.gaits.footfalls import Footfalls
 
-Array = np.ndarray
-FASTER = {"walk": 0.0, "turn left": 0.0, "turn right": 0.0, "trot": 0.5, "jog": 0.5, "pace": 0.5, "gallop": 1, "run": 1}
-"""How vigorous an action is; leaps and standing are looked after apart."""
+Keys = Float[np.ndarray, " keys"]
 
 
-def wave(cycles: Float[Array, " frames"], at: float = 0.0, times: int = 1) -> Float[Array, " frames"]:
+def wave(cycles: PerFrame, at: float = 0.0, times: int = 1) -> PerFrame:
     """1 at the phase `at`, -1 half a period later."""
     return np.cos(2 * np.pi * times * (cycles - at))
 
 
 def transforms(
-    anatomy: Anatomy,
-    turns: Float[Array, "frames joints 3 3"],
-    root: tuple[Float[Array, "frames 3 3"], Float[Array, "frames 3"]],
-) -> tuple[Float[Array, "frames joints 3 3"], Float[Array, "frames joints 3"]]:
+    anatomy: Anatomy, turns: Turns, root: tuple[Rotations, Vectors]
+) -> tuple[Turns, Float[np.ndarray, "frames joints 3"]]:
     """Rotation and shift of each joint away from its neutral place in the world, when all joints turn."""
     body = anatomy.body
     rotations, shifts = np.empty_like(turns), np.empty(turns.shape[:-1])
@@ -45,16 +41,15 @@ def transforms(
 
 
 @dataclass(frozen=True)
-class Carriage:
-    """How one character carries itself in one action."""
+class TrunkMotion:
+    """Movement of all that is not a leg, of one character in one action."""
 
     anatomy: Anatomy
     footfalls: Footfalls
-    action: Action
-    pivot: Float[Array, "3"]
+    pivot: Point
     """The body turns about it [file units]."""
     hip_height: float
-    """[file units]"""
+    """Height of the hip above the ground [file units]."""
     bounce: float = 1.0
     """Factor on all movement of the trunk."""
     spring: float = 0.2
@@ -62,11 +57,11 @@ class Carriage:
     tail_lift: float = 0.0
     """How much higher than at rest the tail is carried [rad]."""
     head_lift: float = 0.0
-    """The same for the head."""
+    """How much higher than at rest the head is carried [rad]."""
 
-    @cached_property
+    @property
     def vigour(self) -> float:
-        return FASTER.get(self.action, 0.0)
+        return self.footfalls.vigour
 
     @cached_property
     def still(self) -> bool:
@@ -117,7 +112,7 @@ class Carriage:
         line = list(line_up(parents, int(parents[start])))[::-1] if parents[start] >= 0 else []
         return [joint for joint in line if joint not in carried and self.anatomy.parts[joint] == "trunk"]
 
-    def root(self, cycles: Float[Array, " frames"]) -> tuple[Float[Array, "frames 3 3"], Float[Array, "frames 3"]]:
+    def root(self, cycles: PerFrame) -> tuple[Rotations, Vectors]:
         """Rotation and shift of the whole body about its path, apart from leaps."""
         gait, up, forward, left = self.footfalls, self.anatomy.up, self.anatomy.forward, self.anatomy.left
         height = self.bounce * gait.bounce * wave(cycles, gait.highest, gait.bounces)
@@ -140,7 +135,7 @@ class Carriage:
         shift = self.hip_height * (height[:, None] * up + self.bounce * sway[:, None] * left)
         return rotation, self.pivot + shift - rotation @ self.pivot
 
-    def _leap(self, cycles: Float[Array, " frames"]) -> Float[Array, " frames"]:
+    def _leap(self, cycles: PerFrame) -> PerFrame:
         """Height of the body above take-off, in hip heights: free flight, and a spring of the legs between."""
         duty = self.footfalls.duty
         apex = self.footfalls.bounce * self.bounce
@@ -149,7 +144,7 @@ class Carriage:
         on_ground = _through(*self._spring(), np.clip(part, 0.0, duty))
         return np.where(part < duty, on_ground, 4 * apex * share * (1 - share))
 
-    def _spring(self) -> tuple[Array, Array, Array]:
+    def _spring(self) -> tuple[Keys, Keys, Keys]:
         """Times, heights and speeds of the body while a leap's feet are on the ground.
 
         It gives way and pushes off in one go, if the legs can bend so far; else it lands, rises a little and gathers.
@@ -163,10 +158,9 @@ class Carriage:
         times = np.array([0, down, duty / 2, duty - down, duty])
         return times, depth * np.array([0, -1, -0.35, -1, 0]), np.array([-speed, 0, 0, 0, speed])
 
-    def surge(self, cycles: Float[Array, " frames"]) -> Float[Array, " frames"]:
+    def surge(self, cycles: PerFrame) -> PerFrame:
         """How far the body is ahead of even progress, in strides: a leap goes forward mostly in the air."""
-        duty = self.footfalls.duty
-        flown = max(1 - duty, 0.6) if self.footfalls.leap else 1 - duty
+        duty, flown = self.footfalls.duty, 0.6
         if not self.footfalls.leap or flown <= 1 - duty:
             return np.zeros(len(cycles))
         part = cycles - np.floor(cycles + 1e-12)
@@ -175,11 +169,11 @@ class Carriage:
         on_ground = _hermite(share, start, end, speed * duty, speed * duty)
         return np.where(part < duty, on_ground, end + speed * (part - duty)) - part
 
-    def breaks(self) -> Float[Array, " breaks"]:
+    def breaks(self) -> Float[np.ndarray, " breaks"]:
         """Times at which the body's way has a kink: keys belong there."""
         return self._spring()[0] if self.footfalls.leap else np.zeros(0)
 
-    def turns(self, cycles: Float[Array, " frames"]) -> Float[Array, "frames joints 3 3"]:
+    def turns(self, cycles: PerFrame) -> Turns:
         """Turns of all joints but the legs'."""
         turns = np.tile(np.eye(3), (len(cycles), len(self.anatomy.body), 1, 1))
         self._bend_back(turns, cycles)
@@ -190,7 +184,7 @@ class Carriage:
         self._steady_head(turns, cycles)
         return turns
 
-    def _bend_back(self, turns: Array, cycles: Array) -> None:
+    def _bend_back(self, turns: Turns, cycles: PerFrame) -> None:
         if not self.spine:
             return
         up, left = self.anatomy.up, self.anatomy.left
@@ -207,12 +201,11 @@ class Carriage:
         for joint in self.spine:
             turns[:, joint] = about(up, twist * factor) @ about(left, arch * factor)
 
-    def _swing_tail(self, turns: Array, cycles: Array) -> None:
+    def _swing_tail(self, turns: Turns, cycles: PerFrame) -> None:
         joints = self.anatomy.joints_of("tail")
-        amount = (
-            (3.0 if self.still else 16.0 - 6.0 * self.vigour) * np.radians(self.bounce) / max(len(joints), 1) ** 0.5
-        )
-        nod = (0.0 if self.still else 4.0) * np.radians(self.bounce) / max(len(joints), 1) ** 0.5
+        factor, root = np.radians(self.bounce), max(len(joints), 1) ** 0.5
+        amount = (3.0 if self.still else 16.0 - 6.0 * self.vigour) * factor / root
+        nod = (0.0 if self.still else 4.0) * factor / root
         for order, joint in enumerate(joints):
             lag = 0.55 * order / max(len(joints) - 1, 1)
             aside = wave(cycles, 0.25 + lag)
@@ -222,7 +215,7 @@ class Carriage:
             raised = nod * lifted + (self.tail_lift if order == 0 else 0.0)
             turns[:, joint] = about(self.anatomy.up, amount * aside) @ about(self.anatomy.left, raised)
 
-    def _steady_head(self, turns: Array, cycles: Array) -> None:
+    def _steady_head(self, turns: Turns, cycles: PerFrame) -> None:
         """The neck takes back most of what the trunk does, so the eyes stay level; a walking bird's head bobs."""
         line = self._line_to_head
         if not line:
@@ -245,7 +238,7 @@ class Carriage:
             turns[:, neck[0]] = turns[:, neck[0]] @ about(left, nod)
             turns[:, line[-1]] = turns[:, line[-1]] @ about(left, -nod)
 
-    def _swing_arm(self, turns: Array, cycles: Array, limb: Limb) -> None:
+    def _swing_arm(self, turns: Turns, cycles: PerFrame, limb: Limb) -> None:
         """Arms hang and swing against the legs; those of a body that is not upright only sway a little."""
         body, up, left = self.anatomy.body, self.anatomy.up, self.anatomy.left
         lengths = np.linalg.norm(body.tips[list(limb.chain)] - body.heads[list(limb.chain)], axis=1)
@@ -263,7 +256,7 @@ class Carriage:
         if lower is not None:
             turns[:, lower] = hanging.T @ about(left, -flexed) @ hanging
 
-    def _arm_angles(self, cycles: Array, side: float) -> tuple[Array, Array]:
+    def _arm_angles(self, cycles: PerFrame, side: float) -> tuple[PerFrame, PerFrame]:
         """Backward swing of the upper arm and flexion of the elbow [rad]."""
         vigour, ones = self.vigour, np.ones(len(cycles))
         if self.still:
@@ -272,12 +265,11 @@ class Carriage:
             high = smooth((self._leap(cycles) / self.footfalls.bounce + 1.0) / 1.6)
             return np.radians(35 - 80 * high), np.radians(40 - 15 * high)
         back = side * wave(cycles) * self.bounce
-        return np.radians((22 + 20 * vigour) * back + 4 * vigour), np.radians(
-            16 + 66 * vigour - (6 + 10 * vigour) * back
-        )
+        swing, flexion = (22 + 20 * vigour) * back + 4 * vigour, 16 + 66 * vigour - (6 + 10 * vigour) * back
+        return np.radians(swing), np.radians(flexion)
 
 
-def _through(times: Array, values: Array, slopes: Array, at: Array) -> Array:
+def _through(times: Keys, values: Keys, slopes: Keys, at: PerFrame) -> PerFrame:
     """Cubic pieces through values with given slopes."""
     index = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
     width = times[index + 1] - times[index]
@@ -286,8 +278,12 @@ def _through(times: Array, values: Array, slopes: Array, at: Array) -> Array:
 
 
 def _hermite(
-    share: Array, start: Array | float, end: Array | float, leaving: Array | float, arriving: Array | float
-) -> Array:
+    share: PerFrame,
+    start: PerFrame | float,
+    end: PerFrame | float,
+    leaving: PerFrame | float,
+    arriving: PerFrame | float,
+) -> PerFrame:
     """A cubic from start to end with given slopes, share running from 0 to 1."""
     square, cube = share**2, share**3
     return (
@@ -298,7 +294,7 @@ def _hermite(
     )
 
 
-def _lowered(arm: Float[Array, "3"], up: Float[Array, "3"], outward: Float[Array, "3"]) -> Float[Array, "3 3"]:
+def _lowered(arm: Point, up: Point, outward: Point) -> Float[np.ndarray, "3 3"]:
     """The turn that lets an arm hang, 12 degrees off the body, if it was modelled stretched out."""
     way = normalize(arm)
     if -way @ up > np.cos(np.radians(25)):

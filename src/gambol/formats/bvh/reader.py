@@ -11,13 +11,13 @@ import numpy as np
 from jaxtyping import Float
 
 from gambol.character.character import Character
+from gambol.character.clip import Clip, Track, continuous
 from gambol.character.skeleton import Pose, Skeleton
 from gambol.character.transforms import quaternion_multiply
 from gambol.errors import AssetError
-from gambol.formats.plain import LARGEST_NUMBER, file_bytes
-from gambol.motion.motion import Motion, Track, continuous
+from gambol.formats.files import LARGEST_NUMBER, in_range, read_file
+from gambol.text import printable
 
-Array = np.ndarray
 Line = tuple[int, str]
 """A line, or the part of one between brackets, and its number."""
 
@@ -37,7 +37,7 @@ def read_bvh(path: str | Path) -> Character:
     axis, as in Blender. Coordinates and units are the file's own.
     """
     path = Path(path)
-    text = file_bytes(path).decode("utf-8-sig", errors="replace")
+    text = read_file(path).decode("utf-8-sig", errors="replace")
     lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     if not lines or lines[0][1].split()[0].upper() != "HIERARCHY":
         raise AssetError(f"{path} is no BVH file: it does not begin with HIERARCHY")
@@ -47,7 +47,7 @@ def read_bvh(path: str | Path) -> Character:
         raise AssetError(f"{path}, line {lines[-1][0]}: the file ends without a MOTION section; it is cut short")
     motion = _read_motion(path, lines[start:], joints)
     return Character(
-        name=path.stem,
+        name=printable(path.stem),
         skeleton=_skeleton(joints),
         meshes=(),
         bind_nodes=np.zeros(0, np.int64),
@@ -135,7 +135,7 @@ def _begin(path: Path, line: Line, joints: list[_Joint], still_open: list[int]) 
         if [word.upper() for word in words[:1]] != ["SITE"]:
             raise _error(path, line, "expected End Site")
         return _Joint(f"{joints[parent].name} end", parent, True)
-    return _Joint(" ".join(words) or f"joint {len(joints)}", parent, False)
+    return _Joint(printable(" ".join(words)) or f"joint {len(joints)}", parent, False)
 
 
 def _offset(path: Path, line: Line, values: list[str]) -> list[float]:
@@ -143,7 +143,7 @@ def _offset(path: Path, line: Line, values: list[str]) -> list[float]:
         x, y, z = (float(value) for value in values)
     except ValueError:
         raise _error(path, line, "an OFFSET is three numbers") from None
-    if not max(abs(x), abs(y), abs(z)) <= LARGEST_NUMBER or not np.isfinite([x, y, z]).all():
+    if not in_range(np.array([x, y, z])):
         raise _error(path, line, f"an OFFSET must be finite and at most {LARGEST_NUMBER:g}")
     return [x, y, z]
 
@@ -165,15 +165,14 @@ def _channels(path: Path, line: Line, values: list[str]) -> list[tuple[int, str]
 
 def _skeleton(joints: list[_Joint]) -> Skeleton:
     count = len(joints)
-    rest = Pose(
-        np.array([joint.offset for joint in joints]), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)), np.ones((count, 3))
-    )
+    offsets = np.array([joint.offset for joint in joints])
+    rest = Pose(offsets, np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)), np.ones((count, 3)))
     names = tuple(joint.name for joint in joints)
     parents = np.array([joint.parent for joint in joints], np.int64)
     return Skeleton(names, parents, rest, np.array([not joint.is_end for joint in joints]))
 
 
-def _read_motion(path: Path, lines: list[Line], joints: list[_Joint]) -> Motion | None:
+def _read_motion(path: Path, lines: list[Line], joints: list[_Joint]) -> Clip | None:
     """The clip; None if it has no frames or there is nothing that could move."""
     frames = _header(path, lines, 1, r"frames\s*:?\s*(\S+)", "Frames: and a whole number")
     step = _header(path, lines, 2, r"frame\s*time\s*:?\s*(\S+)", "Frame Time: and seconds")
@@ -191,7 +190,7 @@ def _read_motion(path: Path, lines: list[Line], joints: list[_Joint]) -> Motion 
     seconds = _frame_time(path, lines[2], step, count)
     if not count or not columns:
         return None
-    return _motion(path.stem or "clip", joints, np.arange(count) * seconds, _values(path, rows, columns))
+    return _motion(printable(path.stem) or "clip", joints, np.arange(count) * seconds, _values(path, rows, columns))
 
 
 def _header(path: Path, lines: list[Line], number: int, pattern: str, expected: str) -> str:
@@ -214,7 +213,7 @@ def _frame_time(path: Path, line: Line, text: str, frames: int) -> float:
     return seconds
 
 
-def _values(path: Path, rows: list[Line], columns: int) -> Float[Array, "frames columns"]:
+def _values(path: Path, rows: list[Line], columns: int) -> Float[np.ndarray, "frames columns"]:
     values = np.empty((len(rows), columns))
     for frame, (number, text) in enumerate(rows):
         words = text.split()
@@ -231,7 +230,7 @@ def _values(path: Path, rows: list[Line], columns: int) -> Float[Array, "frames 
     return values
 
 
-def _motion(name: str, joints: list[_Joint], times: Array, values: Float[Array, "frames columns"]) -> Motion:
+def _motion(name: str, joints: list[_Joint], times: np.ndarray, values: Float[np.ndarray, "frames columns"]) -> Clip:
     tracks = []
     for node, joint in enumerate(joints):
         channels = joint.channels or []
@@ -247,11 +246,11 @@ def _motion(name: str, joints: list[_Joint], times: Array, values: Float[Array, 
             tracks.append(Track(node, "translation", times, translation))
         if "rotation" in kinds:
             tracks.append(Track(node, "rotation", times, continuous(rotation)))
-    return Motion(name, tuple(tracks))
+    return Clip(name, tuple(tracks))
 
 
-def _turn(axis: int, degrees: Float[Array, " frames"]) -> Float[Array, "frames 4"]:
-    """Quaternions wxyz."""
+def _turn(axis: int, degrees: Float[np.ndarray, " frames"]) -> Float[np.ndarray, "frames 4"]:
+    """Quaternions (wxyz) of rotations about a coordinate axis."""
     half = np.radians(degrees) / 2
     found = np.zeros((len(half), 4))
     found[:, 0], found[:, 1 + axis] = np.cos(half), np.sin(half)

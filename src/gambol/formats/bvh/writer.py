@@ -2,7 +2,8 @@
 
 BVH has no rotations at rest: every joint's axes are the world's. So offsets are differences of rest positions, and
 angles say how a joint has turned since, relative to its parent. With all angles zero the character stands as its skin
-was bound, which is what Blender shows in edit mode and what retargeting starts from.
+was bound, which is what Blender shows in edit mode and what retargeting starts from. A rotation is
+R = R_i(a) R_j(b) R_k(c), the first-named axis outermost, as BVH multiplies its channels.
 """
 
 from __future__ import annotations
@@ -15,14 +16,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from gambol.character.character import Character
-from gambol.errors import GambolError
-from gambol.files import check_folder, write_file
-from gambol.formats.bvh.euler import angles_of, calmest_order
+from gambol.character.clip import Clip
+from gambol.files import write_file
 from gambol.formats.gltf.clips import unique_name
 from gambol.formats.joints import JointMotion, sample_joints
-from gambol.motion.motion import Motion
-
-Array = np.ndarray
 
 STIFF = 1e-6
 """Share of the size by which a joint may be off its place without getting position channels."""
@@ -30,24 +27,21 @@ ALIKE = 1e-4
 """Share of the size by which bones of bind pose and clip may differ and still be the same bone, rounded differently."""
 DEEPEST = 32
 """Indentation stops there: a chain of ten thousand joints would else be a file of blanks."""
+ORDERS = ("ZXY", "ZYX")
+"""What nearly all .bvh files use; ZXY first: its singularity is a pitch of 90 degrees, not a turn to the side."""
+STEEP = np.sin(np.radians(80))
+"""Sine of a middle angle near the singularity, where the other two swing wildly."""
+LOCKED = 1e-6
+"""Cosine of the middle angle below which only the sum of the other two is known."""
 
 
-def check_bvh(path: str | Path) -> None:
-    """Refuse, before any work, a file that `write_bvh` could not write."""
-    path = Path(path)
-    if path.suffix.lower() != ".bvh":
-        raise GambolError(f"a BVH file has a name that ends in .bvh, got {path}")
-    check_folder(path)
-
-
-def write_bvh(character: Character, motion: Motion, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
+def write_bvh(character: Character, motion: Clip, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
     """Write the clip and the joints of the character; returns what BVH cannot hold of it, in words.
 
     y is up, lengths are the file's, fps is that of the clip's keys if not given. Position channels, of the root and of
     joints whose bone changes its length, are in place of the offset, not added to it: so Blender reads them, and so
     MotionBuilder writes them.
     """
-    check_bvh(path)
     joints = sample_joints(character, motion, fps)
     bones = _bones(joints)
     order = calmest_order(bones.rotations)
@@ -63,11 +57,11 @@ def write_bvh(character: Character, motion: Motion, path: str | Path, fps: float
 class _Bones:
     """The clip as BVH says it: relative to the parent, whose axes at rest are the world's."""
 
-    offsets: Float[Array, "joints 3"]
-    moving: Bool[Array, " joints"]
+    offsets: Float[np.ndarray, "joints 3"]
+    moving: Bool[np.ndarray, " joints"]
     """Has position channels."""
-    places: Float[Array, "frames joints 3"]
-    rotations: Float[Array, "frames joints 3 3"]
+    places: Float[np.ndarray, "frames joints 3"]
+    rotations: Float[np.ndarray, "frames joints 3 3"]
 
 
 def _bones(joints: JointMotion) -> _Bones:
@@ -89,6 +83,60 @@ def _bones(joints: JointMotion) -> _Bones:
             offsets[joint], moving[joint] = middle, False
             reached[:, joint] = reached[:, parent] + joints.turns[:, parent] @ middle
     return _Bones(offsets, moving, places, rotations)
+
+
+def calmest_order(rotations: Float[np.ndarray, "frames joints 3 3"]) -> str:
+    """The order in which fewer rotations come near the singularity; one for all joints, as many programs expect."""
+    steep = [int((np.abs(_sine(rotations, order)) > STEEP).sum()) for order in ORDERS]
+    return ORDERS[int(np.argmin(steep))]
+
+
+def _axes(order: str) -> tuple[int, int, int, float]:
+    """Indices of the three axes, and the sign of their permutation."""
+    i, j, k = ("XYZ".index(axis) for axis in order)
+    return i, j, k, 1.0 if (j - i) % 3 == 1 else -1.0
+
+
+def _sine(rotations: np.ndarray, order: str) -> np.ndarray:
+    """Sine of the middle angle."""
+    i, _, k, sign = _axes(order)
+    return sign * rotations[..., i, k]
+
+
+def angles_of(rotations: Float[np.ndarray, "frames joints 3 3"], order: str) -> Float[np.ndarray, "frames joints 3"]:
+    """Angles [degrees] in the order of the axes, each frame the nearest to the one before.
+
+    There are two triples for every rotation and multiples of 360 degrees of each: the first frame takes the nearest to
+    zero. At the singularity the first angle stays what it was.
+    """
+    _, j, k, sign = _axes(order)
+    first = np.arctan2(-sign * rotations[..., j, k], rotations[..., k, k])
+    locked = 1 - _sine(rotations, order) ** 2 < LOCKED**2
+    choices = np.stack([_completed(rotations, order, first + turn) for turn in (0.0, np.pi)])
+    found = np.zeros((*first.shape, 3))
+    last = np.zeros((first.shape[1], 3))
+    for frame in range(len(found)):
+        both = choices[:, frame]
+        if locked[frame].any():
+            kept = np.stack([_completed(rotations[frame], order, last[:, 0])] * 2)
+            both = np.where(locked[frame][:, None], kept, both)
+        near = both - 2 * np.pi * np.round((both - last) / (2 * np.pi))
+        better = np.abs(near - last).sum(-1).argmin(0)
+        last = found[frame] = np.take_along_axis(near, better[None, :, None], axis=0)[0]
+    return np.degrees(found)
+
+
+def _completed(
+    rotations: Float[np.ndarray, "*batch 3 3"], order: str, first: Float[np.ndarray, "*batch"]
+) -> Float[np.ndarray, "*batch 3"]:
+    """The other two angles, from what remains when the first turn is undone: R_j(b) R_k(c)."""
+    i, j, k, sign = _axes(order)
+    cosine, sine = np.cos(first)[..., None], sign * np.sin(first)[..., None]
+    row_j = cosine * rotations[..., j, :] + sine * rotations[..., k, :]
+    row_k = cosine * rotations[..., k, :] - sine * rotations[..., j, :]
+    middle = np.arctan2(sign * rotations[..., i, k], row_k[..., k])
+    last = np.arctan2(sign * row_j[..., i], row_j[..., j])
+    return np.stack([first, middle, last], axis=-1)
 
 
 def _hierarchy(joints: JointMotion, bones: _Bones, order: str, decimals: int) -> Iterator[str]:
@@ -122,9 +170,9 @@ def _indent(depth: int) -> str:
     return "\t" * min(depth, DEEPEST)
 
 
-def _rows(bones: _Bones, angles: Float[Array, "frames joints 3"], decimals: int) -> Iterator[str]:
+def _rows(bones: _Bones, angles: Float[np.ndarray, "frames joints 3"], decimals: int) -> Iterator[str]:
     """A line for each frame."""
-    columns: list[Array] = []
+    columns: list[np.ndarray] = []
     formats: list[str] = []
     for joint, moving in enumerate(bones.moving):
         if moving:
@@ -137,7 +185,7 @@ def _rows(bones: _Bones, angles: Float[Array, "frames joints 3"], decimals: int)
         yield line % tuple(row)
 
 
-def _numbers(values: Float[Array, 3], decimals: int) -> str:
+def _numbers(values: Float[np.ndarray, 3], decimals: int) -> str:
     return " ".join(f"{value:.{decimals}f}" for value in values.round(decimals) + 0.0)
 
 

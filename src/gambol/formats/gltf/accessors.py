@@ -1,23 +1,16 @@
 """Accessors: from a file's bytes to arrays. Sparse, normalised, interleaved and compressed data included."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from gambol.errors import AssetError
 from gambol.formats.gltf.document import Document
 from gambol.formats.gltf.fields import Fields
 
-Array = np.ndarray
-
 DTYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-SHAPES = {
-    "SCALAR": (1, 1),
-    "VEC2": (1, 2),
-    "VEC3": (1, 3),
-    "VEC4": (1, 4),
-    "MAT2": (2, 2),
-    "MAT3": (3, 3),
-    "MAT4": (4, 4),
-}
+SHAPES = {"SCALAR": (1, 1), "VEC2": (1, 2), "VEC3": (1, 3), "VEC4": (1, 4)}
+SHAPES |= {"MAT2": (2, 2), "MAT3": (3, 3), "MAT4": (4, 4)}
 """Columns and rows of each element type."""
 MESHOPT = ("EXT_meshopt_compression", "KHR_meshopt_compression")
 LARGEST_COUNT = 50_000_000
@@ -54,40 +47,48 @@ class Accessors:
                 "or refers to the same data too often"
             )
 
-    def floats(self, index: int, width: int | None = None) -> Array:
+    def floats(self, index: int, width: int | None = None) -> np.ndarray:
         """Elements as float32; integers are scaled to [0, 1] or [-1, 1] if the accessor says so."""
-        accessor = self._accessors[index]
         values = self.raw(index, width)
-        if values.dtype.kind == "f":
-            return values.astype(np.float32, copy=False)
-        if not accessor.flag("normalized"):
-            return values.astype(np.float32)
-        return np.maximum(values.astype(np.float32) / np.iinfo(values.dtype).max, -1.0)
+        found = values.astype(np.float32, copy=False)
+        if values.dtype.kind == "f" or not self._accessors[index].flag("normalized"):
+            return found
+        return np.maximum(found / np.iinfo(values.dtype).max, -1.0)
 
-    def integers(self, index: int, width: int | None = None) -> Array:
+    def integers(self, index: int, width: int | None = None) -> np.ndarray:
         """Elements as int64; floats are refused."""
         values = self.raw(index, width)
         if values.dtype.kind == "f":
             raise AssetError(f"{self._accessors[index].where} must hold whole numbers, but its componentType is float")
         return values.astype(np.int64)
 
-    def raw(self, index: int, width: int | None = None) -> Array:
+    def raw(self, index: int, width: int | None = None) -> np.ndarray:
         """Elements in the file's own number type; matrices are given column by column, as stored."""
         accessor = self._accessors[index]
-        count = self.count(index)
-        dtype = component_type(accessor)
-        columns, rows = _shape(accessor)
+        count, dtype = self.count(index), component_type(accessor)
+        kind = accessor.text("type")
+        if kind not in SHAPES:
+            raise AssetError(f"{accessor.where}.type must be one of {', '.join(SHAPES)}, got {kind[:20]!r}")
+        columns, rows = shape = SHAPES[kind]
         if width is not None and columns * rows != width:
-            raise AssetError(f"{accessor.where}.type must have {width} numbers an element, got {accessor.text('type')}")
-        view = accessor.index("bufferView", len(self._views), "bufferViews")
+            raise AssetError(f"{accessor.where}.type must have {width} numbers an element, got {kind}")
         self.spend(count * columns * rows)
-        if view is None:
-            values = np.zeros((count, columns * rows), dtype)
+        if "bufferView" in accessor:
+            values = self._elements(accessor, count, dtype, shape)
         else:
-            values = self._strided(view, accessor.integer("byteOffset", 0), count, dtype, columns, rows, accessor.where)
-        return self._with_sparse(accessor, values, dtype) if "sparse" in accessor else values
+            values = np.zeros((count, columns * rows), dtype)
+        if "sparse" in accessor:  # some elements are replaced by the accessor's own list of exceptions
+            sparse = accessor.child("sparse")
+            exceptions = sparse.integer("count", low=1, high=count)
+            where = sparse.child("indices")
+            at = self._elements(where, exceptions, component_type(where), (1, 1))[:, 0]
+            if at.dtype.kind == "f" or at.max() >= count or at.min() < 0:
+                raise AssetError(f"{where.where} must hold element numbers below {count}")
+            values[at.astype(np.int64)] = self._elements(sparse.child("values"), exceptions, dtype, shape)
+        return values
 
     def count(self, index: int) -> int:
+        """Elements that an accessor declares."""
         return self._accessors[index].integer("count", low=1, high=LARGEST_COUNT)
 
     def view_bytes(self, index: int) -> memoryview:
@@ -103,19 +104,17 @@ class Accessors:
         return self._decoded[index]
 
     def _slice(self, view: Fields) -> memoryview:
-        buffer = view.index("buffer", len(self._document.lists["buffers"]), "buffers")
-        if buffer is None:
-            raise AssetError(f"{view.where}.buffer is missing")
-        data = self._document.buffer(buffer)
+        data = self._document.buffer(view.required_index("buffer", len(self._document.lists["buffers"]), "buffers"))
         start, length = view.integer("byteOffset", 0), view.integer("byteLength", low=1)
         if start + length > len(data):
             raise AssetError(f"{view.where} reaches to byte {start + length} of a buffer of {len(data)} bytes")
         return data[start : start + length]
 
-    def _strided(
-        self, index: int, offset: int, count: int, dtype: np.dtype, columns: int, rows: int, where: str
-    ) -> Array:
-        """(count, columns * rows) numbers out of a view that may interleave them with others."""
+    def _elements(self, source: Fields, count: int, dtype: np.dtype, shape: tuple[int, int]) -> np.ndarray:
+        """(count, columns * rows) numbers from a place in a view, which may interleave them with others."""
+        index = source.required_index("bufferView", len(self._views), "bufferViews")
+        offset = source.integer("byteOffset", 0)
+        columns, rows = shape
         size = dtype.itemsize
         # Each column of a matrix starts at a multiple of four bytes, so matrices of small integers have gaps.
         column_bytes = rows * size if columns == 1 else -(-rows * size // 4) * 4
@@ -123,35 +122,13 @@ class Accessors:
         stride = self._views[index].integer("byteStride", columns * column_bytes, low=1, high=2**20)
         data = self.view_bytes(index)
         if stride < element:
-            raise AssetError(f"{where}: a byteStride of {stride} is less than its element of {element} bytes")
+            raise AssetError(f"{source.where}: a byteStride of {stride} is less than its element of {element} bytes")
         if offset + (count - 1) * stride + element > len(data):
             raise AssetError(
-                f"{where} reads {count} elements from byte {offset} of a view of {len(data)} bytes: too short"
+                f"{source.where} reads {count} elements from byte {offset} of a view of {len(data)} bytes: too short"
             )
         array = np.ndarray((count, columns, rows), dtype, data, offset, (stride, column_bytes, size))
         return array.reshape(count, columns * rows).copy()
-
-    def _with_sparse(self, accessor: Fields, values: Array, dtype: np.dtype) -> Array:
-        """Some elements replaced by the accessor's own list of exceptions."""
-        sparse = accessor.child("sparse")
-        count = sparse.integer("count", low=1, high=len(values))
-        where, what = sparse.child("indices"), sparse.child("values")
-        views = len(self._views)
-        index_view, value_view = (
-            where.index("bufferView", views, "bufferViews"),
-            what.index("bufferView", views, "bufferViews"),
-        )
-        if index_view is None or value_view is None:
-            raise AssetError(f"{sparse.where} needs a bufferView for its indices and one for its values")
-        at = self._strided(index_view, where.integer("byteOffset", 0), count, component_type(where), 1, 1, where.where)[
-            :, 0
-        ]
-        if at.dtype.kind == "f" or at.max() >= len(values) or at.min() < 0:
-            raise AssetError(f"{where.where} must hold element numbers below {len(values)}")
-        columns, rows = _shape(accessor)
-        offset = what.integer("byteOffset", 0)
-        values[at.astype(np.int64)] = self._strided(value_view, offset, count, dtype, columns, rows, what.where)
-        return values
 
 
 def component_type(fields: Fields) -> np.dtype:
@@ -162,14 +139,7 @@ def component_type(fields: Fields) -> np.dtype:
     return np.dtype(DTYPES[code])
 
 
-def _shape(accessor: Fields) -> tuple[int, int]:
-    kind = accessor.text("type")
-    if kind not in SHAPES:
-        raise AssetError(f"{accessor.where}.type must be one of {', '.join(SHAPES)}, got {kind[:20]!r}")
-    return SHAPES[kind]
-
-
-def _decode_meshopt(compressed: Fields, read) -> memoryview:
+def _decode_meshopt(compressed: Fields, read: Callable[[Fields], memoryview]) -> memoryview:
     """EXT_meshopt_compression: an own codec per mode, then an optional filter."""
     try:
         import meshoptimizer
@@ -200,7 +170,7 @@ def _decode_meshopt(compressed: Fields, read) -> memoryview:
     return memoryview(decoded.tobytes())
 
 
-def _apply_filter(name: str, data: Array, count: int, stride: int) -> Array:
+def _apply_filter(name: str, data: np.ndarray, count: int, stride: int) -> np.ndarray:
     import meshoptimizer
 
     filters = {

@@ -4,24 +4,28 @@ from collections.abc import Container
 
 import numpy as np
 
+from gambol.character.clip import Clip, Track
 from gambol.character.transforms import wxyz_from_xyzw
 from gambol.errors import AssetError
+from gambol.formats.files import LARGEST_NUMBER, in_range
 from gambol.formats.gltf.accessors import Accessors, TooLargeError
 from gambol.formats.gltf.document import Document
 from gambol.formats.gltf.fields import Fields
 from gambol.formats.gltf.meshes import morph_count
-from gambol.motion.motion import Motion, Track
+from gambol.text import printable
 
 WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
+LONGEST = 1e6
+"""[s] Latest time of a key: 12 days."""
 
 
-def read_clips(document: Document, accessors: Accessors, warnings: list[str]) -> dict[str, Motion]:
+def read_clips(document: Document, accessors: Accessors, warnings: list[str]) -> dict[str, Clip]:
     """Motions by name. A broken clip is left out with a warning: the character can be used without it."""
-    clips: dict[str, Motion] = {}
+    clips: dict[str, Clip] = {}
     reached: dict[str, int] = {}
     for i, animation in enumerate(document.lists["animations"]):
         given = animation.raw.get("name")
-        name = unique_name(given if given and isinstance(given, str) else f"clip {i}", clips, reached)
+        name = unique_name((printable(given) if isinstance(given, str) else "") or f"clip {i}", clips, reached)
         try:
             tracks = _read_tracks(document, accessors, animation, name, warnings)
         except TooLargeError:
@@ -31,7 +35,7 @@ def read_clips(document: Document, accessors: Accessors, warnings: list[str]) ->
             continue
         if tracks:
             extras = animation.raw.get("extras")
-            clips[name] = Motion(name, tuple(tracks), extras if isinstance(extras, dict) else {})
+            clips[name] = Clip(name, tuple(tracks), extras if isinstance(extras, dict) else {})
     return clips
 
 
@@ -69,17 +73,16 @@ def _read_track(
 ) -> Track:
     interpolation = sampler.text("interpolation", "LINEAR")
     if interpolation not in ("LINEAR", "STEP", "CUBICSPLINE"):
-        raise AssetError(
-            f"{sampler.where}.interpolation must be LINEAR, STEP or CUBICSPLINE, got {interpolation[:20]!r}"
-        )
-    inputs, outputs = (sampler.index(key, len(accessors), "accessors") for key in ("input", "output"))
-    if inputs is None or outputs is None:
-        raise AssetError(f"{sampler.where} needs an input and an output")
+        known = "LINEAR, STEP or CUBICSPLINE"
+        raise AssetError(f"{sampler.where}.interpolation must be {known}, got {interpolation[:20]!r}")
+    inputs, outputs = (sampler.required_index(key, len(accessors), "accessors") for key in ("input", "output"))
     times = accessors.floats(inputs, 1)[:, 0].astype(np.float64)
     rows = len(times) * (3 if interpolation == "CUBICSPLINE" else 1)
     if path == "weights":
         flat = accessors.floats(outputs, 1).astype(np.float64)
-        targets = _morph_count(document, node)
+        meshes = document.lists["meshes"]
+        mesh = document.lists["nodes"][node].index("mesh", len(meshes), "meshes")
+        targets = morph_count(meshes[mesh]) if mesh is not None else 0
         if not targets or flat.size != rows * targets:
             raise AssetError(f"{sampler.where}: {flat.size} weights for {rows} keys of {targets} morph targets")
         values = flat.reshape(rows, targets)
@@ -87,10 +90,10 @@ def _read_track(
         values = accessors.floats(outputs, WIDTHS[path]).astype(np.float64)
         if len(values) != rows:
             raise AssetError(f"{sampler.where} has {len(times)} key times for {len(values)} values")
-    if not (np.isfinite(times).all() and np.isfinite(values).all()):
-        raise AssetError(f"{sampler.where} holds NaN or infinite keys")
-    if np.abs(times).max() > 1e6 or np.abs(values).max() > 1e12:
-        raise AssetError(f"{sampler.where} holds absurd numbers")
+    if not ((np.abs(times) <= LONGEST).all() and in_range(values)):
+        raise AssetError(
+            f"{sampler.where} holds keys that are NaN, infinite, or beyond {LONGEST:g} s or {LARGEST_NUMBER:g}"
+        )
     if path == "rotation":
         values = wxyz_from_xyzw(values)
     if interpolation == "CUBICSPLINE":
@@ -114,9 +117,3 @@ def _separated(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.nd
     moved[before_jump] = np.nextafter(times[before_jump].astype(np.float32), np.float32(-np.inf))
     before_jump[1:] &= np.diff(moved) <= 0  # no room behind the key before: only the jump remains
     return moved[~before_jump], values[~before_jump]
-
-
-def _morph_count(document: Document, node: int) -> int:
-    meshes = document.lists["meshes"]
-    mesh = document.lists["nodes"][node].index("mesh", len(meshes), "meshes")
-    return morph_count(meshes[mesh]) if mesh is not None else 0

@@ -9,24 +9,17 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from gambol.character.character import Character, Material, Mesh, Texture
-from gambol.character.skeleton import Skeleton
+from gambol.character.skeleton import Skeleton, line_up
 from gambol.character.transforms import normalize, xyzw_from_wxyz
 from gambol.errors import AssetError
 from gambol.formats.gltf.document import BIN_CHUNK, Document, glb_bytes, parse_document
 from gambol.formats.gltf.writer import append_motion
 
-Array = np.ndarray
-
 ARRAY_BUFFER, ELEMENT_ARRAY_BUFFER = 34962, 34963
 COMPONENTS = {"|u1": 5121, "<u2": 5123, "<u4": 5125, "<f4": 5126}
 KINDS = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
-IMAGE_EXTENSIONS = {
-    "image/png": None,
-    "image/jpeg": None,
-    "image/webp": "EXT_texture_webp",
-    "image/avif": "EXT_texture_avif",
-    "image/ktx2": "KHR_texture_basisu",
-}
+IMAGE_EXTENSIONS = {"image/png": None, "image/jpeg": None, "image/webp": "EXT_texture_webp"}
+IMAGE_EXTENSIONS |= {"image/avif": "EXT_texture_avif", "image/ktx2": "KHR_texture_basisu"}
 """The extension a texture needs for each image type."""
 
 
@@ -39,7 +32,10 @@ def document_from_character(character: Character) -> Document:
     builder = _Builder()
     nodes = _nodes(character.skeleton)
     skins = _Skins(character, nodes)
-    carried = _meshes_by_node(character)
+    carried: dict[int, list[Mesh]] = {}
+    for mesh in character.meshes:
+        if len(mesh.faces):
+            carried.setdefault(mesh.node, []).append(mesh)
     skin_of_node = {node: skins.add(meshes) for node, meshes in carried.items()}
     skins.add_remaining_joints()
     for node, meshes in carried.items():
@@ -59,24 +55,16 @@ def document_from_character(character: Character) -> Document:
 def _nodes(skeleton: Skeleton) -> list[dict[str, Any]]:
     """One JSON node for each of the skeleton's, in its order."""
     rest = skeleton.rest
-    nodes: list[dict[str, Any]] = []
-    for i, name in enumerate(skeleton.names):
-        node: dict[str, Any] = {"name": name}
-        if skeleton.children[i]:
-            node["children"] = list(skeleton.children[i])  # a copy: helper joints may be added
-        node["translation"] = rest.translation[i].tolist()
-        node["rotation"] = xyzw_from_wxyz(normalize(rest.rotation[i])).tolist()
-        node["scale"] = rest.scale[i].tolist()
-        nodes.append(node)
-    return nodes
-
-
-def _meshes_by_node(character: Character) -> dict[int, list[Mesh]]:
-    found: dict[int, list[Mesh]] = {}
-    for mesh in character.meshes:
-        if len(mesh.faces):
-            found.setdefault(mesh.node, []).append(mesh)
-    return found
+    return [
+        {
+            "name": name,
+            **({"children": list(children)} if children else {}),  # a copy: helper joints may be added
+            "translation": rest.translation[i].tolist(),
+            "rotation": xyzw_from_wxyz(normalize(rest.rotation[i])).tolist(),
+            "scale": rest.scale[i].tolist(),
+        }
+        for i, (name, children) in enumerate(zip(skeleton.names, skeleton.children, strict=True))
+    ]
 
 
 class _Skin:
@@ -85,10 +73,10 @@ class _Skin:
     def __init__(self, index: int):
         self.index = index
         self.joints: list[int] = []
-        self.matrices: list[Array] = []
+        self.matrices: list[np.ndarray] = []
         self.slots: dict[int, int] = {}
 
-    def take(self, bind: int, node: int, matrix: Float[Array, "4 4"]) -> None:
+    def take(self, bind: int, node: int, matrix: Float[np.ndarray, "4 4"]) -> None:
         self.slots[bind] = len(self.joints)
         self.joints.append(node)
         self.matrices.append(matrix)
@@ -133,20 +121,21 @@ class _Skins:
             if len(binds):
                 skin.take(int(binds[0]), node, self._character.inverse_binds[binds[0]])
             else:
-                skin.take(-1 - node, node, _inverse_or_identity(T_world_node[node]))
+                matrix = T_world_node[node]  # a node scaled to nothing has no inverse
+                skin.take(-1 - node, node, np.linalg.inv(matrix) if np.linalg.det(matrix) else np.eye(4))
 
     def join_roots(self, name: str) -> None:
         """glTF wants the joints of a skin under one common root: without one, a node above all roots is added."""
-        parents = self._parents()
-        tops = [{_top(parents, joint) for joint in skin.joints} for skin in self.all]
-        if any(len(found) > 1 for found in tops):
-            roots = [i for i, parent in enumerate(parents) if parent < 0]
-            self._nodes.append({"name": name, "children": roots})
+        parents = np.full(len(self._nodes), -1)
+        for i, node in enumerate(self._nodes):
+            parents[node.get("children", [])] = i
+        if any(len({_top(parents, joint) for joint in skin.joints}) > 1 for skin in self.all):
+            self._nodes.append({"name": name, "children": np.flatnonzero(parents < 0).tolist()})
 
     def _follows_node(self, mesh: Mesh) -> bool:
         binds = np.unique(mesh.binds[mesh.weights > 0])
         at_node = (self._character.bind_nodes[binds] == mesh.node).all()
-        return not mesh.skinned and bool(at_node) and bool((self._character.inverse_binds[binds] == np.eye(4)).all())
+        return not mesh.skinned and bool(at_node and (self._character.inverse_binds[binds] == np.eye(4)).all())
 
     def _fits(self, skin: _Skin, binds: list[int]) -> bool:
         new = [int(self._character.bind_nodes[bind]) for bind in binds if bind not in skin.slots]
@@ -164,23 +153,10 @@ class _Skins:
         self.all.append(_Skin(len(self.all)))
         return self.all[-1]
 
-    def _parents(self) -> list[int]:
-        parents = [-1] * len(self._nodes)
-        for i, node in enumerate(self._nodes):
-            for child in node.get("children", []):
-                parents[child] = i
-        return parents
 
-
-def _top(parents: list[int], node: int) -> int:
-    while parents[node] >= 0:
-        node = parents[node]
-    return node
-
-
-def _inverse_or_identity(matrix: Float[Array, "4 4"]) -> Float[Array, "4 4"]:
-    """Inverse of an affine matrix; a node scaled to nothing has none."""
-    return np.linalg.inv(matrix) if np.linalg.det(matrix) else np.eye(4)
+def _top(parents: Int[np.ndarray, " nodes"], node: int) -> int:
+    """The root above a node."""
+    return list(line_up(parents, node))[-1]
 
 
 class _Builder:
@@ -264,8 +240,6 @@ class _Builder:
         return attributes
 
     def _material(self, material: Material) -> int:
-        if material in self._known:
-            return self._known[material]
         surface: dict[str, Any] = {"baseColorFactor": list(material.base_color)}
         surface |= {"metallicFactor": material.metallic, "roughnessFactor": material.roughness}
         if material.texture is not None:
@@ -275,12 +249,9 @@ class _Builder:
         if material.alpha_mode == "MASK":
             fields["alphaCutoff"] = material.alpha_cutoff
         fields["doubleSided"] = material.double_sided
-        self._known[material] = self._add("materials", fields)
-        return self._known[material]
+        return self._add_once("materials", fields, material)
 
     def _texture(self, texture: Texture, wrap: tuple[int, int]) -> int:
-        if (texture, wrap) in self._known:
-            return self._known[texture, wrap]
         if texture.mime not in IMAGE_EXTENSIONS:
             known = ", ".join(IMAGE_EXTENSIONS)
             raise AssetError(f"texture '{texture.name}' is {texture.mime}, which glTF cannot hold; use one of {known}")
@@ -292,15 +263,13 @@ class _Builder:
         fields: dict[str, Any] = {"extensions": {extension: source}} if extension else source
         if extension:
             self._extensions.add(extension)
-        if wrap not in self._known:
-            self._known[wrap] = self._add("samplers", {"wrapS": wrap[0], "wrapT": wrap[1]})
-        self._known[texture, wrap] = self._add("textures", fields | {"sampler": self._known[wrap]})
-        return self._known[texture, wrap]
+        fields["sampler"] = self._add_once("samplers", {"wrapS": wrap[0], "wrapT": wrap[1]}, wrap)
+        return self._add_once("textures", fields, (texture, wrap))
 
-    def _vertex_data(self, values: Float[Array, "vertices width"], bounds: bool = False) -> int:
+    def _vertex_data(self, values: Float[np.ndarray, "vertices width"], bounds: bool = False) -> int:
         return self.add_accessor(np.asarray(values).astype("<f4"), ARRAY_BUFFER, bounds)
 
-    def add_accessor(self, values: Array, target: int | None = None, bounds: bool = False) -> int:
+    def add_accessor(self, values: np.ndarray, target: int | None = None, bounds: bool = False) -> int:
         """An array of shape (count, width) of one of the file's number types, in a view of its own."""
         accessor: dict[str, Any] = {"bufferView": self._add_view(values.tobytes(), target)}
         accessor |= {"componentType": COMPONENTS[values.dtype.str], "count": len(values)}
@@ -315,6 +284,11 @@ class _Builder:
         self.blob += data
         return self._add("bufferViews", view if target is None else view | {"target": target})
 
+    def _add_once(self, key: str, fields: dict[str, Any], known_as: Any) -> int:
+        if known_as not in self._known:
+            self._known[known_as] = self._add(key, fields)
+        return self._known[known_as]
+
     def _add(self, key: str, fields: dict[str, Any]) -> int:
         self._lists.setdefault(key, []).append(fields)
         return len(self._lists[key]) - 1
@@ -325,8 +299,8 @@ def _target_count(mesh: Mesh) -> int:
 
 
 def _packed_influences(
-    joints: Int[Array, "vertices influences"], weights: Float[Array, "vertices influences"]
-) -> tuple[Int[Array, "vertices packed"], Float[Array, "vertices packed"]]:
+    joints: Int[np.ndarray, "vertices influences"], weights: Float[np.ndarray, "vertices influences"]
+) -> tuple[Int[np.ndarray, "vertices packed"], Float[np.ndarray, "vertices packed"]]:
     """Strongest first, each joint once a vertex, a multiple of four wide, joint 0 where the weight is zero."""
     joints, weights = joints.copy(), weights.astype(np.float64)
     for late in range(1, joints.shape[1]):
@@ -343,7 +317,7 @@ def _packed_influences(
     return np.pad(joints, padding), np.pad(weights, padding)
 
 
-def _unit_normals(normals: Float[Array, "vertices 3"]) -> Float[Array, "vertices 3"]:
+def _unit_normals(normals: Float[np.ndarray, "vertices 3"]) -> Float[np.ndarray, "vertices 3"]:
     """glTF demands length one; a normal of length zero says nothing, so it may as well point up."""
     unit = normalize(np.nan_to_num(normals.astype(np.float64)))
     unit[~unit.any(axis=1)] = (0.0, 1.0, 0.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import stat
 import struct
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +13,7 @@ from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
 
 from gambol.errors import AssetError
+from gambol.formats.files import path_beside, read_file
 from gambol.formats.gltf.fields import Fields
 
 MAGIC, JSON_CHUNK, BIN_CHUNK = b"glTF", b"JSON", b"BIN\0"
@@ -100,31 +100,15 @@ class Document:
                 return base64.b64decode("".join(unquote(body).split()), validate=True)
             except (binascii.Error, ValueError) as error:
                 raise AssetError(f"{where}.uri is not valid base64: {error}") from None
-        target = self.external(uri, where)
-        try:
-            if target not in self._files:
-                self._files[target] = _read_file(target)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise AssetError(
-                f"{where}.uri {uri[:80]!r} cannot be read: {reason}; keep it beside {self.label}"
-            ) from None
-        return self._files[target]
-
-    def external(self, uri: str, where: str) -> Path:
-        """Where a relative URI points; refuses anything outside the file's own folder."""
         if self.path is None:
             raise AssetError(f"{where}.uri {uri[:80]!r} refers to another file, but this one has no folder")
-        folder = self.path.parent.resolve()
-        try:
-            target = (folder / unquote(uri)).resolve()
-        except (OSError, ValueError, RuntimeError):
-            raise AssetError(f"{where}.uri {uri[:80]!r} is not a usable file name") from None
-        if "://" in uri or not target.is_relative_to(folder):
-            raise AssetError(
-                f"{where}.uri {uri[:80]!r} leaves the folder of {self.label}; only files beside it are read"
-            )
-        return target
+        target = path_beside(self.path, unquote(uri), f"{where}.uri")
+        if target not in self._files:
+            try:
+                self._files[target] = read_file(target, LARGEST_FILE, f"{where}.uri {uri[:80]!r}")
+            except AssetError as error:
+                raise AssetError(f"{error}; keep it beside {self.label}") from None
+        return self._files[target]
 
 
 _LISTS = (
@@ -138,23 +122,7 @@ def open_document(path: str | Path) -> Document:
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise AssetError(f"{path.name}: gambol reads {', '.join(SUFFIXES)}; export the character as .glb")
-    try:
-        data = _read_file(path)
-    except FileNotFoundError:
-        raise AssetError(f"{path} does not exist") from None
-    except (OSError, ValueError) as error:
-        raise AssetError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    return parse_document(data, path)
-
-
-def _read_file(path: Path) -> bytes:
-    """A regular file of bounded size: a pipe or a device could keep us reading for ever."""
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise ValueError("it is not a regular file")
-    if status.st_size > LARGEST_FILE:
-        raise ValueError("it is larger than 4 GiB, the most a GLB can hold")
-    return path.read_bytes()
+    return parse_document(read_file(path, LARGEST_FILE), path)
 
 
 def parse_document(data: bytes, path: Path | None = None) -> Document:

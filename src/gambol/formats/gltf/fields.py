@@ -7,6 +7,7 @@ import reprlib
 from typing import Any
 
 from gambol.errors import AssetError
+from gambol.text import encodable, printable
 
 
 class Fields:
@@ -34,10 +35,14 @@ class Fields:
 
     def index(self, key: str, length: int, of: str) -> int | None:
         """An index into a list of the file, None if the key is absent."""
+        return self.required_index(key, length, of) if key in self.raw else None
+
+    def required_index(self, key: str, length: int, of: str) -> int:
+        """An index into a list of the file."""
         if key not in self.raw:
-            return None
+            raise AssetError(f"{self.where}.{key} is missing")
         value = self.raw[key]
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < length:
+        if not _is_index(value, length):
             raise AssetError(f"{self.where}.{key} must be an index into the {length} {of}, got {_shown(value)}")
         return value
 
@@ -45,7 +50,7 @@ class Fields:
         """A list of indices into a list of the file; empty if the key is absent."""
         found = self._list(key)
         for value in found:
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < length:
+            if not _is_index(value, length):
                 raise AssetError(f"{self.where}.{key} must hold indices into the {length} {of}, got {_shown(value)}")
         return found
 
@@ -65,7 +70,11 @@ class Fields:
         value = self.raw.get(key, default)
         if not isinstance(value, str):
             raise AssetError(f"{self.where}.{key} must be text, got {_shown(value)}")
-        return value
+        return encodable(value)
+
+    def name(self, default: str = "") -> str:
+        """The object's name as one printable line: names are shown on terminals and written to other files."""
+        return printable(self.text("name")) or default
 
     def flag(self, key: str) -> bool:
         return self.raw.get(key, False) is True
@@ -88,6 +97,10 @@ class Fields:
         if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 1e300 or math.isnan(value):
             raise AssetError(f"{self.where}.{key} must hold finite numbers, got {_shown(value)}")
         return float(value)
+
+
+def _is_index(value: Any, length: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < length
 
 
 def _shown(value: Any) -> str:

@@ -40,7 +40,7 @@ def _read_material(
     glow = None if "emissiveTexture" in material else material.numbers("emissiveFactor", 3)
     red, green, blue = glow or [0.0] * 3
     found = Material(
-        name=material.text("name"),
+        name=material.name(),
         base_color=(color[0], color[1], color[2], color[3]),
         texture=texture,
         wrap=wrap,
@@ -86,7 +86,7 @@ def _read_texture(
         warnings.append(f"a texture is missing: {error}")
         return None
     data = bytes(seen)
-    return Texture(data, image.text("mimeType") or mime_of(data), image.text("name"))
+    return Texture(data, image.text("mimeType") or mime_of(data), image.name())
 
 
 def mime_of(data: bytes) -> str:

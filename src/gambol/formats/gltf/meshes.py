@@ -5,13 +5,14 @@ from scipy.spatial import cKDTree
 
 from gambol.character.character import Material, Mesh
 from gambol.errors import AssetError
+from gambol.formats.files import in_range
 from gambol.formats.gltf.accessors import Accessors, component_type
 from gambol.formats.gltf.document import Document
 from gambol.formats.gltf.draco import EXTENSION as DRACO
 from gambol.formats.gltf.draco import decode_draco
 from gambol.formats.gltf.fields import Fields
-
-Array = np.ndarray
+from gambol.formats.plain import finite
+from gambol.text import printable
 
 TRIANGLES, STRIP, FAN = 4, 5, 6
 LARGEST_TOTAL = 4_000_000
@@ -47,7 +48,7 @@ class MeshReader:
             return []
         skin = node.index("skin", len(self._document.lists["skins"]), "skins")
         mesh = self._document.lists["meshes"][mesh_index]
-        name = mesh.text("name") or node.text("name") or f"mesh {mesh_index}"
+        name = mesh.name() or node.name(f"mesh {mesh_index}")
         primitives = mesh.children("primitives")
         self._primitives += len(primitives)
         if self._primitives > MOST_PRIMITIVES:
@@ -65,19 +66,19 @@ class MeshReader:
         material, uv_set = self._materials[index] if index is not None else (Material(), 0)
         attributes, faces = self._geometry(name, primitive, _wanted(primitive.child("attributes"), uv_set, skin))
         positions = attributes["POSITION"]
-        vertices = len(positions)
         binds, weights = self._influences(name, node_index, skin, attributes, positions)
-        morphs = self._morphs(mesh, primitive, vertices)
-        morph_weights = None
+        morphs, morph_weights, named = self._morphs(mesh, primitive, len(positions)), None, []
         if morphs is not None:
             morph_weights = _rest_weights(self._document.lists["nodes"][node_index], mesh, len(morphs))
-        names = mesh.child("extras").raw.get("targetNames", []) if isinstance(mesh.raw.get("extras"), dict) else []
+            extras = mesh.raw.get("extras")
+            names = extras.get("targetNames") if isinstance(extras, dict) else None
+            named = names[: len(morphs)] if isinstance(names, list) else []
         skinned = skin is not None and "JOINTS_0" in attributes
         colors = attributes.get("COLOR_0")
         if colors is not None and colors.shape[1] not in (3, 4):
             raise AssetError(f"{primitive.where}: COLOR_0 must have 3 or 4 numbers a vertex, got {colors.shape[1]}")
         if colors is not None and colors.shape[1] == 3:
-            colors = np.concatenate([colors, np.ones((vertices, 1), np.float32)], axis=1)
+            colors = np.pad(colors, ((0, 0), (0, 1)), constant_values=1.0)
         return Mesh(
             name=name,
             node=node_index,
@@ -93,15 +94,13 @@ class MeshReader:
             colors=colors,
             morph_positions=morphs,
             morph_weights=morph_weights,
-            morph_names=tuple(map(str, names[: len(morphs)])) if morphs is not None and isinstance(names, list) else (),
+            morph_names=tuple(printable(str(name)) for name in named),
         )
 
-    def _geometry(self, name: str, primitive: Fields, wanted: list[str]) -> tuple[dict[str, Array], Array]:
+    def _geometry(self, name: str, primitive: Fields, wanted: list[str]) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Attributes as arrays of equal length, and triangles whose corners exist."""
         named = primitive.child("attributes")
-        position = named.index("POSITION", len(self._accessors), "accessors")
-        if position is None:
-            raise AssetError(f"{primitive.where} has no POSITION attribute")
+        position = named.required_index("POSITION", len(self._accessors), "accessors")
         self._vertices += self._accessors.count(position)
         if self._vertices > LARGEST_TOTAL:
             raise AssetError(f"{self._document.label} has more than {LARGEST_TOTAL:,} vertices: decimate it first")
@@ -115,23 +114,24 @@ class MeshReader:
         for key, values in attributes.items():
             if len(values) != vertices:
                 raise AssetError(f"{primitive.where}: {key} has {len(values)} entries for {vertices} vertices")
-        if not np.isfinite(attributes["POSITION"]).all() or np.abs(attributes["POSITION"]).max(initial=0) > 1e12:
+        if not in_range(attributes["POSITION"]):
             raise AssetError(f"{primitive.where}: vertex positions hold NaN, infinite or absurd numbers")
-        self._repair_looks(name, attributes)
+        for key in attributes:
+            if key.startswith(_LOOKS):
+                attributes[key] = finite(attributes[key], name, key, self._warnings)
         if faces is None:
             faces = self._faces(primitive, vertices)
         if faces.size and (faces.max() >= vertices or faces.min() < 0):
             raise AssetError(f"{primitive.where}: its indices reach vertex {faces.max()} of {vertices}")
         return attributes, faces
 
-    def _attribute(self, name: str, accessor: int, decompressed: Array | None) -> Array:
+    def _attribute(self, name: str, accessor: int, decompressed: np.ndarray | None) -> np.ndarray:
         whole = name.startswith("JOINTS_")
         width = _WIDTHS.get(name.split("_")[0])
         if decompressed is not None:
             if width is not None and decompressed.shape[1] != width:
-                raise AssetError(
-                    f"{name} must have {width} numbers a vertex, the compressed data has {decompressed.shape[1]}"
-                )
+                found = decompressed.shape[1]
+                raise AssetError(f"{name} must have {width} numbers a vertex, the compressed data has {found}")
             if whole and decompressed.dtype.kind not in "iu":
                 raise AssetError(f"{name} must hold whole numbers, the compressed data has {decompressed.dtype}")
             fields = self._document.lists["accessors"][accessor]
@@ -141,24 +141,14 @@ class MeshReader:
             return decompressed.astype(np.int64 if whole else np.float32)
         return self._accessors.integers(accessor, 4) if whole else self._accessors.floats(accessor, width)
 
-    def _repair_looks(self, name: str, attributes: dict[str, Array]) -> None:
-        """Normals, texture coordinates and colours only decide how a vertex looks: broken ones become zero."""
-        for key, values in attributes.items():
-            broken = ~np.isfinite(values) if key.startswith(_LOOKS) else np.zeros(1, bool)
-            if broken.any():
-                self._warnings.append(f"mesh '{name}': {broken.any(1).sum()} vertices had NaN in {key}; set to 0")
-                attributes[key] = np.where(broken, np.float32(0), values)
-
-    def _draco(self, primitive: Fields, vertices: int) -> tuple[dict[str, Array], Array | None]:
+    def _draco(self, primitive: Fields, vertices: int) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
         if DRACO not in primitive.child("extensions"):
             return {}, None
         extension = primitive.child("extensions").child(DRACO)
-        view = extension.index("bufferView", len(self._document.lists["bufferViews"]), "bufferViews")
-        if view is None:
-            raise AssetError(f"{extension.where}.bufferView is missing")
+        view = extension.required_index("bufferView", len(self._document.lists["bufferViews"]), "bufferViews")
         return decode_draco(extension, bytes(self._accessors.view_bytes(view)), vertices, self._accessors.spend)
 
-    def _faces(self, primitive: Fields, vertices: int) -> Array:
+    def _faces(self, primitive: Fields, vertices: int) -> np.ndarray:
         accessor = primitive.index("indices", len(self._accessors), "accessors")
         order = np.arange(vertices) if accessor is None else self._accessors.integers(accessor, 1)[:, 0]
         mode = primitive.integer("mode", TRIANGLES, high=FAN)
@@ -174,15 +164,14 @@ class MeshReader:
         faces[1::2] = faces[1::2, ::-1]  # every other triangle of a strip is wound the other way
         return faces
 
-    def _morphs(self, mesh: Fields, primitive: Fields, vertices: int) -> Array | None:
-        self._morphed += max(vertices, 100) * morph_count(mesh)  # each target takes some time, however small
+    def _morphs(self, mesh: Fields, primitive: Fields, vertices: int) -> np.ndarray | None:
+        count = morph_count(mesh)
+        self._morphed += max(vertices, 100) * count  # each target takes some time, however small
         if self._morphed > LARGEST_MORPHS:
-            raise AssetError(f"{primitive.where}: {morph_count(mesh)} morph targets are too much to hold")
+            raise AssetError(f"{primitive.where}: {count} morph targets are too much to hold")
         targets = primitive.children("targets")
-        if len(targets) != morph_count(mesh):
-            raise AssetError(
-                f"{primitive.where} has {len(targets)} morph targets, not {morph_count(mesh)} as the first"
-            )
+        if len(targets) != count:
+            raise AssetError(f"{primitive.where} has {len(targets)} morph targets, not {count} as the first")
         if not targets:
             return None
         morphs = np.zeros((len(targets), vertices, 3), np.float32)
@@ -191,14 +180,14 @@ class MeshReader:
             if accessor is None:
                 continue
             offsets = self._accessors.floats(accessor, 3)
-            if len(offsets) != vertices or not np.isfinite(offsets).all() or np.abs(offsets).max() > 1e12:
+            if len(offsets) != vertices or not in_range(offsets):
                 raise AssetError(f"{target.where} must hold {vertices} finite offsets")
             row[:] = offsets
         return morphs
 
     def _influences(
-        self, name: str, node: int, skin: int | None, attributes: dict[str, Array], positions: Array
-    ) -> tuple[Array, Array]:
+        self, name: str, node: int, skin: int | None, attributes: dict[str, np.ndarray], positions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Binds and weights of every vertex; a mesh without a skin follows its node."""
         vertices = len(positions)
         sets = sorted(key[7:] for key in attributes if key.startswith("JOINTS_"))
@@ -215,21 +204,19 @@ class MeshReader:
         weights = np.concatenate([attributes[f"WEIGHTS_{number}"] for number in sets], axis=1).astype(np.float64)
         binds = self._binds.of_skin(skin)
         weights = self._repaired(name, weights, positions, joints)
-        if (joints[weights > 0] >= len(binds)).any() or (joints[weights > 0] < 0).any():
-            raise AssetError(
-                f"mesh '{name}' refers to joint {joints[weights > 0].max()} of a skin of {len(binds)} joints"
-            )
+        named = joints[weights > 0]
+        if named.max() >= len(binds) or named.min() < 0:
+            raise AssetError(f"mesh '{name}' refers to joint {named.max()} of a skin of {len(binds)} joints")
         used = weights.max(axis=0) > 0  # a second set is often there but empty
         joints = np.where(weights > 0, joints, 0)
         return binds[joints[:, used]], weights[:, used]
 
-    def _repaired(self, name: str, weights: Array, positions: Array, joints: Array) -> Array:
+    def _repaired(self, name: str, weights: np.ndarray, positions: np.ndarray, joints: np.ndarray) -> np.ndarray:
         """Rows that sum to one. Vertices without any weight take those of the nearest vertex that has some."""
         broken = ~np.isfinite(weights) | (weights < 0)
         if broken.any():
-            self._warnings.append(
-                f"mesh '{name}': {broken.any(1).sum()} vertices had NaN or negative weights; set to 0"
-            )
+            count = broken.any(1).sum()
+            self._warnings.append(f"mesh '{name}': {count} vertices had NaN or negative weights; set to 0")
         weights = np.where(broken, 0.0, weights)
         total = weights.sum(1)
         off = (np.abs(total - 1) > 0.01) & (total > 0)
@@ -256,12 +243,13 @@ def morph_count(mesh: Fields) -> int:
     return len(targets) if isinstance(targets, list) else 0
 
 
-def _rest_weights(node: Fields, mesh: Fields, targets: int) -> Array:
+def _rest_weights(node: Fields, mesh: Fields, targets: int) -> np.ndarray:
     """Morph weights that hold without a clip: the node's own, else the mesh's; zero where the file gives none."""
     given = node.numbers("weights", None, targets) or mesh.numbers("weights", None, targets) or []
-    if max(map(abs, given), default=0) > 1e12:
+    weights = np.array(given + [0.0] * (targets - len(given)))
+    if not in_range(weights):
         raise AssetError(f"{node.where} or its mesh has absurd morph weights")
-    return np.array(given + [0.0] * (targets - len(given)))
+    return weights
 
 
 def _wanted(named: Fields, uv_set: int, skin: int | None) -> list[str]:
@@ -270,7 +258,7 @@ def _wanted(named: Fields, uv_set: int, skin: int | None) -> list[str]:
     return plain + [name for name in named.raw if skin is not None and name.startswith(_INFLUENCES)]
 
 
-def _nearest(points: Array, queries: Array) -> Array:
+def _nearest(points: np.ndarray, queries: np.ndarray) -> np.ndarray:
     """Index of the point nearest to each query; in large meshes within a grid of 1/128 of their size.
 
     The grid bounds the time: a search from the middle of a sphere visits all points on it (150,000 searches of as many

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from jaxtyping import Int
 
 from gambol.character.character import Character
 from gambol.character.skeleton import Pose, Skeleton
 from gambol.character.transforms import compose, decompose, normalize, wxyz_from_xyzw
 from gambol.errors import AssetError
+from gambol.formats.files import LARGEST_NUMBER, in_range
 from gambol.formats.gltf.accessors import Accessors
 from gambol.formats.gltf.clips import read_clips
 from gambol.formats.gltf.document import Document, open_document
 from gambol.formats.gltf.materials import read_materials
 from gambol.formats.gltf.meshes import MeshReader
-
-Array = np.ndarray
+from gambol.text import printable
 
 IGNORED_GEOMETRY = ("EXT_mesh_gpu_instancing", "KHR_node_visibility")
 """Extensions that change what is drawn and that are not evaluated here."""
-LARGEST_NUMBER = 1e12
-"""Of any one transform."""
 LARGEST_WORLD = 1e30
 """Of transforms multiplied along a chain of nodes."""
 MOST_NODES = 100_000
@@ -48,35 +48,31 @@ def read_character(document: Document) -> Character:
     binds = Binds(document, accessors)
     reader = MeshReader(document, accessors, binds, read_materials(document, accessors, warnings), warnings)
     meshes = tuple(mesh for node in visible_nodes(document, skeleton) for mesh in reader.read(node))
-    used = document.json.get("extensionsUsed")
-    for name in IGNORED_GEOMETRY:
-        if isinstance(used, list) and name in used:
-            warnings.append(f"the extension {name} is kept in the file but not evaluated")
-    warnings.extend(_unknown_requirements(document))
+    warnings.extend(_extension_warnings(document))
     clips = read_clips(document, accessors, warnings)
-    name = document.path.stem if document.path else "character"
     return Character(
-        name=name,
+        name=printable(document.path.stem) if document.path else "character",
         skeleton=skeleton,
         meshes=meshes,
         bind_nodes=np.array(binds.nodes, np.int64),
         inverse_binds=np.array(binds.matrices).reshape(-1, 4, 4),
         clips=clips,
         hints=humanoid_bones(document),
-        warnings=tuple(warnings),
+        warnings=tuple(map(printable, warnings)),
         source=document,
     )
 
 
-def _unknown_requirements(document: Document) -> list[str]:
-    """A warning for every extension the file says nobody can do without and that gambol does not know."""
-    required = document.json.get("extensionsRequired", [])
-    names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
-    return [
-        f"the file requires {name[:60]}, which gambol does not know: the character may not be what it should be"
-        for name in names
-        if not name.startswith(KNOWN)
-    ]
+def _extension_warnings(document: Document) -> Iterator[str]:
+    """Warnings of extensions that change what is drawn, or that the file says nobody can do without."""
+    used, required = (document.json.get(key) for key in ("extensionsUsed", "extensionsRequired"))
+    for name in IGNORED_GEOMETRY:
+        if isinstance(used, list) and name in used:
+            yield f"the extension {name} is kept in the file but not evaluated"
+    for name in required if isinstance(required, list) else []:
+        if isinstance(name, str) and not name.startswith(KNOWN):
+            what = f"the file requires {name[:60]}, which gambol does not know"
+            yield f"{what}: the character may not be what it should be"
 
 
 def read_skeleton(document: Document, warnings: list[str]) -> Skeleton:
@@ -91,22 +87,19 @@ def read_skeleton(document: Document, warnings: list[str]) -> Skeleton:
                 raise AssetError(f"{nodes[child].where} has two parents, nodes {parents[child]} and {i}")
             parents[child] = i
     _refuse_cycles(parents, document.label)
-    translation, rotation, scale = (
-        np.zeros((len(nodes), 3)),
-        np.tile([1.0, 0, 0, 0], (len(nodes), 1)),
-        np.ones((len(nodes), 3)),
-    )
-    sheared = []
+    translation, scale = np.zeros((len(nodes), 3)), np.ones((len(nodes), 3))
+    rotation = np.tile([1.0, 0, 0, 0], (len(nodes), 1))
+    sheared = 0
     for i, node in enumerate(nodes):
         matrix = node.numbers("matrix", 16)
         if matrix is not None:
-            if max(map(abs, matrix)) > LARGEST_NUMBER:
+            if not in_range(np.array(matrix)):
                 raise AssetError(f"{node.where}.matrix holds numbers above {LARGEST_NUMBER:g}")
             local = np.array(matrix).reshape(4, 4).T
             translation[i], rotation[i], scale[i] = decompose(local)
             rebuilt = compose(translation[i], rotation[i], scale[i])
             if not np.allclose(rebuilt, local, atol=1e-4 * max(1e-9, np.abs(local[:3, :3]).max())):
-                sheared.append(i)
+                sheared += 1
             continue
         translation[i] = node.numbers("translation", 3) or translation[i]
         scale[i] = node.numbers("scale", 3) or scale[i]
@@ -114,14 +107,14 @@ def read_skeleton(document: Document, warnings: list[str]) -> Skeleton:
             if not 1e-9 < np.abs(quaternion).max() < LARGEST_NUMBER:
                 raise AssetError(f"{node.where}.rotation is a quaternion of length zero or out of range")
             rotation[i] = wxyz_from_xyzw(normalize(np.array(quaternion)))
-    if max(np.abs(translation).max(initial=0), np.abs(scale).max(initial=0)) > LARGEST_NUMBER:
+    if not (in_range(translation) and in_range(scale)):
         raise AssetError(f"{document.label}: a node is moved or scaled by more than {LARGEST_NUMBER:g}")
     if sheared:
-        warnings.append(f"{len(sheared)} nodes have a sheared matrix, which glTF forbids: the shear is dropped")
+        warnings.append(f"{sheared} nodes have a sheared matrix, which glTF forbids: the shear is dropped")
     is_joint = np.zeros(len(nodes), bool)
     for skin in document.lists["skins"]:
         is_joint[skin.indices("joints", len(nodes), "nodes")] = True
-    names = tuple(node.text("name") or f"node {i}" for i, node in enumerate(nodes))
+    names = tuple(node.name(f"node {i}") for i, node in enumerate(nodes))
     skeleton = Skeleton(names, parents, Pose(translation, rotation, scale), is_joint)
     with np.errstate(over="ignore", invalid="ignore"):
         if not (np.abs(skeleton.world()) < LARGEST_WORLD).all():  # also false for NaN
@@ -129,17 +122,13 @@ def read_skeleton(document: Document, warnings: list[str]) -> Skeleton:
     return skeleton
 
 
-def _refuse_cycles(parents: Array, label: str) -> None:
-    """Follow every node up once: a node met twice on one way up is its own ancestor."""
-    done = np.zeros(len(parents), bool)
-    for start in range(len(parents)):
-        way, node = [], start
-        while node >= 0 and not done[node]:
-            done[node] = True
-            way.append(node)
-            node = int(parents[node])
-        if node >= 0 and node in set(way):
-            raise AssetError(f"{label}: node {node} is its own ancestor")
+def _refuse_cycles(parents: Int[np.ndarray, " nodes"], label: str) -> None:
+    """Go up from all nodes at once, twice as far each time: who is not above a root after that goes in circles."""
+    above = parents
+    for _ in range(len(parents).bit_length()):
+        above = np.where(above >= 0, above[above], -1)
+    if (above >= 0).any():
+        raise AssetError(f"{label}: node {above.max()} is its own ancestor")
 
 
 def visible_nodes(document: Document, skeleton: Skeleton) -> list[int]:
@@ -160,12 +149,12 @@ class Binds:
 
     def __init__(self, document: Document, accessors: Accessors):
         self.nodes: list[int] = []
-        self.matrices: list[Array] = []
+        self.matrices: list[np.ndarray] = []
         self._known: dict[tuple[int, bytes], int] = {}
-        self._skins: dict[int, Array] = {}
+        self._skins: dict[int, np.ndarray] = {}
         self._document, self._accessors = document, accessors
 
-    def of_skin(self, index: int) -> Array:
+    def of_skin(self, index: int) -> np.ndarray:
         """The bind of every joint of a skin."""
         if index in self._skins:
             return self._skins[index]
@@ -182,7 +171,7 @@ class Binds:
             matrices = rows.astype(np.float64).reshape(-1, 4, 4).swapaxes(1, 2)
         if len(matrices) < len(joints):
             raise AssetError(f"{skin.where} has {len(joints)} joints but {len(matrices)} inverse bind matrices")
-        if not np.isfinite(matrices).all() or np.abs(matrices).max() > 1e12:
+        if not in_range(matrices):
             raise AssetError(f"{skin.where}: its inverse bind matrices hold NaN, infinite or absurd numbers")
         self._skins[index] = np.array([self._add(j, m) for j, m in zip(joints, matrices, strict=False)], np.int64)
         return self._skins[index]
@@ -191,7 +180,7 @@ class Binds:
         """The bind of a mesh that hangs on a node without a skin."""
         return self._add(node, np.eye(4))
 
-    def _add(self, node: int, matrix: Array) -> int:
+    def _add(self, node: int, matrix: np.ndarray) -> int:
         key = (node, matrix.tobytes())
         if key not in self._known:
             self._known[key] = len(self.nodes)
@@ -203,17 +192,11 @@ class Binds:
 def humanoid_bones(document: Document) -> dict[int, str]:
     """What a VRM file says its nodes are: 'hips', 'leftUpperLeg', ...; empty for other files."""
     extensions = document.fields.child("extensions")
-    nodes = len(document.lists["nodes"])
-    bones: dict[int, str] = {}
     if "VRMC_vrm" in extensions:
-        named = extensions.child("VRMC_vrm").child("humanoid").child("humanBones")
-        for bone in named.raw:
-            node = named.child(bone).index("node", nodes, "nodes")
-            if node is not None:
-                bones[node] = bone
-    elif "VRM" in extensions:
-        for entry in extensions.child("VRM").child("humanoid").children("humanBones"):
-            node = entry.index("node", nodes, "nodes")
-            if node is not None:
-                bones[node] = entry.text("bone")
-    return bones
+        bones = extensions.child("VRMC_vrm").child("humanoid").child("humanBones")
+        entries = [(bone, bones.child(bone)) for bone in bones.raw]
+    else:
+        listed = extensions.child("VRM").child("humanoid").children("humanBones")
+        entries = [(entry.text("bone"), entry) for entry in listed]
+    nodes = len(document.lists["nodes"])
+    return {node: bone for bone, entry in entries if (node := entry.index("node", nodes, "nodes")) is not None}

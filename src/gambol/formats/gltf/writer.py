@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from gambol.character.clip import Clip, Track
 from gambol.character.transforms import decompose, xyzw_from_wxyz
 from gambol.errors import AssetError, GambolError
 from gambol.files import check_folder, write_file
@@ -19,44 +20,38 @@ from gambol.formats.gltf.clips import WIDTHS, unique_name
 from gambol.formats.gltf.document import BIN_CHUNK, SUFFIXES, Document, glb_bytes, json_bytes
 from gambol.formats.gltf.fields import Fields
 from gambol.formats.gltf.materials import mime_of
-from gambol.motion.motion import Motion, Track
+from gambol.text import printable
 
 FLOAT = 5126
 KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3", "weights": "SCALAR"}
 
 
-def save_gltf(
-    document: Document, path: str | Path, motion: Motion | None = None, overwrite: bool = False
-) -> str | None:
+def save_gltf(document: Document, path: str | Path, motion: Clip | None = None, overwrite: bool = False) -> str | None:
     """Write the document, with the motion appended if there is one; returns the name the clip got.
 
     A .glb or .vrm stays binary; a .gltf can be written as .gltf or packed into a .glb. Files it refers to are copied
     along. The file appears whole or not at all.
     """
     path = Path(path)
-    _check_target(document, path, overwrite)
+    check_target(path, document.chunks is not None)
+    if document.path and path.exists() and document.path.exists() and path.samefile(document.path) and not overwrite:
+        raise AssetError(f"{path} is the input itself; give another name (in Python: overwrite=True)")
     packed = document.chunks is None and path.suffix.lower() != ".gltf"
     name, data = None, document.raw
     if motion is not None or packed:
-        name, data = _rebuilt(document, motion, packed)
+        content = copy.deepcopy(document.json)
+        chunks = _pack(document, content) if packed else document.chunks
+        if motion is not None:
+            name, chunks = append_motion(content, chunks, motion)
+        data = json_bytes(content, indent=2) if chunks is None else glb_bytes(content, chunks)
     if not packed:
         _copy_references(document, path.parent)
     write_file(path, data)
     return name
 
 
-def _rebuilt(document: Document, motion: Motion | None, packed: bool) -> tuple[str | None, bytes]:
-    """The clip's name, and the file's bytes with it."""
-    content = copy.deepcopy(document.json)
-    chunks = _pack(document, content) if packed else document.chunks
-    name = None
-    if motion is not None:
-        name, chunks = append_motion(content, chunks, motion)
-    return name, json_bytes(content, indent=2) if chunks is None else glb_bytes(content, chunks)
-
-
 def append_motion(
-    content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...] | None, motion: Motion
+    content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...] | None, motion: Clip
 ) -> tuple[str, tuple[tuple[bytes, bytes], ...] | None]:
     """Add an animation to a file's JSON, in place, and its keys to the binary chunk; returns name and chunks."""
     if not motion.tracks:
@@ -66,7 +61,7 @@ def append_motion(
         _check_track(motion.name, track, len(nodes))
     animations = content.setdefault("animations", [])
     taken = [animation.get("name") for animation in animations if isinstance(animation, dict)]
-    name = unique_name(motion.name, {name for name in taken if isinstance(name, str)})
+    name = unique_name(printable(motion.name), {printable(name) for name in taken if isinstance(name, str)})
     blob = bytearray()
     first_view = len(content.setdefault("bufferViews", []))
     accessors = content.setdefault("accessors", [])
@@ -94,8 +89,6 @@ def _check_track(motion: str, track: Track, nodes: int) -> None:
     where = f"motion '{motion}', node {track.node}"
     if not 0 <= track.node < nodes:
         raise GambolError(f"{where}: the file has nodes 0 to {nodes - 1}")
-    if track.path not in KINDS:
-        raise GambolError(f"{where}: path must be one of {', '.join(KINDS)}, got {track.path!r}")
     keys = (len(track.times), 3) if track.interpolation == "CUBICSPLINE" else (len(track.times),)
     if not len(track.times) or track.values.shape[:-1] != keys:
         shape = track.values.shape
@@ -202,11 +195,8 @@ def _append_aligned(blob: bytearray, data: bytes | memoryview) -> int:
 
 def _move_view(holder: dict[str, Any], where: str, places: list[tuple[int, int]]) -> None:
     fields = Fields(holder, where)
-    buffer = fields.index("buffer", len(places), "buffers")
-    if buffer is None:
-        raise AssetError(f"{where}.buffer is missing")
-    offset = fields.integer("byteOffset", 0)
-    holder["buffer"], holder["byteOffset"] = places[buffer][0], places[buffer][1] + offset
+    buffer, offset = places[fields.required_index("buffer", len(places), "buffers")]
+    holder["buffer"], holder["byteOffset"] = buffer, offset + fields.integer("byteOffset", 0)
 
 
 def _resolved_image(document: Document, image: Fields) -> bytes | None:
@@ -225,12 +215,6 @@ def check_target(path: Path, binary: bool) -> None:
     if binary and suffix == ".gltf":
         raise AssetError(f"{name}: a binary file stays binary; use a name that ends in .glb")
     check_folder(path)
-
-
-def _check_target(document: Document, path: Path, overwrite: bool) -> None:
-    check_target(path, document.chunks is not None)
-    if document.path and path.exists() and document.path.exists() and path.samefile(document.path) and not overwrite:
-        raise AssetError(f"{path} is the input itself; give another name (in Python: overwrite=True)")
 
 
 def _copy_references(document: Document, folder: Path) -> None:

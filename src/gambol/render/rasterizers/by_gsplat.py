@@ -1,8 +1,8 @@
-"""The one place that calls gsplat: the rasteriser for CUDA if that library is installed.
+"""The rasterizer for CUDA: the one place that calls gsplat.
 
-Two things differ from `semantics`: a kernel that would bring a pixel's transmittance to STOP or below is not drawn any
-more (ours is drawn, the ones behind it are not), which changes a pixel by at most STOP / (1 - opacity), and a kernel on
-the near plane itself is drawn.
+Two things differ from the definition in `gambol.render.rasterize`: a kernel that would bring a pixel's transmittance to
+STOP or below is not drawn (ours is drawn, the ones behind it are not), which changes a pixel by at most
+STOP / (1 - opacity), and a kernel on the near plane itself is drawn.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor
 from gambol.errors import GambolError
 from gambol.render.cameras import Cameras
 from gambol.render.gaussians import unpack
-from gambol.render.rasterizers.semantics import BLUR
+from gambol.render.rasterize import BLUR
 
 
 def draw(
@@ -27,36 +27,22 @@ def draw(
     colors: Float[Tensor, "frames kernels 3"],
     cameras: Cameras,
 ) -> tuple[Float[Tensor, "frames height width 3"], Float[Tensor, "frames height width"]]:
-    """Image (multiplied by alpha) and alpha, in float32."""
-    if not find_spec("gsplat"):
-        raise GambolError("the rasteriser 'gsplat' is not installed; pip install 'gambol[gpu]', or use 'tiles'")
-    if means.device.type != "cuda":
-        raise GambolError(f"the rasteriser 'gsplat' needs tensors on CUDA, got {means.device.type}; use 'simd'")
-    from gsplat import rasterization
-
-    return draw_through(rasterization, means, covariances, opacities, colors, cameras)
-
-
-def draw_through(
-    rasterization: Callable[..., tuple[Tensor, Tensor, dict]],
-    means: Float[Tensor, "frames kernels 3"],
-    covariances: Float[Tensor, "frames kernels 6"],
-    opacities: Float[Tensor, "frames kernels"],
-    colors: Float[Tensor, "frames kernels 3"],
-    cameras: Cameras,
-) -> tuple[Float[Tensor, "frames height width 3"], Float[Tensor, "frames height width"]]:
-    """Draw with a function like `gsplat.rasterization`: frames are its batch, with one camera each."""
+    """Return image (premultiplied by alpha) and alpha, in float32: frames are gsplat's batch, with one camera each."""
+    rasterization = gsplat_on(means.device)
     if means.shape[1] == 0:  # not what gsplat was made for
         empty = means.new_zeros(len(cameras), cameras.height, cameras.width, 4)
         return empty[..., :3], empty[..., 3]
-    viewmats, intrinsics = _views(cameras)
+    rows = cameras.T_camera_world
+    bottom = torch.tensor([0.0, 0.0, 0.0, 1.0]).to(rows).expand(len(rows), 1, 4)
+    intrinsics = torch.diag_embed(torch.nn.functional.pad(cameras.focal, (0, 1), value=1.0))
+    intrinsics[:, :2, 2] = cameras.center
     image, alpha, _ = rasterization(
         means,
         None,  # quats and scales: the covariances stand for them
         None,
         opacities,
         colors,
-        viewmats[:, None],
+        torch.cat([rows, bottom], 1)[:, None],
         intrinsics[:, None],
         cameras.width,
         cameras.height,
@@ -68,19 +54,12 @@ def draw_through(
     return image[:, 0], alpha[:, 0, ..., 0]
 
 
-def _views(cameras: Cameras) -> tuple[Float[Tensor, "frames 4 4"], Float[Tensor, "frames 3 3"]]:
-    """World-to-camera matrices and intrinsics.
+def gsplat_on(device: torch.device) -> Callable[..., tuple[Tensor, Tensor, dict]]:
+    """Return `gsplat.rasterization`; GambolError if the device is not CUDA, or gsplat is not installed."""
+    if device.type != "cuda":
+        raise GambolError(f"Gaussians are rendered on the CPU or on CUDA, got tensors on {device.type}")
+    if not find_spec("gsplat"):
+        raise GambolError("rendering on CUDA needs gsplat, which is not installed; pip install 'gambol[gpu]'")
+    from gsplat import rasterization
 
-    gsplat gives no gradient to intrinsics, but it gives one to any affine world-to-camera matrix. So the intrinsics
-    are constants, and a shear of camera space that is the identity in value carries their gradient: with
-    x' = (focal / f) x + ((center - c) / f) z and constants f, c, it holds that f x' / z + c = focal x / z + center,
-    the Jacobian follows by the chain rule, and gsplat's limit of x' / z is one in pixels, as ours.
-    """
-    focal, center = cameras.focal.detach(), cameras.center.detach()
-    stretch, slope = (cameras.focal / focal)[..., None], ((cameras.center - center) / focal)[..., None]
-    rows = cameras.T_camera_world
-    sheared = torch.cat([stretch * rows[:, :2] + slope * rows[:, 2:], rows[:, 2:]], 1)
-    bottom = torch.tensor([0.0, 0.0, 0.0, 1.0]).to(rows).expand(len(rows), 1, 4)
-    intrinsics = torch.diag_embed(torch.nn.functional.pad(focal, (0, 1), value=1.0))
-    intrinsics[:, :2, 2] = center
-    return torch.cat([sheared, bottom], 1), intrinsics
+    return rasterization

@@ -1,4 +1,4 @@
-"""The rasteriser for CPUs: each kernel updates the pixels it touches, a vector at a time, on all cores.
+"""The rasterizer for CPUs: each kernel updates the pixels it touches, a vector at a time, on all cores.
 
 This file owns memory and threads; the work is in `simd_kernels`. One frame is enough to keep all cores busy, and the
 result does not depend on their number (see `simd_job`).
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,24 +21,27 @@ from gambol import parallel
 from gambol.render.cameras import Cameras
 from gambol.render.rasterizers import simd_kernels
 from gambol.render.rasterizers.simd_job import CHUNK, LARGEST, MOST_BANDS, PADDING, PLANE, RECORD, SUMS, Job, wp
-from gambol.render.rasterizers.workspace import Workspace
 from gambol.warp_device import DEVICE
 
 wp.load_module(simd_kernels, device=DEVICE)  # now, as threads must not compile
 
 RING = 3
-"""Frames in memory at a time if no backward pass will come: one in each stage, one for the worker that is behind."""
+"""Frames in memory at a time without a backward pass: one in each stage, and one for a worker that is late."""
 SUMS_RING = 2
-"""The same for gradients of slots, whose second stage is short."""
+"""Frames in memory at a time for gradients of slots, whose second stage is short."""
 BAND_SHIFT = 5
 """Bands of 32 rows: with 16 a quarter more slots cost 5 to 10 % more time, 64 leave too few bands to share."""
 SLOTS, ENOUGH = 2, 2**20
-"""Slots there is room for: so many a kernel, or so many in all. Characters take 1.2 a kernel, huge kernels one in each
-band; if the room is too small, the pass is done again with enough."""
+"""Initial room for slots: so many for each kernel, or so many in all. Characters take 1.2 for each kernel, huge kernels
+one in each band; if there is too little room, the pass is repeated with enough."""
 SMALL = 2000
 """Fewer kernels, of all frames, are not worth a second thread: 1000 of them lost 0.05 ms by it, 2000 gained that."""
 NAP = 5e-5
-"""[s]"""
+"""Pause of a worker that waits for others [s]."""
+KEPT_BLOCKS = 6
+"""Blocks of memory that are kept to be used again: fresh pages cost up to a third of the time."""
+WASTE = 4
+"""A block may be so many times larger than what is asked for."""
 KERNELS = ("means", "covariances", "opacities", "colors")
 CAMERAS = ("T_camera_world", "focal", "center")
 
@@ -49,15 +53,15 @@ def draw(
     colors: Float[Tensor, "frames kernels 3"],
     cameras: Cameras,
 ) -> tuple[Float[Tensor, "frames height width 3"], Float[Tensor, "frames height width"]]:
-    """Image (multiplied by alpha) and alpha, with the meaning that `semantics` gives them."""
+    """Return image (multiplied by alpha) and alpha, as `gambol.render.rasterize` defines them."""
     tensors = (means, covariances, opacities, colors, cameras.T_camera_world, cameras.focal, cameras.center)
     for name, tensor in zip(KERNELS + CAMERAS, tensors, strict=True):
         if tensor.dtype != torch.float32 or not tensor.is_cpu:
             given = f"{tensor.dtype} on {tensor.device}"
-            raise ValueError(f'{name} must be float32 on the CPU for kernel="simd", got {given}; use kernel="torch"')
+            raise ValueError(f"{name} must be float32 on the CPU for the SIMD rasterizer, got {given}")
     if max(cameras.width, cameras.height) > LARGEST:
         size = f"{cameras.width} x {cameras.height}"
-        raise ValueError(f"pictures of the SIMD rasteriser have at most {LARGEST} pixels a side, got {size}")
+        raise ValueError(f"pictures of the SIMD rasterizer have at most {LARGEST} pixels a side, got {size}")
     if not len(cameras):
         return means.new_empty(0, cameras.height, cameras.width, 3), means.new_empty(0, cameras.height, cameras.width)
     keep = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
@@ -99,21 +103,15 @@ class _Draw(torch.autograd.Function):
             if ctx.needs_input_grad[i]:
                 gradients[i] = result = torch.empty(inputs[i].shape)
                 setattr(job, f"{name}_gradient", result.data_ptr())
-        if any(ctx.needs_input_grad[4:7]):
-            by_chunk = torch.zeros(job.frames, max(job.chunks, 1), 16)
-            job.cameras_gradient = by_chunk.data_ptr()
         job.sums_ring = min(job.frames, SUMS_RING)
         sums = Workspace(4 * job.sums_ring * job.capacity * SUMS)
         job.sums = sums.address
         _run(simd_kernels.backward_kernel, job, planes=5)
-        if any(ctx.needs_input_grad[4:7]):
-            camera = by_chunk.sum(1)
-            gradients[4:7] = camera[:, :12].unflatten(1, (3, 4)), camera[:, 12:14], camera[:, 14:]
         return tuple(gradients)
 
 
 def _packed(tensor: Tensor) -> Tensor:
-    """The tensor if its frames are contiguous, be they all the same one (but not those of cameras); else a copy."""
+    """Return the tensor if its frames are contiguous or, but not for cameras, all the same; else a copy."""
     if tensor.is_contiguous():
         return tensor
     cameras = tensor.shape[1:] in ((3, 4), (2,))
@@ -121,7 +119,7 @@ def _packed(tensor: Tensor) -> Tensor:
 
 
 def _make_job(inputs: Sequence[Tensor], image: Tensor, alpha: Tensor, near: float) -> Job:
-    """Sizes and addresses, but for memory between stages and gradients."""
+    """Return a job with sizes and addresses, without memory between stages and gradients."""
     job = Job(kernels=inputs[2].shape[1], near=near)
     job.frames, job.height, job.width, _ = image.shape
     job.chunks, job.row = -(-job.kernels // CHUNK), job.width + PADDING
@@ -130,7 +128,7 @@ def _make_job(inputs: Sequence[Tensor], image: Tensor, alpha: Tensor, near: floa
         job.band_shift -= 1
     job.bands = ((job.height - 1) >> job.band_shift) + 1
     if job.bands > MOST_BANDS:
-        raise ValueError(f"{job.width} x {job.height} pixels are too many for the SIMD rasteriser")
+        raise ValueError(f"{job.width} x {job.height} pixels are too many for the SIMD rasterizer")
     for name, tensor in zip(KERNELS, inputs, strict=False):
         setattr(job, name, tensor.data_ptr())
         setattr(job, f"{name}_step", tensor.stride(0))
@@ -140,7 +138,7 @@ def _make_job(inputs: Sequence[Tensor], image: Tensor, alpha: Tensor, near: floa
 
 
 def _lend_slots(job: Job, memory: Workspace | None = None) -> Workspace:
-    """Gives a job the memory between projection and blending, new or that of its forward pass."""
+    """Give a job the memory between projection and blending, new or that of its forward pass."""
     slots = job.ring * job.capacity
     sizes = {
         "records": 4 * RECORD * slots,
@@ -159,7 +157,7 @@ def _lend_slots(job: Job, memory: Workspace | None = None) -> Workspace:
 
 
 def _run(kernel: Any, job: Job, planes: int) -> Sequence[int]:
-    """Works a job off on all cores; its progress, see `simd_job.FIELDS`."""
+    """Run a job on all cores; return its progress, see `simd_job.FIELDS`."""
     workers = parallel.workers() if job.frames * job.kernels >= SMALL else 1
     by_worker = 1 + 3 * job.frames
     progress = (ctypes.c_int32 * (by_worker + workers))()
@@ -176,3 +174,32 @@ def _run(kernel: Any, job: Job, planes: int) -> Sequence[int]:
 
     parallel.together(work, workers)
     return progress[:by_worker]
+
+
+_free: deque[Tensor] = deque(maxlen=KEPT_BLOCKS)
+
+
+class Workspace:
+    """Uninitialised memory, borrowed for as long as this object lives."""
+
+    def __init__(self, size: int) -> None:
+        self._block = _borrow(size)
+        self.address = self._block.data_ptr()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_block"):
+            _free.append(self._block)
+
+
+def _borrow(size: int) -> Tensor:
+    """Return a block of at least so many bytes. Only single operations of the queue, which are atomic: a lock could be
+    met by a destructor that runs meanwhile."""
+    for _ in range(KEPT_BLOCKS):
+        try:
+            block = _free.popleft()
+        except IndexError:
+            break
+        if size <= block.numel() <= WASTE * size:
+            return block
+        _free.append(block)
+    return torch.empty(size, dtype=torch.uint8)

@@ -1,17 +1,15 @@
 # mypy: ignore-errors
 # Warp reads the annotations of kernels itself; they are values, not types.
-"""The two kernels of the SIMD rasteriser. Workers draw tickets: a ticket is a chunk or a band of a frame.
+"""The two kernels of the SIMD rasterizer. Workers draw tickets: a ticket is a chunk or a band of a frame.
 
 Forward, a frame's chunks are projected and then its bands blended; backward, bands come first. To keep all workers
 busy, the first stage of the next frame stands before the second stage of this one. A ticket waits only for tickets
 drawn before it, so a worker that comes late or never (no free core) holds nobody up.
 """
 
-from gambol.render.rasterizers.simd_blending import blend_band, blend_band_backward
+from gambol.render.rasterizers.simd_blending import blend_band, blend_band_backward, sort_band
 from gambol.render.rasterizers.simd_job import JOB, wp
-from gambol.render.rasterizers.simd_projection import project_chunk
-from gambol.render.rasterizers.simd_sorting import sort_band
-from gambol.render.rasterizers.simd_unprojection import unproject_chunk
+from gambol.render.rasterizers.simd_projection import project_chunk, unproject_chunk
 
 wp.set_module_options({"enable_backward": False})
 

@@ -1,11 +1,13 @@
 # mypy: ignore-errors
 # Warp reads the annotations of kernels itself; they are values, not types.
-"""Kernels to slots, in C++, eight at a time."""
+"""Kernels to slots, and gradients of slots to gradients of kernels, in C++, eight at a time."""
 
-from gambol.render.rasterizers.simd_job import VECTORS, wp
+from gambol.render.rasterizers.simd_job import JOB, wp
+from gambol.render.simd_code import VECTORS
 
 KERNELS = (
-    VECTORS
+    JOB
+    + VECTORS
     + """
 constexpr float FARTHEST = 1e9f;  // kernels that reach farther mean nothing in float32 [pixels]
 int first = chunk * CHUNK, count = job.kernels - first < CHUNK ? job.kernels - first : CHUNK;
@@ -168,3 +170,115 @@ def project_chunk(address: wp.uint64, frame: int, chunk: int):
     Record: mean x, y [pixel indices]; conic xx / 2, xy, yy / 2; -ln opacity; the outline's slant, spread, reach, turn;
     first and last column, first and last row (two int16 each); colour; depth.
     """
+
+
+GRADIENTS = """
+// Three vectors to eight triples in a row.
+auto join = [&](float* to, eight x, eight y, eight z) {
+    store(to, SHUFFLE(SHUFFLE(x, y, 0, 8, -1, 1, 9, -1, 2, 10), z, 0, 1, 8, 3, 4, 9, 6, 7));
+    store(to + 8, SHUFFLE(SHUFFLE(x, y, -1, 3, 11, -1, 4, 12, -1, 5), z, 10, 1, 2, 11, 4, 5, 12, 7));
+    store(to + 16, SHUFFLE(SHUFFLE(x, y, 13, -1, 6, 14, -1, 7, 15, -1), z, 0, 13, 2, 3, 14, 5, 6, 15));
+};
+
+// Gradients of the mean in camera space and of the picture's covariance. Where there is no slot they may be anything.
+struct Gradients { eight x, y, z, xx, xy, yy; };
+auto unproject = [&](const Splats& s, const eight* sum) {
+    Gradients g;
+    // To the mean in the picture and to the conic; through the inverse to the covariance.
+    eight inverse = 1.0f / (s.xx * s.yy - s.xy * s.xy);
+    eight a = s.yy * inverse, b = -s.xy * inverse, c = s.xx * inverse;
+    eight to_u = a * sum[1] + b * sum[2], to_v = b * sum[1] + c * sum[2];
+    eight axx = a * sum[3] + b * sum[4], axy = a * sum[4] + b * sum[5], ayy = b * sum[4] + c * sum[5];
+    eight ayx = b * sum[3] + c * sum[4];
+    g.xx = 0.5f * (axx * a + axy * b), g.xy = axx * b + axy * c, g.yy = 0.5f * (ayx * b + ayy * c);
+
+    // To p = iz (focal R0 - drawn R2) and q; from there to what they are made of.
+    eight u = 0.0f, v = 0.0f, fx = 0.0f, fy = 0.0f;
+    for (int j = 0; j < 3; j++) {
+        eight p = s.iz * (2.0f * g.xx * s.sp[j] + g.xy * s.sq[j]);
+        eight q = s.iz * (2.0f * g.yy * s.sq[j] + g.xy * s.sp[j]);
+        fx += p * T[j], fy += q * T[4 + j];
+        u -= p * T[8 + j], v -= q * T[8 + j];
+    }
+    g.z = -s.iz * (fx * focal[0] + u * s.drawn_u + fy * focal[1] + v * s.drawn_v);
+
+    // Where the mean was drawn to an edge, what is drawn does not depend on it.
+    eight zero = 0.0f;
+    to_u += s.drawn_u == s.x - center[0] ? u : zero, to_v += s.drawn_v == s.y - center[1] ? v : zero;
+    g.x = to_u * focal[0] * s.iz, g.y = to_v * focal[1] * s.iz;
+    g.z -= g.x * (s.u / focal[0]) + g.y * (s.v / focal[1]);
+    return g;
+};
+"""
+
+CHUNK_SUMS = """
+// The slots of a kernel are summed from the top band down. The last number tells whether there are any.
+constexpr int TOTAL = 16;
+alignas(64) float total[CHUNK * TOTAL];
+auto add_slots = [&]() {
+    long long buffer = frame % job.ring;
+    const int* segment = job.segments + (buffer * job.chunks + chunk) * (job.bands + 1);
+    const float* sums = job.sums + (long long)(frame % job.sums_ring) * job.capacity * SUMS;
+    for (int i = 0; i < CHUNK * TOTAL; i++) total[i] = 0.0f;
+    for (long long slot = segment[0]; slot < segment[job.bands]; slot++) {
+        if (!job.seen[buffer * job.capacity + slot]) continue;
+        float* to = total + TOTAL * (job.owners[buffer * job.capacity + slot] - first);
+        store(to, load(to) + load(sums + SUMS * slot));
+        to[8] += sums[SUMS * slot + 8];
+        to[15] = 1.0f;
+    }
+};
+"""
+
+
+@wp.func_native(
+    KERNELS
+    + GRADIENTS
+    + CHUNK_SUMS
+    + """
+add_slots();
+bool geometry = job.means_gradient || job.covariances_gradient;
+eight zero = 0.0f;
+for (int i = 0; i < count; i += 8) {
+    eight sum[16];
+    for (int j = 0; j < 8; j++) sum[j] = load(total + TOTAL * (i + j)), sum[8 + j] = load(total + TOTAL * (i + j) + 8);
+    transpose(sum), transpose(sum + 8);
+    eight_ints there = sum[15] > 0.0f;
+    auto only = [&](eight value) { return there ? value : zero; };
+    float means[24] = {}, covariances[48] = {}, opacities[8] = {}, colors[24] = {};
+    if (__builtin_reduce_or(there)) {
+        Kernels k = read(first + i);
+        store(opacities, only(sum[0] / k.opacity));
+        join(colors, sum[6], sum[7], sum[8]);
+        if (geometry) {
+            Splats s = project(k);
+            Gradients g = unproject(s, sum);
+            eight x = only(g.x), y = only(g.y), z = only(g.z);
+            join(means, T[0] * x + T[4] * y + T[8] * z, T[1] * x + T[5] * y + T[9] * z,
+                 T[2] * x + T[6] * y + T[10] * z);
+            auto pair = [&](int a, int b) {
+                eight both = g.xx * s.p[a] * s.p[b] + g.yy * s.q[a] * s.q[b];
+                eight value = (a == b ? 1.0f : 2.0f) * both;
+                return only(value + g.xy * (a == b ? s.p[a] * s.q[a] : s.p[a] * s.q[b] + s.p[b] * s.q[a]));
+            };
+            eight xx = pair(0, 0), xy = pair(0, 1), xz = pair(0, 2), yy = pair(1, 1), yz = pair(1, 2), zz = pair(2, 2);
+#define LOW(a, b) SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HIGH(a, b) SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+            join(covariances, LOW(xx, yy), LOW(xy, yz), LOW(xz, zz));
+            join(covariances + 24, HIGH(xx, yy), HIGH(xy, yz), HIGH(xz, zz));
+        }
+    }
+    int some = count - i < 8 ? count - i : 8;
+    auto write = [&](float* to, const float* from, int each) {
+        if (!to) return;
+        to += ((long long)frame * job.kernels + first + i) * each;
+        for (int j = 0; j < each && some == 8; j++) store(to + 8 * j, load(from + 8 * j));
+        for (int j = 0; j < some * each && some < 8; j++) to[j] = from[j];
+    };
+    write(job.means_gradient, means, 3), write(job.covariances_gradient, covariances, 6);
+    write(job.opacities_gradient, opacities, 1), write(job.colors_gradient, colors, 3);
+}
+"""
+)
+def unproject_chunk(address: wp.uint64, frame: int, chunk: int):
+    """Gradients of a chunk of kernels from those of their slots."""

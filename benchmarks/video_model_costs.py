@@ -1,0 +1,179 @@
+"""Memory and arithmetic of the video models: `python benchmarks/video_model_costs.py [NAME ...]` prints the table of
+`gambol.priors.costs`.
+
+No weights are needed: gambol's own code runs at full size on fake tensors, which have a shape and no content, while the
+arithmetic of every operation and the bytes of every living buffer are added up. The bytes are those of tensors; the
+driver and the gaps between tensors take more.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import astuple
+from functools import cache
+from typing import Any
+
+import gambol  # noqa: F401  # before torch, whose idle threads would else take our cores
+import torch
+from gambol.priors.costs import PriorCosts
+from gambol.priors.pixels.network import PixelNetwork
+from gambol.priors.pixels.prior import PixelPrior
+from gambol.priors.prior import Prompt, VideoPrior
+from gambol.priors.video_models import cogvideox, wan
+from gambol.priors.video_models.components import ModelCheckpoint, VideoModelConfig
+from gambol.priors.video_models.latent_prior import LatentPrior
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_iter
+from torch.utils.flop_counter import flop_registry, sdpa_backward_flop_count, sdpa_flop_count
+
+from video_model_configurations import VIDEO_MODELS, VideoModel
+
+ATTENTION = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+ATTENTION_BACKWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+"""torch's own counter knows the attention on GPUs only and would miss half of the arithmetic of CogVideoX-5B."""
+
+
+class CostMeter(TorchDispatchMode):
+    """Adds up the arithmetic and the living bytes of everything that is computed inside the context."""
+
+    def __init__(self):
+        super().__init__()
+        self.flop = self.bytes = self.peak = 0
+        self._sizes: dict[int, int] = {}
+
+    def exclude_weights(self, module: torch.nn.Module) -> None:
+        """Do not count the bytes of a module's weights."""
+        for tensor in (*module.parameters(), *module.buffers()):
+            self._sizes[tensor.untyped_storage()._cdata] = 0
+
+    def __torch_dispatch__(self, function, types, arguments=(), options=None):
+        result = function(*arguments, **(options or {}))
+        self.flop += _flop(function._overloadpacket, arguments, options or {}, result)
+        for tensor in tree_iter(result):
+            if isinstance(tensor, Tensor):
+                self._note(tensor)
+        return result
+
+    def _note(self, tensor: Tensor) -> None:
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key not in self._sizes:
+            self._sizes[key] = storage.nbytes()
+            self.bytes += self._sizes[key]
+            self.peak = max(self.peak, self.bytes)
+            weakref.finalize(storage, self._forget, key)
+
+    def _forget(self, key: int) -> None:
+        self.bytes -= self._sizes.pop(key)
+
+
+def _flop(operation: Any, arguments: tuple, options: dict, result: Any) -> int:
+    """Arithmetic of one operation [FLOP]; only matrix products, convolutions and attention count."""
+    if operation is ATTENTION:
+        return sdpa_flop_count(*(tensor.shape for tensor in arguments[:3]))
+    if operation is ATTENTION_BACKWARD:
+        return sdpa_backward_flop_count(*(tensor.shape for tensor in arguments[:4]))
+    return flop_registry[operation](*arguments, **options, out_val=result) if operation in flop_registry else 0
+
+
+def count_costs(model: VideoModel, encode: bool = True) -> PriorCosts:
+    """Costs of a model; without `encode`, which takes longest, those of encoding are 0."""
+    with empty_prior(model) as prior:
+        frames, (height, width) = prior.format.frames[0], prior.format.sizes[0]
+        network, vae = prior.components.use("transformer"), prior.components.use("vae")
+        text_encoder = prior.components.use("text_encoder")
+        video = torch.empty(1, frames, height, width, 3)
+        latents = torch.empty(1, *prior.latent_shape(frames, height, width))
+        prompts = [Prompt("", torch.empty(prior.text_length, model.text_encoder["d_model"])) for _ in range(2)]
+        call = measure(lambda: prior.denoise(latents, 0.5, prompts[0], 6.0, prompts[1]), network)
+        there_and_back = measure(lambda: _encode_and_back(prior, video), vae) if encode else None
+        return PriorCosts(
+            *_video(prior),
+            network=_parameters(network),
+            vae=_parameters(vae),
+            text_encoder=_parameters(text_encoder),
+            call=call.peak,
+            call_flop=call.flop,
+            encode=there_and_back.peak if there_and_back else 0,
+            encode_flop=there_and_back.flop if there_and_back else 0,
+        )
+
+
+@cache
+def count_pixel_costs() -> PriorCosts:
+    """Costs of the pixel prior, which runs in single precision and has neither autoencoder nor text encoder."""
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        prior = PixelPrior(PixelNetwork())
+        latents = torch.empty(1, prior.format.frames[0], *prior.format.sizes[0], 3)
+        call = measure(lambda: prior.denoise(latents, 0.5, prior.embed(""), 6.0), prior.network)
+        return PriorCosts(*_video(prior), _parameters(prior.network), 0, 0, call.peak, call.flop, 0, 0)
+
+
+def _video(prior: VideoPrior) -> tuple[int, int, int, float]:
+    """Frames, height, width and frame rate that a prior was trained on."""
+    return prior.format.frames[0], *prior.format.sizes[0], prior.format.fps
+
+
+def measure(work: Callable[[], Any], module: torch.nn.Module) -> CostMeter:
+    """The meter after some work with a module."""
+    meter = CostMeter()
+    meter.exclude_weights(module)
+    with meter:
+        work()
+    return meter
+
+
+def _encode_and_back(prior: LatentPrior, video: Tensor) -> None:
+    latents = prior.encode(video.detach().requires_grad_())
+    latents.backward(torch.empty_like(latents))
+
+
+@contextmanager
+def empty_prior(model: VideoModel, **options) -> Iterator[LatentPrior]:
+    """A prior made of fake tensors; it only takes tensors that are made inside the context."""
+    config = VideoModelConfig(**{"device": "cpu", "dtype": "bfloat16", **options})
+    family = cogvideox if model.family == "cogvideox" else wan
+    kind = cogvideox.CogVideoXPrior if model.family == "cogvideox" else wan.WanPrior
+    settings = {name: getattr(model, name) for name in ("transformer", "vae", "scheduler", "text_encoder")}
+
+    def load(name: str) -> Any:
+        library, class_name = family.CLASSES[name]
+        dtype = config.torch_vae_dtype if name == "vae" else config.torch_dtype
+        return _build(library, class_name, settings[name], dtype)
+
+    # The noise level decides which expert is asked, but fake tensors have no values: only the first is used.
+    index = {key: value for key, value in model.index.items() if key != "boundary_ratio"}
+    prior = kind(ModelCheckpoint("empty", index, settings, load), config)
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        yield prior
+
+
+def _build(library: str, class_name: str, settings: Any, dtype: torch.dtype) -> Any:
+    """A component with untrained weights, made in its final precision because fake tensors cannot be converted."""
+    from importlib import import_module
+
+    kind = getattr(import_module(library), class_name)
+    usual = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        return kind(kind.config_class(**settings)) if library == "transformers" else kind(**settings)
+    finally:
+        torch.set_default_dtype(usual)
+
+
+def _parameters(module: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or [*VIDEO_MODELS, "pixels"]:
+        values = astuple(count_pixel_costs() if name == "pixels" else count_costs(VIDEO_MODELS[name]))
+        print(f'    "{name}": PriorCosts(')
+        for part in (values[:7], values[7:]):
+            print("        " + ", ".join(f"{value:_}" for value in part) + ",")
+        print("    ),", flush=True)

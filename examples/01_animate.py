@@ -1,0 +1,16 @@
+"""From a sentence to a clip: the fox of the zoo learns to walk, taught by the prior that comes with gambol.
+
+python examples/01_animate.py fox-walk.glb
+"""
+
+import sys
+
+import gambol
+from gambol.distillation.config import preset_for
+
+character = gambol.load("fox")
+prior = gambol.open_prior("pixels")
+config = preset_for("draft", prior)  # leave it out for a better walk that takes a little longer
+motion = gambol.animate(character, "a fox is walking", prior, config)
+name = gambol.save(character, sys.argv[1], motion)
+print(f"wrote {sys.argv[1]}: clip '{name}', {motion.duration:.2f} s")

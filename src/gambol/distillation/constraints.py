@@ -1,0 +1,75 @@
+"""What a user wants to keep, as constraints: joints by name, poses by frame, a segment by its ends."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import torch
+from jaxtyping import Bool
+
+from gambol.character.character import Character
+from gambol.character.rig import Rig
+from gambol.distillation.config import AnimateConfig
+from gambol.errors import GambolError
+from gambol.motion.constraints import Constraints, Pin
+from gambol.motion.rig_motion import RigMotion, rig_motion_of
+
+
+def constraints_of(character: Character, rig: Rig, config: AnimateConfig, start: RigMotion, cycles: int) -> Constraints:
+    """Return the constraints that a config asks for. cycles: how often the motion is repeated in the clip; frames count
+    from the beginning of the clip."""
+    frames = max(round(start.seconds * cycles * config.fps), 2)
+    kept = _kept(character, rig, config.freeze)
+    pins = tuple(_pin(character, rig, frame, pose, frames, cycles, start.loops) for frame, pose in config.pins)
+    moments = sorted(pin.moment for pin in pins)
+    if start.loops and moments:
+        moments.append(moments[0] + 1)
+    if any(after - before < 0.5 * cycles / frames for before, after in pairwise(moments)):
+        raise GambolError("two poses are pinned to the same frame of a cycle; pin one of them")
+    only = None
+    if config.frames is not None:
+        first, last = config.frames
+        if cycles > 1:
+            raise GambolError("frames redoes a part of the clip and seconds repeats it: leave one of them out")
+        if last > frames:
+            raise GambolError(f"frames {first}:{last} goes beyond the clip '{config.init}', which has {frames} frames")
+        outside = [f"{frame}:{pose}" for frame, pose in config.pins if not first < frame < last]
+        if outside:
+            raise GambolError(f"pin {outside[0]} is outside the frames {first}:{last}, which alone are redone")
+        only = (first / frames, last / frames)
+    return Constraints(torch.as_tensor(kept), pins, only)
+
+
+def _kept(character: Character, rig: Rig, names: tuple[str, ...]) -> Bool[np.ndarray, " joints"]:
+    """Return which joints are frozen."""
+    own = [character.skeleton.names[node] for node in rig.nodes]
+    for name in names:
+        if name not in own:
+            raise GambolError(f"'{character.name}' has no joint '{name}' to freeze. Available: {', '.join(own)}")
+    return np.array([name in names for name in own], bool)
+
+
+def _pin(character: Character, rig: Rig, frame: int, pose: str, frames: int, cycles: int, loops: bool) -> Pin:
+    """Return a pinned pose. frames: of the whole clip; a cycle need not have a whole number of them."""
+    last = frames - (1 if loops else 0)
+    if not 0 <= frame <= last:
+        raise GambolError(f"pin {frame}:{pose}: the clip has frames 0 to {last}")
+    moment = (frame * cycles % frames) / frames if loops else frame / frames
+    if pose == "rest":
+        return Pin(moment, torch.zeros(len(rig.nodes), 3), 0.0, torch.zeros(3))
+    name, _, seconds = pose.rpartition("@")
+    name, seconds = (name, seconds) if name else (pose, "0")
+    if name not in character.clips:
+        known = ", ".join(["rest", *character.clips])
+        raise GambolError(f"pin {frame}:{pose}: '{character.name}' has no clip '{name}'. Available: {known}")
+    clip = character.clips[name]
+    try:
+        time = clip.start + float(seconds)
+    except ValueError:
+        raise GambolError(f"pin {frame}:{pose}: after @ comes a time in seconds, as in '{name}@0.5'") from None
+    if not clip.start <= time <= clip.end + 1e-6:
+        raise GambolError(f"pin {frame}:{pose}: the clip '{name}' lasts {clip.duration:.2f} s")
+    found = rig_motion_of(character, rig, clip, np.array([time, time + 1e-6]), loops=False)
+    up = torch.as_tensor(rig.root_axes[:, 0], dtype=torch.float32)
+    return Pin(moment, found.angles[0], float(found.root_translation[0] @ up), found.root_angles[0])

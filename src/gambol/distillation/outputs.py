@@ -1,0 +1,148 @@
+"""What a run leaves in its folder at the end: the clip in the user's own file, a movie, a contact sheet, a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import unquote
+
+from gambol.character.character import Character
+from gambol.distillation.animate import Problem
+from gambol.distillation.run import FILES, MOVIE, NUMBERS, REPORT, SHEET, Run, read_losses
+from gambol.distillation.run_config import RunConfig
+from gambol.distillation.stage_runner import StageRunner
+from gambol.errors import GambolError
+from gambol.files import write_file
+from gambol.finishing.finish import finish as finish_clip
+from gambol.formats import export, save
+from gambol.formats.gltf.document import Document
+from gambol.progress import peak_memory
+from gambol.render.clip_renderer import MOVIE_FPS, ClipRenderer
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run has written."""
+
+    name: str
+    """Name of the clip in its file."""
+    seconds: float
+    """Length of the clip [s]."""
+    loops: bool
+    summary: str
+    """One line on how good the clip is."""
+    written: tuple[Path, ...]
+    warnings: tuple[str, ...]
+
+
+def draw_with(clip_renderer: ClipRenderer, problem: Problem) -> Callable[[StageRunner, Path], None]:
+    """Return a function that renders the current motion, small and fast, or nothing if there is nothing to see."""
+
+    def draw(runner: StageRunner, path: Path) -> None:
+        with suppress(GambolError):
+            clip_renderer.preview(problem.clip(runner.rig_motion(), "preview"), path)
+
+    return draw
+
+
+def clip_file(character: Character) -> str:
+    """Return the name of the clip's file: a .vrm stays one, everything else becomes a .glb."""
+    source = character.source
+    vrm = isinstance(source, Document) and source.path is not None and source.path.suffix.lower() == ".vrm"
+    return "clip.vrm" if vrm else "clip.glb"
+
+
+def check_references(character: Character) -> None:
+    """Refuse, before any work, a character that refers to a file with the name of one that a run writes."""
+    source = character.source
+    if not isinstance(source, Document) or source.chunks is None:
+        return
+    for fields in (*source.lists["buffers"], *source.lists["images"]):
+        name = unquote(fields.text("uri")) if "uri" in fields else ""
+        if name in FILES:
+            raise GambolError(f"{source.label} needs a file {name} beside it, and a run writes one; rename that file")
+
+
+def finish(
+    run: Run,
+    problem: Problem,
+    runner: StageRunner,
+    clip_renderer: ClipRenderer,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> RunResult:
+    """Write all files, the page last. What cannot be done becomes a warning: the optimisation is done."""
+    from gambol.quality.page import RunDetails, run_page
+    from gambol.quality.report import json_of, report
+
+    folder, config, motion = run.folder, run.run_config, runner.rig_motion()
+    losses = read_losses(folder)
+    warnings = [*problem.warnings, *(row["trouble"] for row in losses)]
+    clip = problem.clip(motion, config.name or problem.title)
+    try:
+        clip = finish_clip(problem.character, problem.anatomy, clip, config.finish).motion
+    except GambolError as error:
+        warnings.append(f"the clip is as it was made: {error}")
+    path = folder / clip_file(problem.character)
+    name = save(problem.character, path, clip) or clip.name
+    written = [path]
+    for kind in config.export:
+        written.append(folder / f"clip.{kind}")
+        warnings += export(problem.character, clip, written[-1], problem.config.fps)
+    try:
+        clip_renderer.movie(clip, folder / MOVIE, folder / SHEET, min(problem.config.fps, MOVIE_FPS), on_progress)
+        written += [folder / MOVIE, folder / SHEET]
+        warnings += clip_renderer.warnings
+    except GambolError as error:
+        warnings.append(f"there are no pictures: {error}")
+    try:
+        named = replace(clip, name=name)
+        found = report(problem.character, named, problem.anatomy, prompt=problem.prompt.text, prior=problem.prior)
+        write_file(folder / NUMBERS, json_of(found).encode())
+        written.append(folder / NUMBERS)
+    except GambolError as error:
+        found = None
+        warnings.append(f"the clip could not be measured: {error}")
+    shareable = _without_folders(config)
+    details = RunDetails(
+        prompt=problem.prompt.text,
+        character=problem.character.name,
+        clip=path.name,
+        clip_name=name,
+        movie=MOVIE if (folder / MOVIE).exists() else None,
+        sheet=(folder / SHEET).read_bytes() if (folder / SHEET).exists() else None,
+        losses=losses,
+        warnings=tuple(filter(None, warnings)),
+        facts=_facts(run, problem, shareable),
+        settings=shareable.json(),
+    )
+    write_file(folder / REPORT, run_page(details, found).encode())
+    written.append(folder / REPORT)
+    summary = found.summary if found else "the clip could not be measured"
+    return RunResult(name, clip.duration, motion.loops, summary, tuple(written), tuple(details.warnings))
+
+
+def _facts(run: Run, problem: Problem, config: RunConfig) -> list[tuple[str, str]]:
+    """Return how the clip was made, as titles and texts for the page."""
+    minutes, seconds = divmod(round(run.seconds), 60)
+    return [
+        ("character", config.character),
+        ("understood", str(problem.intent) if problem.intent else "left to the prior"),
+        ("prior", config.prior.name),
+        ("preset", f"{config.preset}, seed {problem.config.seed}"),
+        ("time", f"{minutes} min {seconds} s" if minutes else f"{run.seconds:.1f} s"),
+        ("peak memory", peak_memory()),
+        ("gambol", config.version),
+    ]
+
+
+def _without_folders(config: RunConfig) -> RunConfig:
+    """Return the config with files by their names, not by where they are on this machine: the page may be shared."""
+    weights = config.prior.weights and Path(config.prior.weights).name
+    prior = replace(config.prior, name=_file_name(config.prior.name), weights=weights)
+    return replace(config, character=_file_name(config.character), prior=prior)
+
+
+def _file_name(text: str) -> str:
+    return Path(text).name if Path(text).is_absolute() else text

@@ -1,0 +1,123 @@
+"""config.json of a run: everything that decides its result, written once and read to resume it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from gambol.character.axes import AxisChoice
+from gambol.character.character import Character
+from gambol.distillation.animate import Problem, prepare
+from gambol.distillation.config import AnimateConfig, Preset
+from gambol.errors import GambolError
+from gambol.finishing.finish import FinishConfig
+from gambol.jsonable import from_json, parse_json
+from gambol.priors.prior import VideoPrior
+from gambol.ranges import Range
+from gambol.render.cache import fingerprint
+from gambol.text import printable
+from gambol.version import __version__
+
+
+@dataclass(frozen=True)
+class PriorChoice:
+    """Which prior, and how it is loaded."""
+
+    name: str = "pixels"
+    """Name, folder or hub id, as `open_prior` takes it."""
+    weights: str | None = None
+    """A file with other weights for pixels."""
+    device: str = "auto"
+    offload: bool = False
+    tiling: bool = False
+
+    def lasting(self) -> PriorChoice:
+        """Return the same choice with absolute paths, which does not depend on the current folder."""
+        name = str(Path(self.name).expanduser().resolve()) if Path(self.name).expanduser().is_dir() else self.name
+        return dataclasses.replace(self, name=name, weights=self.weights and str(Path(self.weights).resolve()))
+
+    def open(self, download: bool = True) -> VideoPrior:
+        """Return the prior. download: whether a model that is not on this machine may be fetched."""
+        from gambol.priors.catalogue import open_prior
+
+        usual = PriorChoice()
+        asked = {
+            option: getattr(self, option)
+            for option in ("device", "offload", "tiling")
+            if getattr(self, option) != getattr(usual, option)
+        }
+        if self.name != "pixels" and not download:
+            asked["download"] = False
+        return open_prior(self.name, self.weights, **asked)
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that decides the result of a run, and hashes of the character and the prior."""
+
+    character: str
+    """Path of a file, or the name of a zoo animal."""
+    prompt: str
+    config: AnimateConfig
+    preset: Preset = "standard"
+    """Preset that the config was made from."""
+    prior: PriorChoice = field(default_factory=PriorChoice)
+    name: str | None = None
+    """Name of the clip; by default the action."""
+    finish: FinishConfig = field(default_factory=FinishConfig)
+    """Edits of the clip before it is written."""
+    export: tuple[Literal["bvh", "npz"], ...] = ()
+    """Formats in which the clip is also written without a mesh."""
+    up: AxisChoice = "auto"
+    forward: AxisChoice = "auto"
+    threads: Annotated[int, Range(1, 1024)] = 1
+    """Number of torch's threads. Sums are split among them, so another number would round differently."""
+    character_hash: str = ""
+    """Hash of the character: a run is not resumed with another one."""
+    prior_hash: str = ""
+    """Hash of the prior's weights, if they are small enough to be hashed."""
+    version: str = __version__
+    """Version of gambol."""
+
+    def problem(self, character: Character, prior: VideoPrior) -> Problem:
+        """Return the problem; GambolError if the character or the prior is not the one that the run began with."""
+        from gambol.character.anatomy import analyze
+
+        if self.character_hash and hash_character(character) != self.character_hash:
+            raise GambolError(f"'{self.character}' is no longer the character this run began with; begin a new run")
+        if self.prior_hash and prior.fingerprint() != self.prior_hash:
+            raise GambolError(
+                f"the weights of the prior {prior.name} are no longer those this run began with; begin a new run"
+            )
+        anatomy = analyze(character, self.up, self.forward) if character.skeleton.is_joint.any() else None
+        return prepare(character, self.prompt, prior, self.config, anatomy)
+
+    def json(self) -> str:
+        return json.dumps(dataclasses.asdict(self), indent=1, allow_nan=False)
+
+    @staticmethod
+    def from_json(text: str) -> RunConfig:
+        """Return the config that `json` wrote; ValueError or GambolError, with the reason, for anything else."""
+        plain = parse_json(text)
+        version = plain.get("version") if isinstance(plain, dict) else None
+        if isinstance(version, str) and version != __version__:
+            raise ValueError(f"it was written by version {printable(version)[:40]}, and this is {__version__}")
+        return from_json(RunConfig, plain, "config")
+
+
+def lasting_name(character: str) -> str:
+    """Return the name of a character that does not depend on the current folder: an absolute path if it is a file."""
+    return str(Path(character).resolve()) if Path(character).is_file() else character
+
+
+def hash_character(character: Character) -> str:
+    """Return a hash of everything that a motion depends on, and of the file that it is written into."""
+    skeleton, raw = character.skeleton, getattr(character.source, "raw", None)
+    parts = [raw, "\n".join(skeleton.names), skeleton.parents, character.bind_nodes, character.inverse_binds]
+    parts += [skeleton.rest.translation, skeleton.rest.rotation, skeleton.rest.scale]
+    for mesh in character.meshes:
+        parts += [mesh.positions, mesh.faces, mesh.binds, mesh.weights]
+    return fingerprint(parts)

@@ -1,0 +1,185 @@
+"""What a sentence, or the name of a clip, asks for: an action and how fast. Nothing is guessed."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gambol.actions import ACTIONS
+from gambol.errors import GambolError
+from gambol.language.english import LEXICON, PAUSE, STOP, describes_noun, may_be_noun, tokenize, words
+from gambol.language.parser import Predicate, Role, SentenceParser
+from gambol.language.vocabulary import corrected, group, longest_idiom, nouns, pace_idioms, verbs
+
+MAX_LETTERS = 2000
+"""Of a sentence; more is no sentence, and reading it takes ever longer."""
+PACES = {word: row["pace"] for row in LEXICON["paces"] for word in row["words"].split()}
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What was understood of a sentence."""
+
+    action: str
+    """A name in `actions.ACTIONS`."""
+    pace: float
+    """From -1, slow, through 0, the usual pace, to 1, fast."""
+    words: str
+    """The words it was recognised by."""
+    left_out: tuple[str, ...] = ()
+    """Further actions of the sentence: a clip shows one at a time, the first."""
+
+    def __str__(self) -> str:
+        pace = "" if abs(self.pace) < 0.25 else ", slowly" if self.pace < 0 else ", fast"
+        rest = f"; left out: {', '.join(self.left_out)}" if self.left_out else ""
+        return f"{self.action}{pace} (from '{self.words}'){rest}"
+
+
+def understand(sentence: str) -> Intent | None:
+    """The action that a sentence asks for, the first if there are several, or None."""
+    tokens = corrected(tokenize(sentence))
+    wanted = _wanted(SentenceParser(tokens).parse())
+    if not wanted:
+        return None
+    chosen = _instead_of_standing(min(wanted, key=lambda each: (-each.role, each.start)), wanted, tokens)
+    action = _with_side(chosen, tokens)
+    if ACTIONS[action].travels and {"backward", "backwards", "reverse"}.intersection(tokens):
+        return None  # no action goes backwards
+    asked = dict.fromkeys(_with_side(each, tokens) for each in wanted if each.role >= Role.ADJUNCT)
+    if chosen.meaning.lemma in words.postures or chosen.start > min(each.start for each in wanted):
+        asked.pop("stand", None)
+    spoken = tokens[chosen.start : chosen.end]
+    while spoken[-1] in words.articles | words.possessives:
+        spoken = spoken[:-1]  # 'rams' in 'rams the'
+    left_out = tuple(name for name in asked if name != action)
+    return Intent(action, _pace(chosen, wanted, tokens), " ".join(spoken), left_out)
+
+
+def require(sentence: str) -> Intent:
+    """As `understand`, but raises if there is no action in the sentence."""
+    if len(sentence) > MAX_LETTERS:
+        raise GambolError(f"a sentence has up to {MAX_LETTERS:,} letters, this one {len(sentence):,}")
+    if intent := understand(sentence):
+        return intent
+    raise GambolError(
+        f"no action was recognised in '{textwrap.shorten(sentence, 200, placeholder='...')}'; "
+        f"the pixel prior knows: {', '.join(ACTIONS)}. "
+        "For anything else, take a prior with an open vocabulary: 'gambol priors' lists them"
+    )
+
+
+def _wanted(predicates: Sequence[Predicate]) -> list[Predicate]:
+    """The actions among what is done; descriptions do not count if the sentence says that something else is done."""
+    done = [each for each in predicates if not each.negated]
+    others = [each for each in done if each.meaning.kind == "other"]
+    main_is_other = any(each.role == Role.MAIN for each in others)
+    first_other = min((each.start for each in others if each.role >= Role.ADJUNCT), default=None)
+    found = []
+    for each in done:
+        describes = each.role < Role.ADJUNCT or each.relative
+        after_other = first_other is not None and first_other < each.start
+        overruled = main_is_other or (each.role in (Role.NOUN, Role.ATTRIBUTE) and after_other)
+        if each.meaning.kind != "other" and not (describes and overruled):
+            found.append(each)
+    return found
+
+
+def _instead_of_standing(chosen: Predicate, wanted: Sequence[Predicate], tokens: Sequence[str]) -> Predicate:
+    """Who stands waving waves; so does who stands and waves."""
+    if chosen.meaning.action != "stand" or chosen.meaning.lemma not in words.postures:
+        return chosen
+    for each in wanted:
+        between = tokens[chosen.end : each.start] if each.start > chosen.start else ["then"]
+        meanwhile = each.form == "ing" and each.role == Role.ADJUNCT
+        in_place = LEXICON["actions"][each.meaning.action].get("while_standing") and each.role == Role.MAIN
+        also = meanwhile or (in_place and chosen.meaning.lemma == "stand")
+        if each.meaning.action != "stand" and also and "then" not in between:
+            return each
+    return chosen
+
+
+def _with_side(predicate: Predicate, tokens: Sequence[str]) -> str:
+    """The action; for a turn, to the side that is named nearest to it, or else to the left."""
+    if not ACTIONS[predicate.meaning.action].turns:
+        return predicate.meaning.action
+    sides = [at for at, token in enumerate(tokens) if token in words.left | words.right and _is_side(tokens, at)]
+    nearest = min(sides, key=lambda at: abs(at - predicate.end + 0.5), default=None)
+    return "turn right" if nearest is not None and tokens[nearest] in words.right else "turn left"
+
+
+def _is_side(tokens: Sequence[str], at: int) -> bool:
+    """Not so in 'right now', 'right round', 'all right', 'left the room'."""
+    before, after = tokens[at - 1] if at else "", tokens[at + 1] if at + 1 < len(tokens) else ""
+    if tokens[at] == "left":
+        return after not in (words.articles | words.possessives) - {"that"}
+    last = at + 2 >= len(tokens) or tokens[at + 2] in (STOP, PAUSE, "and", "to")
+    emphatic = after in ("now", "here", "there", "away", "back") or (after in ("round", "around") and last)
+    return before != "all" and not emphatic
+
+
+def _pace(chosen: Predicate, wanted: Sequence[Predicate], tokens: Sequence[str]) -> float:
+    """How fast: what the verb says by itself, and the adverbs that are nearer to it than to any other action."""
+    pace, at = chosen.meaning.pace, 0
+    while at < len(tokens):
+        idiom = longest_idiom(pace_idioms(), tokens, at)
+        said = idiom[0].meaning.pace if idiom else _pace_of_word(tokens, at, chosen)
+        if said and not words.negators.intersection(tokens[max(at - 2, 0) : at]):
+            distances = [(max(each.start - at, at - each.end + 1, 0), each.start) for each in wanted]
+            nearest = wanted[distances.index(min(distances))]
+            pace += said if nearest.meaning.action == chosen.meaning.action else 0.0
+        at = idiom[1] if idiom else at + 1
+    return max(-1.0, min(1.0, pace))
+
+
+def _pace_of_word(tokens: Sequence[str], at: int, chosen: Predicate) -> float:
+    said = PACES.get(tokens[at], 0.0)
+    if tokens[at] not in words.pace_adjectives or chosen.start <= at < chosen.end:
+        return said
+    before, after = tokens[at - 1] if at else "", tokens[at + 1] if at + 1 < len(tokens) else ""
+    beside = after in nouns() or at + 1 == chosen.start
+    describes_other = describes_noun(before) or before in words.be or not before or may_be_noun(after)
+    return said if beside or not describes_other else 0.0
+
+
+def action_of_clip(name: str) -> str | None:
+    """The action that an artist's name for a clip means, or None: for no action, a mixture, or only a part of one."""
+    layers = [part for part in name.split("|") if not re.search("armature|rig$|layer", part.lower())] or [name]
+    spoken = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", re.sub(r"hip[\s_-]*hop", "", " ".join(layers), flags=re.I))
+    tokens = re.sub(r"\bhead but\b", "headbut", " ".join(spoken).lower()).split()
+    into_idle = tokens[-2:] == ["to", "idle"]
+    tokens = tokens[:-2] if into_idle else tokens
+    sides = {token for token in tokens if token in ("left", "right", "l", "r")}
+    found: set[str] = set()
+    for token in tokens:
+        lemma, action = _meaning_in_clip(token)
+        if words.clip_spoilers & {lemma, token} or action == "":
+            return None
+        if action and token != "standing":  # by itself it is getting up; before other words, how they are done
+            found.add(action)
+        elif not action and found and len(token) > 1 and token not in words.clip_neutral | sides:
+            return None  # what comes after the action changes it; before it, it is the character's name
+    found -= {LEXICON["actions"][action].get("kind_of") for action in found}
+    return _in_full(found.pop(), sides, into_idle, tokens) if len(found) == 1 else None
+
+
+def _meaning_in_clip(token: str) -> tuple[str, str | None]:
+    """The base form of a word, and its action: None if it has none, empty if it means none of the table."""
+    if token in LEXICON["clip_words"]:
+        return token, LEXICON["clip_words"][token]
+    if token not in verbs() or token in words.clip_neutral:
+        return token, None
+    meaning, _ = verbs()[token]
+    return meaning.lemma, meaning.action if meaning.kind == "action" else "" if meaning.kind == "other" else None
+
+
+def _in_full(action: str, sides: set[str], into_idle: bool, tokens: Sequence[str]) -> str | None:
+    """The action of a clip, or None if its name says that the clip is only a part of it."""
+    if ACTIONS[action].turns:
+        return None if len(sides) != 1 else "turn right" if sides & {"right", "r"} else "turn left"
+    if sides and not LEXICON["actions"][action].get("sided"):
+        return None
+    if (into_idle and ACTIONS[action].loops and action != "jump") or (action == "jump" and "loop" in tokens):
+        return None
+    return "crawl" if action == "walk" and group("LEGLESS").intersection(tokens) else action

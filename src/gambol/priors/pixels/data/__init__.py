@@ -1,0 +1,1 @@
+"""Motions in canonical time and space: of random creatures, and from artists' clips."""

@@ -1,0 +1,169 @@
+"""The pixel prior: a video diffusion model of 8 MB that knows how stick figures move, and runs on any CPU."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gambol.actions import ACTIONS
+from gambol.character.anatomy import Anatomy
+from gambol.character.character import Character
+from gambol.character.clip import Clip
+from gambol.character.rig import Rig
+from gambol.errors import AssetError, GambolError
+from gambol.jsonable import from_json, parse_json
+from gambol.language import require
+from gambol.motion.contacts import Contacts
+from gambol.motion.rig_motion import RigMotion
+from gambol.parallel import run, shares, workers
+from gambol.priors.pixels.data.cycle import FRAMES
+from gambol.priors.pixels.figure import draw_stick_figure, scaled, unscaled
+from gambol.priors.pixels.network import NetworkConfig, PixelNetwork, rows_of, set_rows, words_of
+from gambol.priors.pixels.views import StickViews
+from gambol.priors.prior import Format, Prompt, SamplingPreset, VideoPrior
+from gambol.priors.schedule import Flow
+from gambol.priors.views import ClipVideos
+from gambol.render.cache import fingerprint
+from gambol.tensor_files import read_tensors, write_tensors
+
+Videos = Float[Tensor, "batch frames height width 3"]
+
+
+PRESETS = {
+    "draft": SamplingPreset(views=4, steps=1, fit_steps=60, fit_rate=0.05),
+    "standard": SamplingPreset(views=6, steps=1, fit_steps=200, fit_rate=0.06),
+}
+
+
+class PixelPrior(VideoPrior):
+    """Knows the actions that its weights were trained on as videos of stick figures (`figure`), one cycle each."""
+
+    name = "pixels"
+    reference = "rest"
+    vocabulary = tuple(ACTIONS)
+    in_place = True
+    presets = PRESETS
+
+    def __init__(self, network: PixelNetwork):
+        self.network = network.eval().requires_grad_(False)
+        self.vocabulary = network.actions
+        size = network.config.size
+        self.format = Format(frames=(FRAMES,), sizes=((size, size),), fps=0)
+        self.schedule = Flow()
+
+    @staticmethod
+    def load(path: Path | None = None) -> PixelPrior:
+        """From a file that `save_network` wrote, by default the one that comes with gambol."""
+        return PixelPrior(load_network(path or shipped()))
+
+    def embed(self, text: str) -> Prompt:
+        """The action and the pace a sentence speaks of. The empty sentence says nothing; one without any action that
+        the prior knows is refused."""
+        if not text.strip():
+            return Prompt(text, words_of(None))
+        intent = require(text)
+        if intent.action not in self.network.actions:
+            known = ", ".join(self.network.actions)
+            raise GambolError(f"these weights were not trained on '{intent.action}'; they know: {known}")
+        note = f"only '{intent.action}' is shown, not {' and '.join(intent.left_out)}" if intent.left_out else ""
+        return Prompt(text, words_of(intent.action, intent.pace), note)
+
+    def encode(self, video: Videos) -> Videos:
+        self.format.check(*video.shape[1:4])
+        return scaled(video)
+
+    def decode(self, latents: Videos) -> Videos:
+        return unscaled(latents.detach())
+
+    @torch.no_grad()
+    def estimates(
+        self,
+        noisy: Videos,
+        level: float | Float[Tensor, " batch"],
+        prompts: Sequence[Prompt],
+        reference: Float[Tensor, "batch height width 3"] | None = None,
+    ) -> tuple[Videos, ...]:
+        self.format.check(*noisy.shape[1:4])
+        count, batch = len(prompts), len(noisy)
+        levels = torch.as_tensor(level, dtype=torch.float32, device=noisy.device).expand(batch).repeat(count)
+        words = torch.stack([prompt.embedding for prompt in prompts]).to(noisy).repeat_interleave(batch, 0)
+        rest = torch.zeros_like(noisy[:, 0]) if reference is None else scaled(reference.to(noisy))
+        many = noisy.repeat(count, *[1] * (noisy.ndim - 1))
+        clean = self._on_all_cores(many, levels, words, rest.repeat(count, 1, 1, 1))
+        return clean.unflatten(0, (count, batch)).unbind(0)
+
+    def views(self, character: Character, anatomy: Anatomy, rig: Rig, start: RigMotion, count: int) -> StickViews:
+        return StickViews(draw_stick_figure(anatomy), count, self.format.sizes[0][0])
+
+    def clip_videos(
+        self, character: Character, anatomy: Anatomy, motion: Clip, contacts: Contacts
+    ) -> ClipVideos | None:
+        from gambol.priors.pixels.clip_videos import clip_videos
+
+        return clip_videos(self, character, anatomy, motion, contacts)
+
+    def fingerprint(self) -> str:
+        weights = self.network.state_dict()
+        return fingerprint(part for name in sorted(weights) for part in (name, weights[name].cpu().numpy()))
+
+    def _on_all_cores(self, *inputs: Tensor) -> Videos:
+        """The network's answer, each thread working on some of the videos: torch's own threads share every operation
+        instead, and on such small ones spend half of their time waiting for each other."""
+        threads = torch.get_num_threads()
+        parts = shares(len(inputs[0]), workers())
+        answers: list[Videos] = [inputs[0]] * len(parts)
+
+        @torch.no_grad()
+        def answer(number: int) -> None:
+            answers[number] = self.network(*(tensor[parts[number]] for tensor in inputs))
+
+        torch.set_num_threads(1)
+        try:
+            run([partial(answer, number) for number in range(len(parts))])
+        finally:
+            torch.set_num_threads(threads)
+        return torch.cat(answers)
+
+
+def shipped() -> Path:
+    """The weights that come with gambol."""
+    return Path(str(files("gambol.priors.pixels") / "weights.safetensors"))
+
+
+def save_network(network: PixelNetwork, path: Path, facts: dict | None = None) -> None:
+    """Weights in half precision, with the shape of the network, the actions that it knows and how it was trained."""
+    state = {**network.state_dict(), "action": rows_of(network)}
+    tensors = {name: value.detach().half().contiguous() for name, value in state.items()}
+    about = {"network": asdict(network.config), "actions": network.actions, "facts": facts or {}}
+    write_tensors(path, tensors, {name: json.dumps(value) for name, value in about.items()})
+
+
+def load_network(path: Path) -> PixelNetwork:
+    """The network that `save_network` wrote; sizes are checked before anything is built from them."""
+    tensors, facts = read_tensors(path, sealed=False)
+    try:
+        config = from_json(NetworkConfig, parse_json(facts["network"]), "network")
+        if "actions" not in facts:
+            raise ValueError("it does not say which actions it was trained on")
+        actions = from_json(tuple[str, ...], parse_json(facts["actions"]), "actions")
+        with torch.device("meta"):  # takes no memory
+            shapes = {name: value.shape for name, value in PixelNetwork(config).state_dict().items()}
+        if shapes | {"action": tensors["action"].shape} != {name: value.shape for name, value in tensors.items()}:
+            raise ValueError("its tensors have other shapes than its header says")
+        tensors = {name: value.float() for name, value in tensors.items()}
+        network = PixelNetwork(config)
+        set_rows(network, actions, tensors["action"])
+        network.load_state_dict({**tensors, "action": network.action.detach()})
+    except (GambolError, TypeError, KeyError, ValueError, RuntimeError, ArithmeticError) as error:
+        raise AssetError(f"'{path}' holds no weights of the prior pixels: {error}") from error
+    if not all(value.isfinite().all() for value in tensors.values()):
+        raise AssetError(f"'{path}' holds weights that are no numbers; was its training cut short?")
+    return network

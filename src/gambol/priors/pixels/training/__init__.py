@@ -1,0 +1,1 @@
+"""Training the network: the dataset, batches, the optimiser, and the loop."""

@@ -1,1 +1,0 @@
-"""Artists' clips cut into cycles that begin where ours do: `clips.gather`."""

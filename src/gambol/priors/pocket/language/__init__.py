@@ -1,1 +1,0 @@
-"""Sentences and names of clips to actions and paces, without guessing: `words.understand`."""

@@ -1,1 +1,0 @@
-"""Teaching the network: batches of filmed takes, the optimiser, the state, and what is around them."""

@@ -1,0 +1,295 @@
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gambol import GambolError
+from gambol.actions import ACTIONS
+from gambol.creatures.species import SPECIES
+from gambol.creatures.words import COLORS, SIZES, SYNONYMS
+from gambol.language import action_of_clip, require, understand
+from gambol.language.english import LEXICON, forms_of
+from gambol.language.vocabulary import MANNERS, is_misspelling
+
+SMALL = "a the not to and , . that is while with its 's as - stops at which ... turn- -s too 7 left never or by an"
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def action(text):
+    return getattr(understand(text), "action", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a fox walks", "walk (from 'walks')"),
+        ("The old king strode in.", "walk, fast (from 'strode')"),
+        ("goes for a walk in the park", "walk (from 'goes for a walk')"),
+        ("takes a stroll", "walk, slowly (from 'takes a stroll')"),
+        ("breaks into a gallop", "run (from 'breaks into a gallop')"),
+        ("is on the run", "run (from 'on the run')"),
+        ("sets off at a trot", "trot (from 'at a trot')"),
+        ("sneaks", "walk, slowly (from 'sneaks')"),
+        ("sprints away", "run, fast (from 'sprints')"),
+        ("walks and then jumps", "walk (from 'walks'); left out: jump"),
+        ("stands there waving", "wave (from 'waving')"),
+        ("spins around", "turn left (from 'spins around')"),
+        ("turns to its right, then walks off", "turn right (from 'turns to its right'); left out: walk"),
+        ("a robot that runs, jumps and dances", "run (from 'runs'); left out: jump, dance"),
+    ],
+)
+def test_what_is_said_of_a_sentence(text, said):
+    assert str(understand(text)) == said
+
+
+def test_the_sentences_it_was_developed_with():
+    lines = Path(__file__).with_name("sentences.txt").read_text(encoding="utf-8").splitlines()
+    cases = [line.split("\t") for line in lines if line[0] != "#"]
+    assert len(cases) > 1000
+    assert {wanted for wanted, _ in cases} == {"none", *ACTIONS}
+    wrong = [(wanted, text, action(text)) for wanted, text in cases if (action(text) or "none") != wanted]
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("a running shoe is standing", "stand"),
+        ("a walking stick jumps", "jump"),
+        ("a jumping spider walks", "walk"),
+        ("the flying fox runs", "run"),
+        ("a fly is walking", "walk"),
+        ("flies walk on the wall", "walk"),
+        ("a frog eats flies", "eat"),
+        ("a duck swims", "swim"),
+        ("a horse trots across a run-down bridge", "trot"),
+        ("a dolphin swims in the waves", "swim"),
+        ("the horse jumps fences", "jump"),
+        ("a fish", None),
+        ("a walking stick", None),
+        ("a fox beside a galloping horse", None),
+        ("an animation of a galloping horse", "run"),
+        ("a walking robot sings", None),
+        ("a walking robot waves", "wave"),
+        ("a cat watches the birds fly", None),
+        ("sings while walking", "walk"),
+        ("the man bitten by a dog", None),
+    ],
+)
+def test_the_verb_of_the_sentence_counts_not_what_describes(text, wanted):
+    assert action(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("does not move", "stand"),
+        ("isn't moving", "stand"),
+        ("hardly moves", "stand"),
+        ("refuses to budge", "stand"),
+        ("too tired to move", "stand"),
+        ("is not walking but running", "run"),
+        ("doesn't walk, it runs", "run"),
+        ("does not walk or run but hops", "hop"),
+        ("neither walks nor runs; it trots", "trot"),
+        ("instead of walking, it crawls", "crawl"),
+        ("stops running", "stand"),
+        ("stops running and walks", "walk"),
+        ("never stops running", "run"),
+        ("stops to eat", "eat"),
+        ("runs without stopping", "run"),
+        ("not only walks but also jumps", "walk"),
+        ("does not walk", None),
+        ("refuses to walk", None),
+        ("walks no more", None),
+    ],
+)
+def test_denials(text, wanted):
+    assert action(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "pace"),
+    [
+        ("a fox walks", 0), ("walks slowly", -1), ("strolls", -0.6), ("creeps", -0.6), ("strolls slowly", -1),
+        ("dashes", 0.6), ("runs fast", 1), ("runs as fast as it can", 1), ("a fast fox walks", 0),
+        ("the quick brown fox walks", 0), ("takes a brisk walk", 0.5), ("sneaks at full speed", 0.4),
+        ("walks quickly and then slowly jumps", 1), ("walks, then quickly jumps", 0), ("runs not very fast", 0),
+        ("at a snail's pace the bear walks", -1), ("a lazy cat walks", 0), ("gallops in slow motion", -1),
+    ],
+)  # fmt: skip
+def test_pace(text, pace):
+    assert understand(text).pace == pytest.approx(pace)
+
+
+@pytest.mark.parametrize(
+    ("text", "side"),
+    [
+        ("turns", "left"), ("turns round", "left"), ("turns right", "right"), ("turns to its left", "left"),
+        ("spins clockwise", "right"), ("rotates anti-clockwise", "left"), ("makes a right turn", "right"),
+        ("turns right round", "left"), ("turns around right now", "left"), ("turned and left the room", "left"),
+        ("faces right", "right"), ("turn 90 degrees to the right", "right"), ("a quarter turn left", "left"),
+    ],
+)  # fmt: skip
+def test_sides(text, side):
+    assert action(text) == f"turn {side}"
+
+
+@pytest.mark.parametrize("text", ["a happy fox", "a beautiful fox in the snow", "", "!?", "a fly", "42", "el zorro"])
+def test_no_action_is_told_not_guessed(text):
+    assert understand(text) is None
+    with pytest.raises(GambolError) as error:
+        require(text)
+    assert f"no action was recognised in '{text}'" in str(error.value)
+    assert f"knows: {', '.join(ACTIONS)}." in str(error.value)
+    assert "gambol priors" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_long_text_makes_a_short_message():
+    with pytest.raises(GambolError) as error:
+        require("a fox\n" * 1000)
+    assert len(str(error.value)) < 600
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["a fox walks backwards", "she runs backward", "walking in reverse"])
+def test_backwards_is_not_forwards(text):
+    assert understand(text) is None
+
+
+def test_an_action_is_required_and_there():
+    assert require("a fox walks") == understand("a fox walks")
+
+
+def test_every_verb_means_one_action_in_all_its_forms():
+    seen = set()
+    for wanted, words in LEXICON["actions"].items():
+        for verb in " ".join(words.get(f"{manner}verbs", "") for manner in MANNERS).split():
+            assert verb not in seen
+            seen.add(verb)
+            for spelling, kinds in forms_of(verb).items():
+                helper = {"s": "it", "ing": "it is", "base": "it can", "past": "it", "participle": "it has"}
+                text = next(f"{helper[kind]} {spelling}" for kind in helper if kind in kinds)
+                assert action(text) == wanted, text
+    assert len(seen) > 300
+
+
+def example(idiom):
+    """The first phrase that fits an idiom, its first verb in the third person."""
+    said = []
+    for step in idiom.split():
+        name = step.split("|")[0]
+        word = LEXICON["groups"].get(name.removesuffix("*"), name.removesuffix("*")).split()[0]
+        if name.endswith("*"):
+            word = next(spelling for spelling, kinds in forms_of(word).items() if "s" in kinds)
+        said += [word] if word != "_" else []
+    return " ".join(said)
+
+
+def test_every_idiom_is_understood():
+    for wanted, words in LEXICON["actions"].items():
+        for idiom in ";".join(words[f"{manner}idioms"] for manner in MANNERS if f"{manner}idioms" in words).split(";"):
+            said = f"it {example(idiom)}" if "*" in idiom else f"a fox {example(idiom)}"
+            assert action(said) == wanted, said
+    for idiom in LEXICON["idioms"]["other"].split(";"):
+        said = f"it {example(idiom)}" if "*" in idiom else f"a fox near {example(idiom)}"
+        assert action(said) is None, said
+
+
+def test_no_animal_of_the_zoo_is_mistaken_for_an_action():
+    for name in [*SPECIES, *SYNONYMS]:
+        for text in (f"a {name}", f"{name}", f"the {name} in the snow", f"two small {name}s"):
+            assert action(text) is None, text
+        assert action(f"a {name} trots") == "trot"
+        assert action(f"the {name} is swimming") == "swim"
+        assert action(f"make the {name} dance") == "dance"
+    for word in [*COLORS, *SIZES]:
+        assert action(f"a {word} fox") is None
+        assert action(f"a {word} fox jumps") == "jump"
+
+
+def slips(word, seed):
+    """One letter left out, put in, wrong, doubled, or swapped; the first is left alone."""
+    draw = random.Random(seed)
+    at, letter = draw.randrange(2, len(word)), draw.choice(LETTERS)
+    swapped = word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :]
+    return [word[:at] + word[at + 1 :], word[:at] + letter + word[at:], word[:at] + letter + word[at + 1 :], swapped]
+
+
+def test_slips_of_the_pen_are_mended_or_reach_nothing():
+    right = total = 0
+    for wanted, words in LEXICON["actions"].items():
+        for seed, verb in enumerate(words["verbs"].split()[:8]):
+            doing = next(spelling for spelling, kinds in forms_of(verb).items() if "ing" in kinds)
+            for slip in slips(doing, seed) if len(doing) >= 6 else ():
+                assert is_misspelling(slip, doing)
+                assert action(f"it is {slip}") in (wanted, None), slip
+                right, total = right + (action(f"it is {slip}") == wanted), total + 1
+    assert right > 0.85 * total
+
+
+@pytest.mark.parametrize("word", ["nothing", "tuning", "sharing", "waking", "stripes", "attach", "speaks", "princess"])
+def test_like_words_are_no_slips(word):
+    assert action(f"it is {word}") is None
+    assert action(f"the fox {word}") is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_nonsense_is_survived(seed):
+    draw = random.Random(seed)
+    known = [word for words in LEXICON["actions"].values() for word in words["verbs"].split()]
+    text = " ".join(draw.choice([*known, *SMALL.split(), *SMALL.split()]) for _ in range(draw.randrange(60)))
+    intent = understand(text)
+    assert intent is None or (intent.action in ACTIONS and -1 <= intent.pace <= 1)
+
+
+@pytest.mark.parametrize(
+    "text", ["Ça marche", "狐が走る", "\u0000", "run\u200b", "a" * 5000, "walk " * 500, "\U0001f98a"]
+)
+def test_any_text_may_come(text):
+    intent = understand(text)
+    assert intent is None or intent.action in ACTIONS
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        ("stand", "AnimalArmature|Idle_2, Idle_Headlow, 2H_Melee_Idle, Unarmed_Idle, Survey, Breathing Idle"),
+        ("walk", "Walking, Walk RM, Walking_C, TRex_Walk, Lizard_Walk, walk_cycle, Walk_Loop, Armature|Walk|BaseLayer"),
+        ("trot", "Trot, Jog_Fwd_Loop"),
+        ("run", "AnimalArmature|Gallop, Running_A, Armature|TRex_Run, RunFast, Sprint_Loop"),
+        ("jump", "Jump, AnimalArmature|Jump_toIdle, Jump_Full_Long, TRex_Jump"),
+        ("turn left", "Turn_Left, Left Turn, Standing Turn Left 90"),
+        ("turn right", "Turn_Right, Right Turn 90"),
+        ("fly", "Flap, Fly Flap, Wasp_Flying"),
+        ("swim", "Swimming_Fast, Swim Vertical"),
+        ("crawl", "SnakeArmature|Snake_Walk, Crawling, Slither"),
+        ("dance", "Dance, Samba, Hip Hop Dancing"),
+        ("eat", "Eating"),
+        ("attack", "Attack_Headbutt, 1H_Melee_Attack_Chop, Bite_InPlace, Head_But, Sword_Slash, Tail Attack"),
+        ("kick", "Attack_Kick, Kick_Left, Unarmed_Melee_Attack_Kick, Roundhouse Kick"),
+        ("punch", "Punch, Punch_Right, Unarmed_Melee_Attack_Punch_A"),
+        ("wave", "Wave, Waving"),
+        ("die", "Death, Death 2, Death_A, Stegosaurus_Death"),
+        (
+            None,
+            "Idle_HitReact_Left, Walk_Gun, Run_Shoot, WalkingBack, Walking_Backwards, Run_Left, Death_A_Pose, "
+            "Jump_Land, Jump_Start, Jump_Idle, Jump_Loop, T-Pose, No, Yes, Rest Pose, Gallop_Jump, WalkJump, TheWave, "
+            "Step Scale, Sit_Chair_Idle, lay_to_idle, Dead Floating, Fly Glide, Hit, Block_Attack, "
+            "2H_Melee_Attack_Spin, falling, Running_Strafe_Left, clip 0, Track0, Standing, "
+            "Idle_Sword, Idle to Walk, mixamo.com, ",
+        ),
+    ],
+)
+def test_names_of_clips(wanted, names):
+    for name in names.split(", "):
+        assert action_of_clip(name) == wanted, name
+
+
+def test_words_are_understood_without_torch():
+    code = "import sys; from gambol.language import understand; understand('a red fox runs')\n"
+    code += "print([m for m in ('torch', 'warp', 'numpy') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"

@@ -1,0 +1,81 @@
+import ast
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import gambol
+from gambol.actions import ACTION_OF_GAIT, ACTIONS, TABLE, gait_names, listing
+from gambol.cli import main
+from gambol.creatures.gaits.footfalls import GaitName
+from gambol.language.english import LEXICON
+from gambol.priors.pixels.actions import PIXEL_ACTIONS, ClipKind
+
+ALLOWED = {
+    "creatures/gaits/footfalls.py",  # the footfalls of each gait
+    "priors/pixels/actions.py",  # how the pixel prior's data shows each action
+}
+"""Modules that may list actions by name: each list is about just these and need not grow with the table."""
+
+
+def test_every_row_is_complete():
+    assert len(ACTIONS) == len(TABLE)
+    for action in TABLE:
+        assert action.name and action.meaning and 0.1 < action.seconds < 10
+        assert not (action.airborne and action.afloat) and not (action.travels and action.turns)
+        assert action.loops or not (action.travels or action.gaits)
+        assert set(action.gaits) <= {*get_args(GaitName), "turn"}
+        assert action.name in listing() and action.meaning in listing()
+
+
+def test_the_pixel_prior_has_a_row_for_every_action():
+    assert list(PIXEL_ACTIONS) == list(ACTIONS)
+    for row in PIXEL_ACTIONS.values():
+        assert row.weight > 0 and row.kinds and set(row.cuts) <= set(row.kinds) <= set(get_args(ClipKind))
+    assert {kind for row in PIXEL_ACTIONS.values() for kind in row.cuts} == set(get_args(ClipKind))
+
+
+def test_every_action_has_words_and_all_words_mean_actions():
+    assert list(LEXICON["actions"]) == [name for name in ACTIONS if name != "turn right"]  # words say the side
+    named = {action for rules in LEXICON["meanings"].values() for _, _, action in rules}
+    named |= set(LEXICON["clip_words"].values())
+    named |= {texts.get("kind_of", "") for texts in LEXICON["actions"].values()}
+    assert named <= {"", *ACTIONS}
+
+
+def test_what_leaves_the_ground_and_what_steps():
+    assert [action.name for action in TABLE if action.airborne] == ["hop", "jump"]
+    assert [action.name for action in TABLE if action.steps] == ["walk", "trot", "run"]
+
+
+@pytest.mark.parametrize(
+    ("name", "gaits"),
+    [
+        ("run", ("run", "gallop")), ("gallop", ("gallop", "run")), ("jog", ("jog", "trot")),
+        ("stand", ("stand", "idle")), ("turn", ("turn", "turn left")), ("pace", ("pace",)), ("swim", ("swim",)),
+    ],
+)  # fmt: skip
+def test_gaits_that_do_for_one(name, gaits):
+    assert gait_names(name) == gaits
+    assert ACTION_OF_GAIT.get("pace") is None
+
+
+def test_no_other_table_of_actions():
+    """A list of actions elsewhere would have to be found, and extended, whenever one is added."""
+    source, found = Path(gambol.__file__).parent, set()
+    for path in source.rglob("*.py"):
+        module = path.relative_to(source).as_posix()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if module != "actions.py" else ():
+            if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
+                parts = node.keys + node.values if isinstance(node, ast.Dict) else node.elts
+                names = {part.value for part in parts if isinstance(part, ast.Constant)} & ACTIONS.keys()
+                if len(names) > 1:
+                    found.add(module)
+    assert found == ALLOWED
+
+
+def test_help_lists_the_actions(capsys):
+    with pytest.raises(SystemExit):
+        main(["animate", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert all(f"{action.name} ({action.meaning})" in said for action in TABLE)
