@@ -177,7 +177,7 @@ def test_track_gives_root_motion(tmp_path, monkeypatch, capsys):
     file, out = tmp_path / "human.glb", tmp_path / "out.glb"
     gambol.save(character, file, walk("human", armature=True))
     done = Done(replace(walk("human", armature=True), name="walk physics"))
-    monkeypatch.setattr(physics_track, "track", lambda *arguments, **options: [done])
+    monkeypatch.setattr(physics_track, "track_clips", lambda *arguments, **options: [done])
     monkeypatch.setattr("gambol.commands.track.TrackCommand._tell", lambda *arguments: None)
     main(["track", str(file), "-o", str(out), "--root-motion"])
     assert "walk physics: root motion on 'armature'; goes" in capsys.readouterr().out
