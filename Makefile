@@ -1,6 +1,6 @@
 # make demo   see what gambol does, on a CPU, with what is in this folder
 # make test   all tests          make lint   style and types
-# make bench  speed, with rivals in the same run (make bench-blender: posed vertices against Blender)
+# make bench  speed, with baselines in the same run (make bench-blender: posed vertices against Blender)
 # make fuzz   20,000 broken files
 # make viewer the player in pages, bundled again from viewer/ (needs node 18 or newer)
 

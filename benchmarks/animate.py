@@ -58,7 +58,7 @@ def file_to_file(character: str, sentence: str) -> float:
 
 
 def shares(problem: Problem) -> None:
-    """Of the time from the first step to the last."""
+    """Print the share of each part in the time from the first step to the last."""
     spent: dict[str, float] = defaultdict(float)
     parts = [
         ("prior", type(problem.prior), "estimates"),
@@ -78,7 +78,7 @@ def shares(problem: Problem) -> None:
             stages[runner.step().stage] += time.perf_counter() - before
         total = time.perf_counter() - begun
     spent["the rest"] = total - sum(spent.values())
-    print(f"all acts        {total:6.1f} s   " + ", ".join(f"{name} {took:.1f} s" for name, took in stages.items()))
+    print(f"all stages      {total:6.1f} s   " + ", ".join(f"{name} {took:.1f} s" for name, took in stages.items()))
     for name, took in sorted(spent.items(), key=lambda pair: -pair[1]):
         print(f"  {name:13s} {took:6.1f} s   {took / total:5.0%}")
 

@@ -56,7 +56,7 @@ def main() -> None:
     options.output.write_text(scale.json())
     slowest = max(rows, key=lambda row: row["seconds"])
     print(f"{len(rows)} clips, the slowest took {slowest['seconds']} s ({slowest['file']}); wrote {options.output}")
-    tell_doubtful(rows, scale)
+    print_doubtful(rows, scale)
 
 
 def measured(folders: Sequence[Path], exclude: tuple[str, ...], done: dict[tuple[str, ...], Row]) -> Iterator[Row]:
@@ -110,7 +110,7 @@ def characters(folders: Sequence[Path], exclude: tuple[str, ...]) -> Iterator[tu
                 yield family, path
 
 
-def tell_doubtful(rows: Sequence[Row], scale: Scale) -> None:
+def print_doubtful(rows: Sequence[Row], scale: Scale) -> None:
     """Print how many of the clips of each action are doubtful, and why."""
     actions = defaultdict(list)
     for row in rows:
@@ -129,8 +129,8 @@ def tell_doubtful(rows: Sequence[Row], scale: Scale) -> None:
 
 
 def is_bad(key: str, row: Row, scale: Scale) -> bool:
-    standing = scale.place(key, row["values"].get(key), row["action"], row["plan"])
-    return standing is not None and standing.bad
+    rank = scale.place(key, row["values"].get(key), row["action"], row["plan"])
+    return rank is not None and rank.bad
 
 
 if __name__ == "__main__":

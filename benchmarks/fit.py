@@ -35,20 +35,20 @@ def main(options: Options) -> None:
         character = gambol.load(name)
         prepare(character, SplatConfig(options.kernels, views=8))  # compiles kernels
         began = time.perf_counter()
-        photos, hidden, start, radius = prepare(character, SplatConfig(options.kernels))
+        views, held_out, start, radius = prepare(character, SplatConfig(options.kernels))
         ready = time.perf_counter() - began
-        fit(start, photos, radius, steps=3)
+        fit(start, views, radius, steps=3)
         threads = torch.get_num_threads()
-        print(f"{name}: {options.kernels:,} kernels, {threads} threads; {len(photos)} pictures {ready:.1f} s")
+        print(f"{name}: {options.kernels:,} kernels, {threads} threads; {len(views)} pictures {ready:.1f} s")
         print("  steps   seconds   rasteriser alone   ratio   PSNR [dB]   on the character alone")
-        whole, inside = psnr(start, hidden)
+        whole, inside = psnr(start, held_out)
         print(f"  {0:5}   {ready:7.1f}   {'':16}   {'':5}   {whole:9.1f}   {inside:9.1f}")
         for steps in STEPS:
             began = time.perf_counter()
-            made = fit(start, photos, radius, steps)
+            made = fit(start, views, radius, steps)
             seconds = time.perf_counter() - began
-            alone = rasterizing(made, photos.cameras, BATCH) * steps
-            whole, inside = psnr(made, hidden)
+            alone = rasterizing(made, views.cameras, BATCH) * steps
+            whole, inside = psnr(made, held_out)
             times = f"{ready + seconds:7.1f}   {alone:16.1f}   {seconds / alone:5.1f}"
             print(f"  {steps:5}   {times}   {whole:9.1f}   {inside:9.1f}", flush=True)
 

@@ -1,6 +1,6 @@
 """Forward kinematics and skinning against plain torch: `python benchmarks/kinematics.py`.
 
-Every figure is the fastest of several runs on this machine's CPU. Rivals are measured in the same run: "loop"
+Every figure is the fastest of several runs on this machine's CPU. Baselines are measured in the same run: "loop"
 multiplies one joint after the other with torch's own 4 x 4 products, "gather" collects the matrices of all influences
 of a vertex and sums them with einsum.
 """

@@ -6,7 +6,7 @@
 All follow the same target with the same bones: a walk whose feet skate, as it goes 15 % too fast for its steps, and
 whose joints tremble. No feet are locked first. All begin with the same targets for the PD control (by inverse
 dynamics), and the error is the mean distance of bones from where the target has them, in parts of the height. Seconds
-are those of one thread, in its own time, which other programs hardly disturb. Rivals:
+are those of one thread, in its own time, which other programs hardly disturb. Baselines:
 
     paper     our own kernel with the paper's scheme: explicit, a target for every one of some 200 substeps a frame
     Newton    the paper's way, a tape for every few tens of substeps (`pip install newton`): see physics_newton.py
@@ -33,16 +33,16 @@ from gambol.character.anatomy import analyze
 from gambol.creatures.gaits import gait
 from gambol.motion.rig_motion import RigMotion, rig_motion_of
 from gambol.physics.ragdoll import Boxes, Ragdoll
-from gambol.physics.reference import Reference, refer
+from gambol.physics.reference import Reference, reference_of
 from gambol.physics.simulation import PAPER, SolverConfig
 from gambol.physics.target import PhysicalCharacter
-from gambol.physics.tracking import TrackConfig, Tracking, track_references
+from gambol.physics.tracking import TrackConfig, TrackingResult, track_references
 
 TOO_FAST, TREMBLE = 1.15, 0.03
 """Speed of the body in parts of that of its feet; standard deviation of the noise on joint angles [rad]."""
 ITERATIONS = 200
 """The paper's, and ours."""
-HASTE = TrackConfig(rate=0.01, guide=0.0)
+HASTE = TrackConfig(lr=0.01, guide=0.0)
 """For a search that has time for a handful of iterations only."""
 BONES, FRAMES = (5, 10, 20, 40, 80), (15, 30, 60, 120)
 
@@ -52,9 +52,9 @@ class Options:
     character: Annotated[str, tyro.conf.Positional] = "human"
     """A file with legs, or a name of the zoo."""
     seconds: float = 1.2
-    """Of the walk."""
+    """Length of the walk [s]."""
     iterations: int = ITERATIONS
-    """Of ours."""
+    """Iterations of our optimiser."""
     paper_iterations: int = 60
     newton_iterations: int = 6
     quick: bool = False
@@ -74,7 +74,7 @@ class Row(NamedTuple):
     """Seconds an iteration."""
     total: float
     error: float
-    """In parts of the height."""
+    """Mean distance of the bones from the target, as a share of the height."""
     note: str = ""
 
 
@@ -97,7 +97,7 @@ def dirty_walk(name: str, seconds: float) -> Target:
         loops=False,
         travel=torch.zeros(3),
     )
-    reference = refer(body.ragdoll, body.rig, rig_motion)
+    reference = reference_of(body.ragdoll, body.rig, rig_motion)
     return Target(body.ragdoll.only_points(body.near_ground(reference)), reference, body.height)
 
 
@@ -113,7 +113,7 @@ def ours(name: str, target: Target, config: TrackConfig, note: str = "") -> Row:
     return Row(name, config.iterations, each, time.thread_time() - began, error, note)
 
 
-def begin(target: Target, config: SolverConfig) -> Tracking:
+def begin(target: Target, config: SolverConfig) -> TrackingResult:
     """Where all searches begin."""
     return track_references(target.ragdoll, [target.reference], TrackConfig(config, iterations=0))[0]
 
@@ -170,7 +170,7 @@ def show(row: Row, first: Row) -> None:
 
 
 def until_all(row: Row) -> Row:
-    """With a word about how long all iterations would target, if these were fewer."""
+    """The row with a note on how long all iterations would take, if fewer were run."""
     if row.iterations >= ITERATIONS:
         return row
     all_of_them = f"{ITERATIONS} iterations would take {ITERATIONS * row.each:.0f} s (extrapolated)"

@@ -131,7 +131,7 @@ def track_in_newton(
     q = torch.cat([control.start.x[0], control.start.q[0].roll(-1, -1)], -1).detach()
     qd = torch.cat([control.start.v[0], control.start.w[0]], -1).detach().requires_grad_()
     targets = control.targets[:-1, 0].detach().clone().requires_grad_()
-    optimiser = torch.optim.Adam([{"params": [targets]}, {"params": [qd], "lr": config.velocity_rate}], config.rate)
+    optimiser = torch.optim.Adam([{"params": [targets]}, {"params": [qd], "lr": config.velocity_lr}], config.lr)
     turns = rotation_matrices(reference.q)
     distances, seconds = [], []
     for _ in range(config.iterations):
@@ -146,7 +146,7 @@ def track_in_newton(
         apart = shown[..., :3] - reference.x
         turned = rotation_matrices(shown[..., 3:].roll(1, -1)) - turns
         second = targets[2:] - 2 * targets[1:-1] + targets[:-2]
-        loss = apart[1:].abs().sum(-1).mean() + config.turning * turned[1:].abs().sum((-1, -2)).mean()
+        loss = apart[1:].abs().sum(-1).mean() + config.rotation * turned[1:].abs().sum((-1, -2)).mean()
         optimiser.zero_grad()
         (loss + config.smooth * second.abs().mean()).backward()
         optimiser.step()

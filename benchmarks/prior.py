@@ -30,7 +30,7 @@ def fastest(call: Callable[[], object], seconds: float = 2.0) -> float:
 
 
 def peak(width: int) -> float:
-    """Of a large product of matrices [FLOP/s]."""
+    """Arithmetic of a large product of matrices [FLOP/s]."""
     rows = 4096
     a, b = torch.randn(rows, width), torch.randn(width, 4 * width)
     return 2 * rows * width * 4 * width / fastest(lambda: a @ b)

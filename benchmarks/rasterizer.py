@@ -1,4 +1,4 @@
-"""The rasteriser against its twin and a rival, one thread and two: `python benchmarks/rasterizer.py`.
+"""The rasteriser against its twin and a baseline, one thread and two: `python benchmarks/rasterizer.py`.
 
 Milliseconds per frame, forward and backward (gradients to means, covariances, opacities and colours), the fastest of
 several runs of a few frames. "target" are the figures of a prototype on one core with AVX-512 that gambol set out to
@@ -67,7 +67,7 @@ def quadruped(kernels: int, width: int, height: int, frames: int) -> tuple[list[
 def milliseconds(
     draw: Draw, inputs: list[Tensor], cameras: Cameras, clock: Callable[[], float], seconds: float = 2.0
 ) -> tuple[float, float]:
-    """Of the forward and the backward pass, per frame: the fastest run within the time given, at least one."""
+    """Milliseconds forward and backward, per frame: the fastest run within the time given, at least one."""
     fastest = [float("inf")] * 2
     upstream = [torch.randn(len(cameras), cameras.height, cameras.width, *tail) for tail in ((3,), ())]
     end = time.perf_counter() + seconds
@@ -84,7 +84,7 @@ def milliseconds(
 
 
 def numba_milliseconds(inputs: list[Tensor], cameras: Cameras, seconds: float = 2.0) -> tuple[float, float]:
-    """Of the rival's blending alone; one frame. Makes sure that it draws the same picture."""
+    """Milliseconds of the numba baseline's blending alone; one frame. Makes sure that it draws the same picture."""
     try:
         from rasterizer_numba import backward, forward
     except ImportError:

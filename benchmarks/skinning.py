@@ -34,7 +34,7 @@ def scene(kernels: int) -> list[Tensor]:
 
 
 def milliseconds(skin: Skin, inputs: list[Tensor], seconds: float = 1.0) -> tuple[float, float]:
-    """Of the forward and the backward pass, per frame; the fastest run within the time given."""
+    """Milliseconds of the forward and the backward pass, per frame; the fastest run within the time given."""
     fastest = [float("inf")] * 2
     results = skin(*inputs)  # the first time compiles
     upstream = [torch.randn_like(result) for result in results]

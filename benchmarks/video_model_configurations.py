@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gambol.priors.prior import Format
+from gambol.priors.prior import VideoFormat
 from gambol.priors.video_models.cogvideox import cogvideox_format
 from gambol.priors.video_models.wan import wan_format
 
@@ -38,7 +38,7 @@ class VideoModel:
     """Number of networks of this shape that share the noise levels."""
 
     @property
-    def format(self) -> Format:
+    def format(self) -> VideoFormat:
         """The videos that the model takes."""
         find = cogvideox_format if self.family == "cogvideox" else wan_format
         return find(self.transformer, self.vae)

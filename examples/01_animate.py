@@ -1,4 +1,4 @@
-"""From a sentence to a clip: the fox of the zoo learns to walk, taught by the prior that comes with gambol.
+"""From a sentence to a clip: a walk for the fox of the zoo, made with the prior that comes with gambol.
 
 python examples/01_animate.py fox-walk.glb
 """

@@ -11,5 +11,5 @@ from gambol.creatures.gaits import gait
 fox = gambol.load("fox")
 trot = gait(fox, gambol.analyze(fox), "trot")
 done = gambol.track(fox, trot, gambol.TrackConfig(iterations=30))
-print(f"bones stay within {done.strays:.1%} of the height; feet slide {done.after['foot_slide_mean']:.1f} cm/s")
+print(f"bones stay within {done.deviation:.1%} of the height; feet slide {done.after['foot_slide_mean']:.1f} cm/s")
 gambol.save(fox, sys.argv[1], done.motion)

@@ -15,7 +15,7 @@ trot = gait(fox, gambol.analyze(fox), "trot")
 report = gambol.report(fox, trot)
 print(report.summary)
 for key in ("foot_slide_mean", "penetration_worst", "roughness"):
-    standing = report.standings[key]
-    if standing:
-        print(f"{key}: {report.values[key]:.2f}, as good as {standing.share:.0%} of {standing.among}, or better")
+    rank = report.ranks[key]
+    if rank:
+        print(f"{key}: {report.values[key]:.2f}, as good as {rank.share:.0%} of {rank.among}, or better")
 Path(sys.argv[1]).write_text(report_page(report), encoding="utf-8")

@@ -14,7 +14,7 @@ from gambol.render.movie import contact_sheet, write_picture
 from gambol.render.picture import place_cameras, render_frames
 
 UPRIGHT, LENGTHWISE = 34.0, 50.0
-"""From where; people and birds show their faces better from nearer the front [degrees]."""
+"""Azimuth of the camera [degrees]; people and birds show their faces better from nearer the front."""
 
 
 def main(path: Path, names: list[str]) -> None:

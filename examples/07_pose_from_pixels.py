@@ -24,7 +24,7 @@ SIDES = (70.0, -70.0)
 
 
 def difference(pictures: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    """Of pictures, and of blurred ones: a leg must feel where it should be before it touches that place."""
+    """Multi-scale mean squared error of pictures: blurred ones give gradients before a leg overlaps its target."""
     missing = (pictures - wanted).movedim(-1, 1)
     blurred = [torch.nn.functional.avg_pool2d(missing, pool).square().mean() * pool for pool in (1, 4, 16)]
     return torch.stack(blurred).sum()
@@ -34,16 +34,16 @@ def main(path: Path, kernels: int = 2000, size: int = 128, steps: int = 120) -> 
     fox = gambol.create("fox")
     anatomy = gambol.analyze(fox)
     rig = build_rig(anatomy)
-    splats = splat(fox, SplatConfig(kernels=kernels, views=60, size=128))
-    actor = bind_gaussians(splats.gaussians, fox, rig)
-    kinematics, stage = Kinematics(rig), GroundPlane.of(anatomy, shadow=0.5)
+    splats = splat(fox, SplatConfig(gaussians=kernels, views=60, size=128))
+    gaussians = bind_gaussians(splats.gaussians, fox, rig)
+    kinematics, ground = Kinematics(rig), GroundPlane.of(anatomy, shadow=0.5)
     up, forward = (torch.as_tensor(axis, dtype=torch.float32) for axis in (anatomy.up, anatomy.forward))
-    colors = 0.5 + actor.harmonics[:, 0] * 0.28209479
+    colors = 0.5 + gaussians.harmonics[:, 0] * 0.28209479
 
     def posed(angles: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The same pose before each camera."""
+        """Means and covariances of the Gaussians in a pose, repeated for each camera."""
         still = torch.zeros(1, 3)
-        means, covariances = actor.posed(kinematics(angles[None], still, still))
+        means, covariances = gaussians.posed(kinematics(angles[None], still, still))
         return means.expand(len(SIDES), -1, -1), covariances.expand(len(SIDES), -1, -1)
 
     truth = torch.zeros(len(rig.nodes), 3)
@@ -53,23 +53,23 @@ def main(path: Path, kernels: int = 2000, size: int = 128, steps: int = 120) -> 
     seen = posed(truth)[0]
     view = (box_centers(seen), up, forward, torch.tensor(SIDES), 12.0)
     cameras = orbit(*view, frame_distance(seen, *view, 35.0, size, size), 35.0, size, size)
-    backdrop = stage.backdrop(cameras)
+    backdrop = ground.backdrop(cameras)
 
-    def film(angles: torch.Tensor) -> torch.Tensor:
-        return stage.render(*posed(angles), actor.opacities, colors, cameras, backdrop=backdrop)
+    def render(angles: torch.Tensor) -> torch.Tensor:
+        return ground.render(*posed(angles), gaussians.opacities, colors, cameras, backdrop=backdrop)
 
-    wanted = film(truth)
+    wanted = render(truth)
     angles = torch.zeros_like(truth, requires_grad=True)
     optimizer = torch.optim.Adam([angles], lr=0.03)
     for step in range(steps):
-        loss = difference(film(angles), wanted)
+        loss = difference(render(angles), wanted)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         if step in (0, steps - 1):
             away = (posed(angles)[0] - posed(truth)[0]).norm(dim=-1).mean() / anatomy.height
             print(f"step {step + 1}: picture error {loss:.5f}, kernels {100 * away:.1f} % of the height away")
-    rows = {"target": wanted, "start": film(torch.zeros_like(truth)), "found": film(angles.detach())}
+    rows = {"target": wanted, "start": render(torch.zeros_like(truth)), "found": render(angles.detach())}
     frames = [frame for row in rows.values() for frame in (row.detach().clamp(0, 1) * 255).byte().numpy()]
     labels = [name for name in rows for _ in SIDES]
     write_picture(contact_sheet(frames, labels, columns=len(SIDES)), path)

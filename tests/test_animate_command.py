@@ -227,7 +227,7 @@ def test_characters_without_a_mesh_have_no_pictures(dog_file, tmp_path, capsys, 
     animate("bare.glb", "it walks", "--up", "+y", "--forward", "+z")
     told = capsys.readouterr()
     assert "wrote bare-walk/: clip.glb, report.json, report.html;" in told.out
-    assert "warning: there are no pictures: " in told.err and "no mesh with faces" in told.err
+    assert "warning: no movie and no contact sheet were rendered: " in told.err and "no mesh with faces" in told.err
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_an_error_waits_for_everybody(way):
 
     tasks = [lambda: time.sleep(0.05), fail, slow]
     with pytest.raises(ValueError, match="broken"):
-        parallel.run(tasks) if way == "run" else parallel.together(lambda worker: tasks[worker](), 3)
+        parallel.run(tasks) if way == "run" else parallel.run_workers(lambda worker: tasks[worker](), 3)
     assert ended.is_set()
 
 
@@ -58,7 +58,7 @@ def test_workers_that_have_not_begun_are_not_waited_for():
     parallel._pool(1).submit(busy.wait)
     done = []
     try:
-        parallel.together(done.append, 2)
+        parallel.run_workers(done.append, 2)
     finally:
         busy.set()
     assert done == [0]

@@ -1,4 +1,4 @@
-"""The table of actions: one row for each thing that gambol can tell a character to do, and all that is known about it.
+"""The table of actions: one row for each action that gambol knows, with its properties.
 
 To add an action, add its row here, its words to language/lexicon.toml, its row to priors/pixels/actions.py, and clips
 of it to the training of the prior.
@@ -21,7 +21,7 @@ class Action:
 
     name: str
     meaning: str
-    """As one would say it to a user: 'walks, strolls, marches'."""
+    """Verbs that describe the action in help texts: 'walks, strolls, marches'."""
     seconds: float
     """Usual duration of a cycle, or of the whole action if it does not loop, of a body 1 m high without an analytic
     gait of that name [s]: medians of 187 clips by artists, their characters taken to be 1.7 m high, as the units of
@@ -29,7 +29,7 @@ class Action:
     loops: bool = True
     """Whether a clip is one cycle that begins again, rather than one action from start to end."""
     travels: bool = False
-    """Whether it leads somewhere."""
+    """Whether the action moves the body over the ground."""
     turns: int = 0
     """Whether the body turns: 1 to its left, -1 to its right."""
     airborne: bool = False
@@ -41,11 +41,11 @@ class Action:
     needs: tuple[Feature, ...] = ()
     """What a body must have to do it."""
     gaits: tuple[str, ...] = ()
-    """What it is called among the analytic gaits (`gambol.creatures.gaits`), in order of preference; none if empty."""
+    """Names of the analytic gaits (`gambol.creatures.gaits`) that show it, in order of preference; may be empty."""
     legs: LegRule | None = None
     """What the legs must do (`gambol.quality.rules`); None if nothing can be said."""
     four_legs: LegRule | None = None
-    """The same for four legs, if that is something else."""
+    """What the legs of a four-legged body must do, if it differs from `legs`."""
 
     @property
     def evaluated(self) -> bool:
@@ -58,7 +58,7 @@ class Action:
 
     @property
     def on_legs(self) -> bool:
-        """Whether it is nothing without legs."""
+        """Whether a body needs legs for it."""
         return "legs" in self.needs
 
     @property

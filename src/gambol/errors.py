@@ -1,4 +1,4 @@
-"""The errors a user can cause and can mend; the command line prints them as one line."""
+"""The errors a user can cause and can fix; the command line prints them as one line."""
 
 
 class GambolError(Exception):

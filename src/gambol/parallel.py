@@ -38,7 +38,7 @@ def run(tasks: Sequence[Callable[[], None]]) -> None:
         future.result()
 
 
-def together(work: Callable[[int], None], count: int) -> None:
+def run_workers(work: Callable[[int], None], count: int) -> None:
     """Call `work` with 0 on this thread and with 1 to count - 1 on others; each call takes tasks from a shared list
     until none is left.
 

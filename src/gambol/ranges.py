@@ -41,7 +41,7 @@ SMOOTH = Range(0.001, 2)
 """Standard deviation of the filter that smooths a clip [s]."""
 
 Count = Annotated[int, Range(1, 1_000_000)]
-"""Of steps, views or layers."""
+"""A number of steps, views or layers."""
 Rate = Annotated[float, Range(1e-9, 10)]
 """A learning rate."""
 Weight = Annotated[float, Range(0, 1e9)]

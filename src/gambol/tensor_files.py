@@ -1,4 +1,4 @@
-"""Tensors in a .safetensors file of our own, with a checksum: a damaged file is refused and never half believed."""
+"""Tensors in a .safetensors file of our own, with a checksum: a damaged file is refused as a whole."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ def test_a_skeleton_that_is_elsewhere_or_empty_is_refused():
 
 def test_a_skeleton_that_does_not_fit_is_a_warning():
     beside = bare(["a", "b"], [-1, 0], [(0.2, 0.1, 0), (0.2, 0.5, 0)])
-    assert "most vertices see no bone" in bind_mesh(statue(dog()), beside).character.warnings[-1]
+    assert "most vertices have no bone in view" in bind_mesh(statue(dog()), beside).character.warnings[-1]
 
 
 def test_the_command_binds_and_says_what_it_did(tmp_path, capsys):
@@ -189,7 +189,9 @@ def test_the_command_binds_and_says_what_it_did(tmp_path, capsys):
     arguments = ["skin", str(tmp_path / "statue.obj"), "--skeleton", str(tmp_path / "rig.glb")]
     main([*arguments, "-o", str(tmp_path / "out.glb")])
     shown = capsys.readouterr()
-    assert re.search(r"bound 2,5\d\d vertices of 1 mesh\(es\) to 25 bones in \d+\.\d s; \d+ saw no bone", shown.out)
+    assert re.search(
+        r"bound 2,5\d\d vertices of 1 mesh\(es\) to 25 bones in \d+\.\d s; \d+ had no bone in view", shown.out
+    )
     assert shown.err == ""
     assert 2 <= gambol.load(tmp_path / "out.glb").meshes[0].weights.shape[1] <= 4
     for wrong, message in (

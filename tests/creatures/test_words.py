@@ -9,7 +9,7 @@ import gambol
 from gambol import GambolError
 from gambol.cli import main
 from gambol.creatures.species import PLANS, SPECIES
-from gambol.creatures.words import COLORS, SYNONYMS, understand
+from gambol.creatures.words import COLORS, SYNONYMS, parse_request
 from gambol.creatures.zoo import create, creature_for, random_creature
 from gambol.errors import AssetError
 
@@ -44,35 +44,35 @@ from gambol.errors import AssetError
     ],
 )
 def test_sentences(sentence, said):
-    assert str(understand(sentence)) == said
+    assert str(parse_request(sentence)) == said
 
 
 def test_every_species_is_named_by_its_own_word_and_every_synonym_names_one():
     for name in SPECIES:
-        assert understand(f"a {name}").species == name
+        assert parse_request(f"a {name}").species == name
     for word, species in SYNONYMS.items():
-        assert understand(word).species == species
+        assert parse_request(word).species == species
         assert species in SPECIES
 
 
 @pytest.mark.parametrize("sentence", ["a dragon", "", "green", "carrot and stick"])
 def test_an_unknown_animal_lists_the_known_ones(sentence):
     with pytest.raises(GambolError, match=r"names no animal known here.* Known: ant, .*giraffe.*zebra"):
-        understand(sentence)
+        parse_request(sentence)
 
 
 def test_a_slip_of_the_pen_gets_a_hint():
     with pytest.raises(GambolError, match=r"did you mean giraffe\? Known"):
-        understand("a girafe")
+        parse_request("a girafe")
 
 
 def test_two_animals_are_refused():
     with pytest.raises(GambolError, match=r"more than one animal \(cat, dog\)"):
-        understand("a cat and a dog")
+        parse_request("a cat and a dog")
 
 
 def test_size_and_colour_reach_the_creature():
-    plain, small = creature_for(understand("horse")), creature_for(understand("a small blue horse"))
+    plain, small = creature_for(parse_request("horse")), creature_for(parse_request("a small blue horse"))
     np.testing.assert_allclose(small.blueprint.heads, 0.7 * plain.blueprint.heads)
     assert small.plan.coat.main == COLORS["blue"]
     colors = create("a blue horse").meshes[0].colors
@@ -151,6 +151,6 @@ def test_create_lists_and_refuses(capsys):
 
 
 def test_words_are_understood_without_warp():
-    code = "import sys; from gambol.creatures.words import understand; understand('a red fox')\n"
+    code = "import sys; from gambol.creatures.words import parse_request; parse_request('a red fox')\n"
     code += "print([m for m in ('torch', 'warp') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"

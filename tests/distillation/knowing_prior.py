@@ -5,8 +5,8 @@ import torch
 from gambol.priors.pixels.evaluation import EVALUATED
 from gambol.priors.pixels.figure import BACKGROUND, CONTRAST
 from gambol.priors.pixels.prior import PixelPrior
-from gambol.priors.prior import Format, Prompt
-from gambol.priors.schedule import Flow
+from gambol.priors.prior import Prompt, VideoFormat
+from gambol.priors.schedule import FlowSchedule
 
 
 class KnowingPrior(PixelPrior):
@@ -14,11 +14,11 @@ class KnowingPrior(PixelPrior):
     does not move if it knows none; told nothing, the mean of all it knows. Known: (picture at rest, action, video)."""
 
     name = "knowing"
-    schedule = Flow()
+    schedule = FlowSchedule()
 
     def __init__(self, known, size=60):
         self.known = known
-        self.format = Format(frames=(16,), sizes=((size, size),), fps=0)
+        self.format = VideoFormat(frames=(16,), sizes=((size, size),), fps=0)
 
     def fingerprint(self):
         return ""

@@ -9,11 +9,11 @@ from gambol.character.rig import build_rig
 from gambol.distillation.windows import lengthened, windows_for
 from gambol.motion.rig_motion import RigMotion
 from gambol.priors import gaussian_views
-from gambol.priors.prior import Format, Prompt, VideoPrior
-from gambol.priors.schedule import Flow
+from gambol.priors.prior import Prompt, VideoFormat, VideoPrior
+from gambol.priors.schedule import FlowSchedule
 from gambol.render.splat import SplatConfig
 
-LITTLE = SplatConfig(kernels=300, views=12, size=48, steps=20)
+LITTLE = SplatConfig(gaussians=300, views=12, size=48, steps=20)
 FRAMES, SECONDS = 9, 1.0
 
 
@@ -54,12 +54,12 @@ class Watched:
 class Director(VideoPrior):
     """Whatever the noise, it sees the character do what it should, as the cameras of the last rendering see it."""
 
-    name, schedule = "director", Flow()
+    name, schedule = "director", FlowSchedule()
 
     def __init__(self, renderer, wanted, length=None, reference="none"):
         """renderer: watched. wanted: T_world_joint. length: of its videos [frames], if not of all."""
         self.renderer, self.wanted, self.reference = renderer, wanted, reference
-        self.format = Format(frames=(length or len(wanted),), sizes=(renderer.size,), fps=8)
+        self.format = VideoFormat(frames=(length or len(wanted),), sizes=(renderer.size,), fps=8)
         self.asked = []
         """How many videos at which level, and with which pictures to begin with, in each call."""
 

@@ -23,7 +23,7 @@ from gambol.priors.pixels.data.cycle import poses_in_place
 from gambol.priors.pixels.data.synthetic import gait_cycle
 from gambol.priors.pixels.figure import draw_stick_figure
 from gambol.priors.pixels.views import StickViews
-from gambol.priors.score import Plan, Ramp
+from gambol.priors.score import DistillationSchedule, Ramp
 from gambol.quality.report import report
 
 VIEWS = 2
@@ -130,8 +130,8 @@ def test_a_segment_of_a_clip_is_redone_and_the_rest_stays(walker, tmp_path):
 
 def test_score_distillation_moves_to_what_the_prior_knows(walker):
     character, prior = walker
-    plan = Plan(Ramp(0.9, 0.5), guidance=Ramp(1, 1))
-    score = ScoreConfig(steps=120, plan=plan, rate=0.03, lr_end=0.1, smooth=0.01)
+    plan = DistillationSchedule(Ramp(0.9, 0.5), guidance=Ramp(1, 1))
+    score = ScoreConfig(steps=120, plan=plan, lr=0.03, lr_end=0.1, smooth=0.01)
     problem = prepare(character, "walking", prior, replace(settings(), method="score", score=score, foot_lock=None))
     true = poses_in_place(gait_cycle(problem.anatomy, "walk"))[..., :3, 3]
     errors = [

@@ -23,7 +23,7 @@ from gambol.motion.parameters import CurveParameters, FrameParameters
 from gambol.priors import gaussian_views
 from gambol.priors.catalogue import open_prior
 from gambol.priors.sample import draw_noise
-from gambol.priors.score import Plan, Ramp
+from gambol.priors.score import DistillationSchedule, Ramp
 
 SENTENCE = "a small brown dog runs"
 MODELS = {"cogvideox": (write_cogvideox, "2b"), "wan": (write_wan, "2.1"), "wan with pictures": (write_wan, "5b")}
@@ -193,14 +193,14 @@ def score_of(watched, rig, anatomy, start, prior, **options):
 
 def test_score_distillation_finds_what_the_prior_knows(patch):
     watched, rig, anatomy, start, wanted, prior = directed(patch)
-    rig_motion = finished_runner(score_of(watched, rig, anatomy, start, prior, steps=50, rate=0.02))
+    rig_motion = finished_runner(score_of(watched, rig, anatomy, start, prior, steps=50, lr=0.02))
     assert error(rig_motion, wanted, rig) < 0.4 * error(start, wanted, rig)
     assert len(prior.asked) == 50
 
 
 def test_noise_of_score_distillation_is_drawn_in_every_step(patch):
     watched, rig, anatomy, start, _, prior = directed(patch, views=1)
-    plan = Plan(Ramp(1.0, 1.0), guidance=Ramp(1.0, 1.0))  # so that it is asked about nothing but noise
+    plan = DistillationSchedule(Ramp(1.0, 1.0), guidance=Ramp(1.0, 1.0))  # so that it is asked about nothing but noise
     finished_runner(score_of(watched, rig, anatomy, start, prior, steps=2, plan=plan))
     (first, _, _), (second, _, _) = prior.asked
     assert not torch.equal(first, second)

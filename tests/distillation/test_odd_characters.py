@@ -228,7 +228,7 @@ def test_times_grow_with_the_root_of_the_size(hound):
     runners = [finished_runner(problem) for problem in (near, far)]
     assert torch.equal(runners[0].rig_motion().angles, runners[1].rig_motion().angles)
     speeds = [
-        problem.whole(runner.rig_motion()).way.norm() / problem.seconds
+        problem.whole(runner.rig_motion()).displacement.norm() / problem.seconds
         for problem, runner in zip((near, far), runners, strict=True)
     ]
     assert speeds[1] / speeds[0] == pytest.approx(2, rel=0.02)
@@ -281,7 +281,7 @@ def test_a_long_action_ends_and_is_held(hound):
     places = problem.character.skeleton.world(motion.sample(problem.character.skeleton, times))[..., :3, 3]
     apart = np.abs(places - places[-1]).max((1, 2)) / problem.renderer.length
     assert apart[2:].max() < 1e-5 < 1e-2 < apart[:2].min()
-    with pytest.raises(GambolError, match="pin 100:rest: the motion is over at frame 24 and held from there"):
+    with pytest.raises(GambolError, match="pin 100:rest: the action ends at frame 24 and its last pose is held"):
         problem_of(hound, "it attacks", seconds=4.0, pins=((100, "rest"),))
     pinned = problem_of(hound, "it attacks", seconds=4.0, pins=((24, "rest"),))
     end = pinned.whole(finished_runner(pinned).rig_motion())

@@ -20,7 +20,7 @@ from gambol.distillation.fit import VideoFitConfig
 from gambol.distillation.run_config import RunConfig
 from gambol.distillation.sample_and_fit import SampleConfig
 from gambol.errors import GambolError
-from gambol.finishing.finish import FinishConfig
+from gambol.finishing.finish import EditConfig
 from gambol.formats import export
 from gambol.formats.npz import read_npz
 from gambol.motion.foot_lock import FootLockConfig
@@ -150,7 +150,7 @@ def test_the_input_is_not_replaced(human_file):
 
 
 def test_a_run_remembers_what_to_do_with_its_clip():
-    wanted = FinishConfig(trim=(0.5, None), smooth=0.03, in_place=True, events=False)
+    wanted = EditConfig(trim=(0.5, None), smooth=0.03, in_place=True, events=False)
     run_config = RunConfig("fox", "a fox is walking", AnimateConfig(), finish=wanted, export=("bvh", "npz"))
     assert RunConfig.from_json(run_config.json()) == run_config
 
@@ -178,7 +178,7 @@ def test_track_gives_root_motion(tmp_path, monkeypatch, capsys):
     gambol.save(character, file, walk("human", armature=True))
     done = Done(replace(walk("human", armature=True), name="walk physics"))
     monkeypatch.setattr(physics_track, "track_clips", lambda *arguments, **options: [done])
-    monkeypatch.setattr("gambol.commands.track.TrackCommand._tell", lambda *arguments: None)
+    monkeypatch.setattr("gambol.commands.track.TrackCommand._print_summary", lambda *arguments: None)
     main(["track", str(file), "-o", str(out), "--root-motion"])
     assert "walk physics: root motion on 'armature'; goes" in capsys.readouterr().out
     assert gambol.load(out).clips["walk physics"].extras["gambol"]["root_motion"]["node"] == "armature"

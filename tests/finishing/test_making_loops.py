@@ -10,7 +10,7 @@ from walkers import fall, held, joined, places, rounds_of, walk, walker
 import gambol
 from gambol.character.clip import Clip, Track
 from gambol.errors import GambolError
-from gambol.finishing.finish import FinishConfig, finish
+from gambol.finishing.finish import EditConfig, finish
 from gambol.finishing.loops import closed, make_loop
 from gambol.finishing.timing import trim
 from gambol.motion.cycles import find_cycle
@@ -219,7 +219,7 @@ def test_a_face_alone_can_loop():
 
 def test_notes_say_what_was_done():
     character, anatomy = walker("human")
-    config = FinishConfig(loop=True, events=False)
+    config = EditConfig(loop=True, events=False)
     assert finish(character, anatomy, walk("human"), config).notes == ("loops already",)
     (note,) = finish(character, anatomy, disturbed(rounds_of(walk("human"), 1.3), 0.04), config).notes
     assert note.startswith("looped ") and note.endswith("of the height closed") and " s to " in note

@@ -9,7 +9,7 @@ from walkers import fall, held, places, rounds_of, walk, walker
 
 from gambol.character.anatomy import analyze
 from gambol.character.clip import Clip, Track
-from gambol.character.transforms import about, quaternion_from_matrix, quaternion_multiply
+from gambol.character.transforms import quaternion_from_matrix, quaternion_multiply, rotation_about
 from gambol.errors import GambolError
 from gambol.finishing.path import find_path
 from gambol.finishing.retrack import key_times, retracked, world_of
@@ -36,7 +36,7 @@ def gliding(character, anatomy, speed=1.5, sway=0.04, sways=1.5, seconds=4.0, tu
     aside = (
         anatomy.height * sway * np.outer(np.sin(2 * np.pi * sways * times) * (along > 0) * (along < 1), anatomy.left)
     )
-    turns = quaternion_from_matrix(about(anatomy.up, turn * along))
+    turns = quaternion_from_matrix(rotation_about(anatomy.up, turn * along))
     rotation = quaternion_multiply(turns, np.broadcast_to(rest.rotation[hips], turns.shape))
     arm = int(np.flatnonzero(character.skeleton.is_joint)[-1])
     waves = np.stack([np.cos(0.2 * np.sin(times)), np.sin(0.2 * np.sin(times)), 0 * times, 0 * times], 1)

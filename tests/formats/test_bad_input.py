@@ -210,7 +210,7 @@ def test_positions_and_weights_must_be_numbers():
         positions = tube()["POSITION"]
         positions[3, 1] = bad
         replace(builder, "POSITION", positions)
-        refused(builder, "vertex positions hold NaN, infinite or absurd numbers")
+        refused(builder, "vertex positions hold numbers that are NaN, infinite or beyond")
     for weights in (np.zeros((VERTICES, 4), "<f4"), np.full((VERTICES, 4), np.nan, "<f4")):
         builder = character()
         replace(builder, "WEIGHTS_0", weights)

@@ -229,7 +229,7 @@ def test_what_cannot_be_stored_is_refused(tmp_path, track, message):
 
 
 def test_a_motion_without_tracks_is_refused(tmp_path):
-    with pytest.raises(GambolError, match="motion 'still' has no tracks"):
+    with pytest.raises(GambolError, match="clip 'still' has no tracks"):
         save(load(arm().write(tmp_path / "a.glb")), tmp_path / "b.glb", Clip("still", ()))
 
 

@@ -9,7 +9,7 @@ from gambol import GambolError
 from gambol.actions import ACTIONS
 from gambol.creatures.species import SPECIES
 from gambol.creatures.words import COLORS, SIZES, SYNONYMS
-from gambol.language import action_of_clip, require, understand
+from gambol.language import action_of_clip, parse_intent, require_intent
 from gambol.language.english import LEXICON, forms_of
 from gambol.language.vocabulary import MANNERS, is_misspelling
 
@@ -18,7 +18,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def action(text):
-    return getattr(understand(text), "action", None)
+    return getattr(parse_intent(text), "action", None)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def action(text):
     ],
 )
 def test_what_is_said_of_a_sentence(text, said):
-    assert str(understand(text)) == said
+    assert str(parse_intent(text)) == said
 
 
 def test_the_sentences_it_was_developed_with():
@@ -121,7 +121,7 @@ def test_denials(text, wanted):
     ],
 )  # fmt: skip
 def test_pace(text, pace):
-    assert understand(text).pace == pytest.approx(pace)
+    assert parse_intent(text).pace == pytest.approx(pace)
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_sides(text, side):
 
 @pytest.mark.parametrize("text", ["a happy fox", "a beautiful fox in the snow", "", "!?", "a fly", "42", "el zorro"])
 def test_no_action_is_told_not_guessed(text):
-    assert understand(text) is None
+    assert parse_intent(text) is None
     with pytest.raises(GambolError) as error:
-        require(text)
+        require_intent(text)
     assert f"no action was recognised in '{text}'" in str(error.value)
     assert f"knows: {', '.join(ACTIONS)}." in str(error.value)
     assert "gambol priors" in str(error.value)
@@ -150,18 +150,18 @@ def test_no_action_is_told_not_guessed(text):
 
 def test_a_long_text_makes_a_short_message():
     with pytest.raises(GambolError) as error:
-        require("a fox\n" * 1000)
+        require_intent("a fox\n" * 1000)
     assert len(str(error.value)) < 600
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["a fox walks backwards", "she runs backward", "walking in reverse"])
 def test_backwards_is_not_forwards(text):
-    assert understand(text) is None
+    assert parse_intent(text) is None
 
 
 def test_an_action_is_required_and_there():
-    assert require("a fox walks") == understand("a fox walks")
+    assert require_intent("a fox walks") == parse_intent("a fox walks")
 
 
 def test_every_verb_means_one_action_in_all_its_forms():
@@ -242,7 +242,7 @@ def test_nonsense_is_survived(seed):
     draw = random.Random(seed)
     known = [word for words in LEXICON["actions"].values() for word in words["verbs"].split()]
     text = " ".join(draw.choice([*known, *SMALL.split(), *SMALL.split()]) for _ in range(draw.randrange(60)))
-    intent = understand(text)
+    intent = parse_intent(text)
     assert intent is None or (intent.action in ACTIONS and -1 <= intent.pace <= 1)
 
 
@@ -250,7 +250,7 @@ def test_nonsense_is_survived(seed):
     "text", ["Ça marche", "狐が走る", "\u0000", "run\u200b", "a" * 5000, "walk " * 500, "\U0001f98a"]
 )
 def test_any_text_may_come(text):
-    intent = understand(text)
+    intent = parse_intent(text)
     assert intent is None or intent.action in ACTIONS
 
 
@@ -290,6 +290,6 @@ def test_names_of_clips(wanted, names):
 
 
 def test_words_are_understood_without_torch():
-    code = "import sys; from gambol.language import understand; understand('a red fox runs')\n"
+    code = "import sys; from gambol.language import parse_intent; parse_intent('a red fox runs')\n"
     code += "print([m for m in ('torch', 'warp', 'numpy') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"

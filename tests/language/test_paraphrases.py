@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gambol.actions import ACTIONS
-from gambol.language import understand
+from gambol.language import parse_intent
 
 FILE = Path(__file__).with_name("paraphrases.txt")
 EXAMPLES = {"strolls along", "goes for a walk in the park", "sneaks", "galloping", "sprints away"}
@@ -22,7 +22,7 @@ def test_nine_of_ten_held_out_paraphrases_reach_the_right_action():
     lines = [line for line in FILE.read_text(encoding="utf-8").splitlines() if line.strip() and line[0] != "#"]
     cases = [line.split("\t") for line in lines]
     assert {wanted for wanted, _ in cases} == {"none", *ACTIONS}
-    found = [(wanted, getattr(understand(text), "action", "none"), text) for wanted, text in cases]
+    found = [(wanted, getattr(parse_intent(text), "action", "none"), text) for wanted, text in cases]
     misses = [f"{wanted} <- {text!r}: {got}" for wanted, got, text in found if got != wanted]
     print(f"\n{len(found) - len(misses)} of {len(found)} paraphrases are understood; not:", *misses, sep="\n  ")
     assert len(found) >= 200

@@ -93,7 +93,7 @@ def test_pins_that_share_a_frame_of_a_coarse_draft_meet_in_the_middle():
 
 def test_outside_a_segment_everything_stays():
     rig_motion = base(loops=False)
-    constraints = Constraints(torch.zeros(JOINTS, dtype=torch.bool), only=(0.25, 0.75))
+    constraints = Constraints(torch.zeros(JOINTS, dtype=torch.bool), segment=(0.25, 0.75))
     given = controls()
     free = constraints.freedom(rig_motion)
     inside, outside = (
@@ -112,18 +112,18 @@ def test_outside_a_segment_everything_stays():
 
 
 def test_kept_joints_do_not_move_whatever_is_pinned():
-    kept = torch.tensor([False, True, False, False, True])
-    angles, _, _ = Constraints(kept, (pin(0.5, 1),)).applied(controls(), base(), UP)
-    assert not angles[:, kept].any()
-    assert angles[:, ~kept].any()
+    frozen = torch.tensor([False, True, False, False, True])
+    angles, _, _ = Constraints(frozen, (pin(0.5, 1),)).applied(controls(), base(), UP)
+    assert not angles[:, frozen].any()
+    assert angles[:, ~frozen].any()
 
 
 def test_gradients_flow_where_there_is_freedom():
     rig = build_rig(analyze(dog()))
     rig_motion = RigMotion.at_rest(len(rig.nodes), 12, 1.0, loops=False)
-    kept = torch.zeros(len(rig.nodes), dtype=torch.bool)
-    kept[2] = True
-    params = FrameParameters(rig, rig_motion, 1.0, Constraints(kept, only=(0.3, 0.9)))
+    frozen = torch.zeros(len(rig.nodes), dtype=torch.bool)
+    frozen[2] = True
+    params = FrameParameters(rig, rig_motion, 1.0, Constraints(frozen, segment=(0.3, 0.9)))
     params().T_world_joint.square().sum().backward()
     assert params.angles.grad is not None
     assert not params.angles.grad[:, 2].any()
@@ -139,7 +139,7 @@ def test_names_and_frames_of_users_become_holds():
     constraints = constraints_of(
         character, rig, AnimateConfig(freeze=(name,), pins=((30, "rest"),)), rig_motion, cycles=3
     )
-    assert np.flatnonzero(constraints.kept).tolist() == [3]
+    assert np.flatnonzero(constraints.frozen).tolist() == [3]
     assert constraints.pins[0].moment == pytest.approx(0.5)
     assert not constraints.pins[0].angles.any()
 

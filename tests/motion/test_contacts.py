@@ -100,7 +100,7 @@ def test_who_stands_or_breathes_goes_nowhere_and_has_all_feet_down():
 def test_a_single_pose_has_contacts():
     character, anatomy = body("human")
     contacts = find_contacts(character, anatomy, standing(character, seconds=0.0))
-    assert contacts.down.all() and np.isfinite(contacts.rate)
+    assert contacts.down.all() and np.isfinite(contacts.fps)
 
 
 def test_a_leap_leaves_the_ground_with_all_feet_at_once():

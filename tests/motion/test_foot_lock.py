@@ -43,7 +43,7 @@ class Case:
         ), loads
 
     def measures(self, rig_motion):
-        clip = clip_of(self.character, self.rig, rig_motion, "clip", rig_motion.rate)
+        clip = clip_of(self.character, self.rig, rig_motion, "clip", rig_motion.fps)
         return ground_values(normalize_clip(self.character, clip, self.anatomy))
 
 
@@ -89,7 +89,7 @@ def test_a_good_gait_is_left_alone():
 
 def test_contacts_say_which_feet_bear_and_which_keep_their_height():
     case = Case(dog, "trot", frames=40)
-    clip = clip_of(case.character, case.rig, case.truth, "trot", case.truth.rate)
+    clip = clip_of(case.character, case.rig, case.truth, "trot", case.truth.fps)
     contacts = find_contacts(case.character, case.anatomy, clip)
     loads = contact_loads(case.anatomy, case.rig, case.truth, case.length, contacts)
     up = torch.as_tensor(case.anatomy.up, dtype=torch.float32)

@@ -5,7 +5,7 @@ import pytest
 from character.creatures import dog, human, spider
 
 from gambol.character.anatomy import analyze
-from gambol.character.transforms import about
+from gambol.character.transforms import rotation_about
 from gambol.creatures.gaits.footfalls import table_for
 from gambol.motion.gait import knee_of, measure_gait, phase_errors, ratios
 from gambol.motion.legs import leg_length, legs_of
@@ -25,7 +25,7 @@ def still(anatomy, frames=16):
 def turned(anatomy, poses, joint, axis, angles):
     """A joint and all below it, turned about an axis through it [rad]."""
     turn = np.tile(np.eye(4), (len(poses), 1, 1, 1))
-    turn[:, 0, :3, :3] = about(axis, angles)
+    turn[:, 0, :3, :3] = rotation_about(axis, angles)
     turn[:, 0, :3, 3] = anatomy.body.heads[joint] - turn[:, 0, :3, :3] @ anatomy.body.heads[joint]
     moved, below = poses.copy(), anatomy.body.subtree(joint)
     moved[:, below] = turn @ poses[:, below]

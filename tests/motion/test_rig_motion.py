@@ -51,7 +51,7 @@ def test_other_frame_rates_keep_the_motion(loops):
     _, rig, _, _, rig_motion = drafted(dog, "walk", 32, loops)
     more = rig_motion.resampled(64 if loops else 63)
     assert more.seconds == rig_motion.seconds
-    assert more.rate == pytest.approx(2 * rig_motion.rate)
+    assert more.fps == pytest.approx(2 * rig_motion.fps)
     assert torch.equal(more.resampled(len(more)).angles, more.angles)
     torch.testing.assert_close(more.world(rig)[::2], rig_motion.world(rig), rtol=0, atol=1e-5)
 
@@ -68,7 +68,7 @@ def test_on_the_spot_a_walk_leads_nowhere():
 def test_a_glide_is_even():
     rig_motion = RigMotion.at_rest(3, 5, 2.0, loops=False, glide=np.array([0.0, 0.0, 4.0]))
     assert rig_motion.root_translation[:, 2].tolist() == [0, 1, 2, 3, 4]
-    assert rig_motion.rate == 2.0
+    assert rig_motion.fps == 2.0
 
 
 def test_state_holds_all_of_it():

@@ -82,4 +82,4 @@ def waving_draft(
         root_translation=0.3 * body.length * wave(3),
         root_angles=size * wave(3),
     )
-    return waved.leading(way - (way @ up) * up)
+    return waved.with_displacement(way - (way @ up) * up)

@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from gambol.motion.kinematics import compound_rotation
-from gambol.physics.simulation import Simulation, Start, States, rotate
+from gambol.physics.simulation import Simulation, State, States, rotate
 
 
 class Forces(NamedTuple):
@@ -33,7 +33,7 @@ class Forces(NamedTuple):
 
 def rollout(
     simulation: Simulation,
-    start: Start,
+    start: State,
     targets: Float[Tensor, "knots worlds bones 3"],
     upwards: Float[Tensor, "knots worlds 3"],
     ground: Float[Tensor, "worlds 3"] | None = None,
@@ -51,11 +51,11 @@ def rollout(
 
 def substep(
     simulation: Simulation,
-    state: Start,
+    state: State,
     angles: Float[Tensor, "worlds bones 3"],
     upward: Float[Tensor, "worlds 3"],
     ground: Float[Tensor, "worlds 3"],
-) -> Start:
+) -> State:
     """The state after one substep.
 
     angles: targets of the PD controllers [rad]. upward: wanted direction of the root's up axis. ground: its velocity.
@@ -78,11 +78,11 @@ def substep(
             force = force - forces.damping @ (forward @ velocity[:, None, :, None])
         right = right + dt * (back @ force).sum(1)[..., 0]
     v, w = torch.linalg.solve(matrix, right).unflatten(-1, (-1, 6)).split(3, -1)
-    return Start(state.x + dt * v, turned_on(state.q, w, dt), v, w)
+    return State(state.x + dt * v, turned_on(state.q, w, dt), v, w)
 
 
 def _inertia(
-    simulation: Simulation, state: Start, rotations: Float[Tensor, "worlds bones 3 3"]
+    simulation: Simulation, state: State, rotations: Float[Tensor, "worlds bones 3 3"]
 ) -> tuple[Float[Tensor, "worlds unknowns unknowns"], Float[Tensor, "worlds unknowns"]]:
     """M, and M v plus the impulses of gravity and of gyroscopic torque in a substep."""
     params, ragdoll = simulation.params, simulation.ragdoll
@@ -98,7 +98,7 @@ def _inertia(
     return matrix, torch.cat([push, twist], -1).flatten(1)
 
 
-def joint_springs(simulation: Simulation, state: Start, rotations: Float[Tensor, "worlds bones 3 3"]) -> Forces:
+def joint_springs(simulation: Simulation, state: State, rotations: Float[Tensor, "worlds bones 3 3"]) -> Forces:
     """Springs that hold every bone but the root to its parent, between the joint's places on both."""
     params, ragdoll = simulation.params, simulation.ragdoll
     parents = torch.as_tensor(ragdoll.parents[1:])
@@ -141,7 +141,7 @@ def upright_force(
 
 def contacts(
     simulation: Simulation,
-    state: Start,
+    state: State,
     rotations: Float[Tensor, "worlds bones 3 3"],
     ground: Float[Tensor, "worlds 3"],
 ) -> Forces:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from gambol.physics.ragdoll import Boxes, Ragdoll
-from gambol.physics.simulation import Simulation, Start, States, rotate
+from gambol.physics.simulation import Simulation, State, States, rotate
 
 TREES = {"single": [-1], "chain": [-1, 0, 1, 2], "siblings": [-1, 0, 0, 1, 1, 2, 0]}
 CORNERS = np.stack(np.meshgrid([-1, 1], [-1, 1], [-1, 1], indexing="ij"), axis=-1).reshape(8, 3)
@@ -68,7 +68,7 @@ def blocks(half_size, centers, parents=(-1,), anchors=None, masses=None) -> Ragd
 class Problem(NamedTuple):
     """All that a rollout takes."""
 
-    start: Start
+    start: State
     targets: Tensor
     upwards: Tensor
     ground: Tensor | None = None
@@ -81,7 +81,7 @@ class Problem(NamedTuple):
 
 def scene_of(leaves) -> Problem:
     x, q, v, w, targets, upwards, ground = leaves
-    return Problem(Start(x, q, v, w), targets, upwards, ground)
+    return Problem(State(x, q, v, w), targets, upwards, ground)
 
 
 def still(simulation: Simulation, frames: int, worlds: int = 1, height: float = 0.0) -> Problem:
@@ -92,7 +92,7 @@ def still(simulation: Simulation, frames: int, worlds: int = 1, height: float = 
     q = torch.tensor([1.0, 0.0, 0.0, 0.0]).repeat(worlds, count, 1)
     rest = torch.zeros(worlds, count, 3)
     upwards = torch.tensor([0.0, 1.0, 0.0]).repeat(knots, worlds, 1)
-    start = Start(x.repeat(worlds, 1, 1), q, rest, rest.clone())
+    start = State(x.repeat(worlds, 1, 1), q, rest, rest.clone())
     return Problem(start, torch.zeros(knots, worlds, count, 3), upwards)
 
 
@@ -105,7 +105,7 @@ def tumbling(simulation: Simulation, seed: int, frames: int = 1, worlds: int = 1
 
     (x, q, v, w), targets, upwards, _ = still(simulation, frames, worlds, height)
     q = torch.nn.functional.normalize(q + noise(q, 0.02), dim=-1)
-    start = Start(x + noise(x, 0.003), q, v + noise(v, 0.3), w + noise(w, 1.0))
+    start = State(x + noise(x, 0.003), q, v + noise(v, 0.3), w + noise(w, 1.0))
     ground = noise(torch.zeros(worlds, 3), 0.5)
     return Problem(start, targets + noise(targets, 0.3), upwards + noise(upwards, 0.2), ground)
 

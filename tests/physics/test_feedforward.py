@@ -11,7 +11,7 @@ from small_ragdolls import blocks
 from gambol.physics.feedforward import AHEAD, feedforward_angles
 from gambol.physics.ragdoll import SIZE, Ragdoll
 from gambol.physics.reference import Reference
-from gambol.physics.simulation import Guide, Simulation, SolverConfig, Start, quaternions_of
+from gambol.physics.simulation import Guide, Simulation, SolverConfig, State, quaternions_of
 
 MASS, REACH = 0.02, 0.3
 """Of an arm, and from its joint to its centre."""
@@ -153,7 +153,7 @@ def droop(simulation: Simulation, targets: torch.Tensor) -> float:
     q = torch.tensor([1.0, 0.0, 0.0, 0.0]).expand(1, len(ragdoll), 4)
     knots = 30 * simulation.knots + 1
     up = torch.tensor([0.0, 1.0, 0.0]).expand(knots, 1, 3)
-    states = simulation(Start(x, q, still, still), targets.expand(knots, 1, len(ragdoll), 3), up)
+    states = simulation(State(x, q, still, still), targets.expand(knots, 1, len(ragdoll), 3), up)
     return float((x[0, 1, 1] - states.x[-1, 0, 1, 1]) / REACH)
 
 
@@ -182,7 +182,7 @@ def strays(name: str, action: str, foresee: bool) -> float:
         return ((1 - part) * values[left] + part * values[(left + 1) % count])[:, None]
 
     v = (reference.x[1] - reference.x[0])[None] * reference.fps
-    start = Start(reference.x[:1], reference.q[:1], v, torch.zeros_like(v))
+    start = State(reference.x[:1], reference.q[:1], v, torch.zeros_like(v))
     guide = Guide(50.0, knots(reference.x[:, 0]), knots(reference.forwards))
     states = simulation(start, knots(angles), knots(reference.upwards), reference.ground[None], guide)
     x = states.x[:: simulation.substeps][:-1, 0]

@@ -147,7 +147,7 @@ def test_numbers_that_blow_up_are_a_fall_and_leave_no_file(mujoco, monkeypatch, 
     wild = scene._replace(start=scene.start._replace(w=torch.randn(scene.start.w.shape) * 1e12))
     verdict = check_in_mujoco(simulation, *wild, states)
     assert verdict.fell == pytest.approx(1 / 30) and np.isinf(verdict.worst)
-    assert "flies apart after 0.03 s" in str(verdict)
+    assert "the simulation is unstable after 0.03 s" in str(verdict)
     assert not list(tmp_path.iterdir()) and "WARNING" not in "".join(capfd.readouterr())
     assert mujoco.get_mju_user_warning() is None
 
@@ -187,7 +187,7 @@ def test_figures_of_a_verdict():
     assert verdict.mean == pytest.approx(0.02925) and verdict.worst == pytest.approx(0.078)
     assert verdict.after_a_second == pytest.approx(0.045) and verdict.at_end == pytest.approx(0.0585)
     assert str(verdict) == (
-        "in MuJoCo the body strays 2.9 % of the height on average, 7.8 % at worst, 4.5 % after a second, "
+        "in MuJoCo the body drifts 2.9 % of the height on average, 7.8 % at worst, 4.5 % after a second, "
         "5.8 % at the end; it did not fall"
     )
     assert MujocoCheck(distances[:20], 30.0, None).after_a_second is None

@@ -11,7 +11,7 @@ from small_ragdolls import ragdoll_of
 from gambol.motion.rig_motion import RigMotion
 from gambol.physics.penalties import SLACK, SPHERES, SelfCollisions
 from gambol.physics.ragdoll import Ragdoll
-from gambol.physics.reference import Reference, refer
+from gambol.physics.reference import Reference, reference_of
 from gambol.physics.target import PhysicalCharacter
 
 RADIUS = 0.1
@@ -123,7 +123,7 @@ def bent(body: PhysicalCharacter, bends: dict[str, tuple[float, float, float]], 
     names = [body.character.skeleton.names[node] for node in body.rig.nodes]
     for name, values in bends.items():
         angles[:, names.index(name)] = torch.tensor(values)
-    return refer(body.ragdoll, body.rig, dataclasses.replace(rig_motion, angles=angles))
+    return reference_of(body.ragdoll, body.rig, dataclasses.replace(rig_motion, angles=angles))
 
 
 def depth_of(collisions: SelfCollisions, reference: Reference) -> torch.Tensor:

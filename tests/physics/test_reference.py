@@ -21,7 +21,7 @@ from gambol.physics.ragdoll import SIZE
 from gambol.physics.reference import (
     Reference,
     continuous_quaternions,
-    refer,
+    reference_of,
     rig_motion_from_bones,
     rotation_matrices,
 )
@@ -101,7 +101,7 @@ def assert_same(
 def test_there_and_back(name):
     on = body(name)
     rig_motion = waving_draft(on, 0)
-    reference = refer(on.ragdoll, on.rig, rig_motion)
+    reference = reference_of(on.ragdoll, on.rig, rig_motion)
     assert not reference.loops and reference.fps == pytest.approx(11) and not reference.ground.any()
     found = rig_motion_from_bones(on.ragdoll, on.rig, rig_motion, reference.x, reference.q)
     assert_same(found, rig_motion, on)
@@ -114,14 +114,14 @@ def test_bones_go_where_they_are_simulated_whatever_the_draft_had(name):
     """Joints that are no bones keep the angles of the draft, and all that is simulated is as it was simulated."""
     on = body(name)
     rig_motion, other = waving_draft(on, 1), waving_draft(on, 2)
-    reference = refer(on.ragdoll, on.rig, rig_motion)
+    reference = reference_of(on.ragdoll, on.rig, rig_motion)
     found = rig_motion_from_bones(on.ragdoll, on.rig, other, reference.x, reference.q)
     assert_same(
         found, rig_motion, on, on.ragdoll.joints, 1e-3
     )  # near 90 degrees the middle angle is known to 4e-4 only
     others = np.setdiff1d(np.arange(len(on.rig.nodes)), on.ragdoll.joints)
     assert torch.equal(found.angles[:, others], other.angles[:, others])
-    again = refer(on.ragdoll, on.rig, found)
+    again = reference_of(on.ragdoll, on.rig, found)
     torch.testing.assert_close(again.x, reference.x, atol=1e-3, rtol=0)
 
 
@@ -135,7 +135,7 @@ def test_a_root_without_weight_is_no_bone():
 def test_joints_of_a_reference_hold_together(name):
     """Rotations and centres of mass tell the same story as the anchors of the ragdoll."""
     on = body(name)
-    reference = refer(on.ragdoll, on.rig, waving_draft(on, 3))
+    reference = reference_of(on.ragdoll, on.rig, waving_draft(on, 3))
     gaps = joint_gaps(Simulation(on.ragdoll, reference.fps), states_of(reference))
     assert float(gaps.max()) < 1e-5 * SIZE
 
@@ -143,14 +143,14 @@ def test_joints_of_a_reference_hold_together(name):
 def test_two_skeletons_in_one_file():
     on = body_with(together(dog(), dog(), 2.0))
     rig_motion = waving_draft(on, 0)
-    reference = refer(on.ragdoll, on.rig, rig_motion)
+    reference = reference_of(on.ragdoll, on.rig, rig_motion)
     assert_same(rig_motion_from_bones(on.ragdoll, on.rig, rig_motion, reference.x, reference.q), rig_motion, on)
 
 
 @pytest.mark.parametrize("name", ["dog", "mirrored armature", "mirrored leg"])
 def test_angles_turn_bones_against_their_parents(name):
     on = body(name)
-    reference = refer(on.ragdoll, on.rig, waving_draft(on, 4))
+    reference = reference_of(on.ragdoll, on.rig, waving_draft(on, 4))
     turns = rotation_matrices(reference.q.double())
     own = compound_rotation(reference.angles.double(), torch.as_tensor(on.ragdoll.axes))
     for bone, parent in enumerate(on.ragdoll.parents):
@@ -176,7 +176,7 @@ def test_size_and_direction_are_none_of_the_ragdolls_business(name):
         root_translation=rig_motion.root_translation @ turn.T,
         travel=turn @ rig_motion.travel,
     )
-    ours, theirs = refer(on.ragdoll, on.rig, same), refer(plain.ragdoll, plain.rig, rig_motion)
+    ours, theirs = reference_of(on.ragdoll, on.rig, same), reference_of(plain.ragdoll, plain.rig, rig_motion)
     torch.testing.assert_close(ours.x, theirs.x, atol=1e-4, rtol=0)
     torch.testing.assert_close((ours.q * theirs.q).sum(-1).abs(), torch.ones(ours.q.shape[:2]), atol=1e-5, rtol=0)
 
@@ -190,20 +190,22 @@ def test_rounds_go_on_the_spot_while_the_ground_passes(name):
     rig_motion = waving_draft(on, 6, loops=True)
     forward = torch.as_tensor(on.anatomy.forward).float()
     here, ahead = (
-        refer(on.ragdoll, on.rig, rig_motion.leading(way * on.length * forward)) for way in (0.0, 1.5)
+        reference_of(on.ragdoll, on.rig, rig_motion.with_displacement(way * on.length * forward)) for way in (0.0, 1.5)
     )  # in a second
     assert ahead.loops and ahead.fps == pytest.approx(len(rig_motion))
     torch.testing.assert_close(ahead.x, here.x, atol=1e-5, rtol=0)
     torch.testing.assert_close(here.ground, torch.zeros(3))
     torch.testing.assert_close(ahead.ground, torch.tensor([0.0, 0.0, -1.5 * SIZE]), atol=1e-5, rtol=0)
-    slow = refer(on.ragdoll, on.rig, dataclasses.replace(rig_motion.leading(1.5 * on.length * forward), seconds=2.0))
+    slow = reference_of(
+        on.ragdoll, on.rig, dataclasses.replace(rig_motion.with_displacement(1.5 * on.length * forward), seconds=2.0)
+    )
     torch.testing.assert_close(slow.ground, ahead.ground / 2)
 
 
 def test_what_turns_is_no_round_on_the_spot():
     on = body("dog")
     rig_motion = dataclasses.replace(waving_draft(on, 6, loops=True), turn=0.5)
-    reference = refer(on.ragdoll, on.rig, rig_motion)
+    reference = reference_of(on.ragdoll, on.rig, rig_motion)
     assert not reference.loops and not reference.ground.any()
     assert_same(rig_motion_from_bones(on.ragdoll, on.rig, rig_motion, reference.x, reference.q), rig_motion, on)
 

@@ -15,10 +15,10 @@ from gambol.creatures.gaits import gait
 from gambol.errors import GambolError
 from gambol.motion.rig_motion import RigMotion
 from gambol.physics.target import PhysicalCharacter, TrackingTarget
-from gambol.physics.tracking import Tracked
+from gambol.physics.tracking import TrackedReference
 
 
-def as_asked(target: TrackingTarget, drift=(0.0, 0.0, 0.0), bend: float = 0.0) -> Tracked:
+def as_asked(target: TrackingTarget, drift=(0.0, 0.0, 0.0), bend: float = 0.0) -> TrackedReference:
     """A body that does exactly what it is asked to, but for a drift of all, and a last bone that bends, in a round."""
     reference = target.reference
     again = [*range(len(reference)), 0] if reference.loops else [*range(len(reference))]
@@ -30,7 +30,7 @@ def as_asked(target: TrackingTarget, drift=(0.0, 0.0, 0.0), bend: float = 0.0) -
     w, v = turn[:, :1], turn[:, 1:]
     a, b = q[:, -1, :1], q[:, -1, 1:]
     q[:, -1] = torch.cat([w * a - (v * b).sum(1, keepdim=True), w * b + a * v + torch.linalg.cross(v, b)], 1)
-    return Tracked(reference, x, q, 0.0, 0.0, torch.zeros(len(reference), 0))
+    return TrackedReference(reference, x, q, 0.0, 0.0, torch.zeros(len(reference), 0))
 
 
 def joints_at(character: Character, motion: Clip, times: np.ndarray) -> np.ndarray:
@@ -46,9 +46,9 @@ def assert_same_motion(body: PhysicalCharacter, ours: Clip, theirs: Clip, tolera
     np.testing.assert_allclose(found, expected, atol=tolerance * body.length)
 
 
-def clip_again(target: TrackingTarget, tracked: Tracked | None = None, name: str = "again") -> Clip:
+def clip_again(target: TrackingTarget, tracked: TrackedReference | None = None, name: str = "again") -> Clip:
     rig_motion = target.result(tracked or as_asked(target))
-    return target.as_clip(rig_motion, name, rig_motion.rate)
+    return target.as_clip(rig_motion, name, rig_motion.fps)
 
 
 # Rounds
@@ -100,7 +100,7 @@ def test_rounds_are_closed():
     ):
         steps = (path[1:] - path[:-1]).flatten(1).norm(dim=1)
         assert steps[len(rig_motion) - 1] < 1.2 * steps[: len(rig_motion) - 1].max()
-    clip = target.as_clip(rig_motion, "again", rig_motion.rate)
+    clip = target.as_clip(rig_motion, "again", rig_motion.fps)
     first, last = joints_at(target.body.character, clip, np.array([clip.start, clip.end]))
     np.testing.assert_allclose(last - first, (last - first).mean(0)[None].repeat(len(first), 0), atol=1e-5)
 
@@ -194,11 +194,11 @@ def test_an_armature_that_moves_does_not_move_the_character_twice():
 
 def test_clips_have_the_name_and_the_rate_they_are_given():
     target = target_of("dog", "walk")
-    clip = target.as_clip(target.clip.raw, "a good name", target.clip.raw.rate)
+    clip = target.as_clip(target.clip.raw, "a good name", target.clip.raw.fps)
     assert clip.name == "a good name"
     assert clip.duration == pytest.approx(target.clip.motion.duration)
     half = target.clip.raw.resampled(len(target.clip.raw) // 2)
-    assert len(target.as_clip(half, "half", half.rate).tracks[0].times) == len(target.clip.raw) // 2 + 1
+    assert len(target.as_clip(half, "half", half.fps).tracks[0].times) == len(target.clip.raw) // 2 + 1
 
 
 def test_frames_a_second():
@@ -251,7 +251,7 @@ def test_feet_that_skate_are_locked():
         weights = locked.clip.loads.weights
         weights = weights[:: len(weights) // len(rig_motion)]
         ahead = torch.cat([points[1:], points[:1] + rig_motion.travel])
-        speed = (ahead - points)[..., [0, 2]].norm(dim=-1) * rig_motion.rate / body.length
+        speed = (ahead - points)[..., [0, 2]].norm(dim=-1) * rig_motion.fps / body.length
         return float((weights * speed).sum() / weights.sum())
 
     assert slide(left.clip.locked) > 0.1

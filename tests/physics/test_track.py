@@ -9,7 +9,7 @@ from bodies import body_of, near_ground, target_of
 from gambol.physics import track as module
 from gambol.physics.target import TrackingTarget
 from gambol.physics.track import TrackedClip, track_clips, worse_than
-from gambol.physics.tracking import TrackConfig, Tracking, track_references
+from gambol.physics.tracking import TrackConfig, TrackingResult, track_references
 from gambol.quality.measures import ground_values
 from gambol.quality.normalized_clip import normalize_clip
 
@@ -20,7 +20,7 @@ def values(**known) -> dict[str, float | None]:
 
 
 @pytest.fixture(scope="module")
-def candidates() -> list[Tracking]:
+def candidates() -> list[TrackingResult]:
     """Of the walk of a dog; the search has hardly begun."""
     target = target_of("dog", "walk")
     return track_references(near_ground(target), [target.reference], TrackConfig(iterations=3, guided=0.0))
@@ -31,7 +31,7 @@ def chosen(candidates, monkeypatch, slides) -> TrackedClip:
     left = list(slides)
     monkeypatch.setattr(module, "track_references", lambda *arguments: candidates)
     monkeypatch.setattr(module, "ground_values", lambda clip: values(foot_slide_mean=left.pop(0)))
-    monkeypatch.setattr(module, "ENDURES", 0.5)
+    monkeypatch.setattr(module, "LOOP_SECONDS", 0.5)
     monkeypatch.setattr(TrackingTarget, "polished", lambda target, rig_motion, *_: rig_motion)
     (done,) = track_clips(body_of("dog", "walk"), ["walk"], fix_feet=False)
     assert not left, "all are measured"
@@ -84,7 +84,7 @@ def test_feet_that_the_report_finds_on_the_ground_are_held():
     skating = replace(rig_motion, angles=angles)
     polished = target.polished(skating, body.ragdoll, torch.zeros(len(rig_motion), len(body.ragdoll.points)))
     before, after = (
-        ground_values(normalize_clip(body.character, target.as_clip(each, "walk", each.rate), body.anatomy))
+        ground_values(normalize_clip(body.character, target.as_clip(each, "walk", each.fps), body.anatomy))
         for each in (skating, polished)
     )
     assert before["foot_slide_mean"] > 5.0, "cm/s"

@@ -12,14 +12,14 @@ from gambol.physics.ragdoll import Ragdoll
 from gambol.physics.reference import Reference
 from gambol.physics.simulation import Simulation, SolverConfig, States, rotate
 from gambol.physics.target import PhysicalCharacter
-from gambol.physics.tracking import TrackConfig, Tracking, track_references
+from gambol.physics.tracking import TrackConfig, TrackingResult, track_references
 
 ALONE = TrackConfig(iterations=1, guide=0.0)
 """One look at the first control, without help."""
 FEW = TrackConfig(iterations=2)
 
 
-def track(*arguments) -> Tracking:
+def track(*arguments) -> TrackingResult:
     """The candidate with the lowest loss."""
     return track_references(*arguments)[0]
 
@@ -42,17 +42,17 @@ def ragdoll(body, references) -> Ragdoll:
 
 
 @pytest.fixture(scope="module")
-def tracked(ragdoll, references) -> Tracking:
+def tracked(ragdoll, references) -> TrackingResult:
     """The walk, tracked as well as it is in a few iterations."""
     return track(ragdoll, [references["walk"]], TrackConfig(iterations=8))
 
 
 @pytest.fixture(scope="module")
-def stopped(ragdoll, references) -> Tracking:
+def stopped(ragdoll, references) -> TrackingResult:
     return track(ragdoll, [references["stop"]], FEW)
 
 
-def assert_finite(found: Tracking) -> None:
+def assert_finite(found: TrackingResult) -> None:
     for part in (*found.states, *found.control.start, *found.control[1:]):
         assert part.isfinite().all()
     for each in found.tracked:
@@ -94,7 +94,7 @@ def test_progress_is_told(ragdoll, references):
 def test_the_best_is_kept(ragdoll, references):
     """Steps that are far too large only make it worse: what is given back is where it began."""
     first = track(ragdoll, [references["stop"]], ALONE)
-    wild = TrackConfig(iterations=4, rate=1.0, velocity_rate=10.0, guide=0.0, slip=0.0)
+    wild = TrackConfig(iterations=4, lr=1.0, velocity_lr=10.0, guide=0.0, slip=0.0)
     found = track(ragdoll, [references["stop"]], wild)
     assert found.losses[1:].min() > 1.5 * found.losses[0].max()
     assert torch.equal(found.control.targets, first.control.targets)
@@ -114,7 +114,7 @@ def test_candidates_are_the_best_of_parts_of_the_search(ragdoll, references):
 
 def test_what_needs_a_guide_does_not_count(ragdoll, references):
     """All but the last iterations are led; what comes without a guide is kept, though its loss is higher."""
-    led = TrackConfig(iterations=5, guided=0.8, rate=0.0, velocity_rate=0.0)
+    led = TrackConfig(iterations=5, guided=0.8, lr=0.0, velocity_lr=0.0)
     found = track(ragdoll, [references["walk"]], led)
     assert found.losses[-1] > found.losses[0]
     again = found.simulation(*found.control)
@@ -170,8 +170,8 @@ def test_nan_is_told_and_the_rate_halved(ragdoll, references, monkeypatch, rates
     found = track(ragdoll, [references["stop"]], config)
     assert found.notes == ("iteration 2 gave NaN: back to the best so far, at half the learning rate",)
     assert np.isnan(found.losses[:, 0]).tolist() == [False, True, False, False, False]
-    cosine = [config.rate * 0.5 * (1 + np.cos(np.pi * number / 5)) for number in range(5)]
-    assert rates == pytest.approx([cosine[0], *(0.5 * rate for rate in cosine[2:])])
+    cosine = [config.lr * 0.5 * (1 + np.cos(np.pi * number / 5)) for number in range(5)]
+    assert rates == pytest.approx([cosine[0], *(0.5 * lr for lr in cosine[2:])])
     assert_finite(found)
 
 
@@ -314,13 +314,13 @@ def test_what_does_not_loop_has_no_seam(stopped, references):
 
 
 def test_a_round_can_go_on_and_on(tracked):
-    assert tracked.endures(0) is None
-    assert tracked.endures(0, 1.0) is None
+    assert tracked.fall_time(0) is None
+    assert tracked.fall_time(0, 1.0) is None
 
 
 def test_a_body_that_gives_way_does_not_endure(ragdoll, tracked):
     limp = Simulation(ragdoll, tracked.tracked[0].reference.fps, SolverConfig(stiffness=1e-3, upright=0.0))
-    fallen = dataclasses.replace(tracked, simulation=limp).endures(0)
+    fallen = dataclasses.replace(tracked, simulation=limp).fall_time(0)
     assert fallen is not None and 0 < fallen < 2.0
 
 
@@ -328,13 +328,13 @@ def test_a_body_that_is_pulled_over_does_not_endure(tracked):
     """The root aims sideways: it lies down, though all its legs go on."""
     crooked = tracked.control.targets.clone()
     crooked[..., 0] += 1.5
-    fallen = dataclasses.replace(tracked, control=tracked.control._replace(targets=crooked)).endures(0)
+    fallen = dataclasses.replace(tracked, control=tracked.control._replace(targets=crooked)).fall_time(0)
     assert fallen is not None and fallen < 3.0
 
 
 def test_numbers_that_blow_up_do_not_endure(tracked):
     states = States(tracked.states.x, tracked.states.q, tracked.states.v * torch.nan, tracked.states.w)
-    assert dataclasses.replace(tracked, states=states).endures(0, 1.0) is not None
+    assert dataclasses.replace(tracked, states=states).fall_time(0, 1.0) is not None
 
 
 # The start

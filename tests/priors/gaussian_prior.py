@@ -8,28 +8,28 @@ import torch
 from torch import Tensor
 from torch.distributions import MultivariateNormal
 
-from gambol.priors.prior import Format, Prompt, VideoPrior
-from gambol.priors.schedule import Flow, Schedule, Steps
+from gambol.priors.prior import Prompt, VideoFormat, VideoPrior
+from gambol.priors.schedule import DiscreteSchedule, FlowSchedule, Schedule
 
 SHAPE = (2, 1, 2, 3)
 """Latents are the video itself, from -1 to 1: 2 frames of 2 x 1 pixels."""
 SIZE = math.prod(SHAPE)
 
 
-def zero_snr() -> Steps:
+def zero_snr() -> DiscreteSchedule:
     """A table of 1000 steps that ends in pure noise, as CogVideoX has."""
     roots = (1 - torch.linspace(0.00085**0.5, 0.012**0.5, 1000, dtype=torch.float64) ** 2).cumprod(0).sqrt()
-    return Steps(((roots - roots[-1]) * roots[0] / (roots[0] - roots[-1])) ** 2)
+    return DiscreteSchedule(((roots - roots[-1]) * roots[0] / (roots[0] - roots[-1])) ** 2)
 
 
-SCHEDULES = {"flow": Flow(), "steps": zero_snr()}
+SCHEDULES = {"flow": FlowSchedule(), "steps": zero_snr()}
 
 
 class GaussianPrior(VideoPrior):
     """Videos of each sentence are N(mean, covariance); the mean is random but fixed by the sentence."""
 
     name = "gaussian"
-    format = Format(frames=(2,), sizes=((1, 2),), fps=8)
+    format = VideoFormat(frames=(2,), sizes=((1, 2),), fps=8)
 
     def __init__(self, schedule: Schedule, spread: float = 0.5, covariances: dict[str, Tensor] | None = None):
         self.schedule = schedule

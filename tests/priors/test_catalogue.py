@@ -117,7 +117,7 @@ def test_folders_that_are_no_models(tmp_path, broken):
 @pytest.mark.parametrize("name", ["cogvideox", "wan"])
 def test_models_that_animate_pictures_are_refused(name, broken):
     edit(broken[name] / "transformer" / "config.json", in_channels=8)
-    assert "animates a picture" in refused(broken[name])
+    assert "is an image-to-video model" in refused(broken[name])
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def test_the_path_of_cameras_is_smooth(dogs):
 
 def precise_set(renderer, rig, anatomy, start, views=2):
     """The same in double precision."""
-    gaussians = splat(dog(), gaussian_views.SPLATS.standing(anatomy)).gaussians.to(torch.float64)
+    gaussians = splat(dog(), gaussian_views.SPLATS.with_axes_of(anatomy)).gaussians.to(torch.float64)
     actor = bind_gaussians(gaussians, dog(), rig)
     options = {"size": (16, 20), "views": views, "length": renderer.length, "steady": renderer.steady}
     return GaussianViews(actor, renderer.ground, rig, start.world(rig).double(), **options)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gambol.priors.pixels.network import NetworkConfig, PixelNetwork, words_of
+from gambol.priors.pixels.network import NetworkConfig, PixelNetwork, prompt_embedding
 from gambol.priors.pixels.training.muon import Muon, orthogonal
 
 SMALL = NetworkConfig(size=20, patch=5, fine=16, local=1, width=32, depth=2, heads=2)
@@ -17,11 +17,11 @@ def test_it_is_small():
 def test_cutting_and_pasting_are_inverse():
     network = PixelNetwork(SMALL)
     video = torch.randn(2, 16, 20, 20, 3)
-    blocks = network._cut(video)
+    blocks = network._patchify(video)
     assert blocks.shape == (2, 8, 4, 4, 2 * 5 * 5 * 3)
-    assert torch.equal(network._paste(blocks), video)
+    assert torch.equal(network._unpatchify(blocks), video)
     assert torch.equal(blocks[1, 2, 1, 3], video[1, 4:6, 5:10, 15:20].flatten())
-    assert torch.equal(network._cut(video[:, :1])[1, 0, 1, 2], video[1, 0, 5:10, 10:15].flatten())
+    assert torch.equal(network._patchify(video[:, :1])[1, 0, 1, 2], video[1, 0, 5:10, 10:15].flatten())
 
 
 def test_what_is_merged_comes_back_to_its_place():
@@ -30,7 +30,7 @@ def test_what_is_merged_comes_back_to_its_place():
     network.blocks, network.where = torch.nn.ModuleList(), torch.nn.Parameter(torch.zeros(1))
     blocks = torch.randn(2, 8, 4, 4, 16)
     eight = blocks[:, 0:2, 2:4, 0:2].flatten(1)  # the tokens' mean and size, which layer norm takes away
-    back = network._think(blocks, torch.zeros(2, 4, 32))[:, 0:2, 2:4, 0:2].flatten(1)
+    back = network._transformer(blocks, torch.zeros(2, 4, 32))[:, 0:2, 2:4, 0:2].flatten(1)
     assert torch.allclose(back, torch.nn.functional.layer_norm(eight, eight.shape[1:]), atol=1e-5)
 
 
@@ -41,14 +41,14 @@ def test_everything_it_is_told_matters():
         network.modulation.weight.normal_(0, 0.1)
         network.ends.weight.normal_(0, 0.1)
     video, rest = torch.randn(1, 16, 20, 20, 3), torch.randn(1, 20, 20, 3)
-    said = words_of("walk")[None]
+    said = prompt_embedding("walk")[None]
     base = network(video, torch.tensor([0.5]), said, rest)
     others = {
         "video": network(video + 1, torch.tensor([0.5]), said, rest),
         "level": network(video, torch.tensor([0.9]), said, rest),
-        "action": network(video, torch.tensor([0.5]), words_of("run")[None], rest),
-        "nothing said": network(video, torch.tensor([0.5]), words_of(None)[None], rest),
-        "pace": network(video, torch.tensor([0.5]), words_of("walk", 1.0)[None], rest),
+        "action": network(video, torch.tensor([0.5]), prompt_embedding("run")[None], rest),
+        "nothing said": network(video, torch.tensor([0.5]), prompt_embedding(None)[None], rest),
+        "pace": network(video, torch.tensor([0.5]), prompt_embedding("walk", 1.0)[None], rest),
         "rest": network(video, torch.tensor([0.5]), said, rest.roll(3, 1)) - rest.roll(3, 1)[:, None] + rest[:, None],
     }
     for what, other in others.items():
@@ -59,13 +59,13 @@ def test_an_untrained_network_answers_about_the_picture_at_rest():
     torch.manual_seed(0)
     network = PixelNetwork(SMALL)
     rest = torch.randn(1, 20, 20, 3)
-    clean = network(torch.randn(1, 16, 20, 20, 3), torch.ones(1), words_of("walk")[None], rest)
+    clean = network(torch.randn(1, 16, 20, 20, 3), torch.ones(1), prompt_embedding("walk")[None], rest)
     assert (clean - rest[:, None]).square().mean() < 0.05 * rest.square().mean()
 
 
 def test_pure_noise_says_nothing():
     network = PixelNetwork(SMALL)
-    told = (torch.ones(1), words_of("walk")[None], torch.randn(1, 20, 20, 3))
+    told = (torch.ones(1), prompt_embedding("walk")[None], torch.randn(1, 20, 20, 3))
     one, other = (network(torch.randn(1, 16, 20, 20, 3), *told) for _ in range(2))
     assert torch.equal(one, other)
 

@@ -8,7 +8,7 @@ from safetensors.torch import save_file
 
 from gambol.actions import ACTIONS
 from gambol.errors import AssetError, GambolError
-from gambol.priors.pixels.network import WORDS, NetworkConfig, PixelNetwork, set_rows
+from gambol.priors.pixels.network import EMBEDDING_SIZE, NetworkConfig, PixelNetwork, set_action_embedding
 from gambol.priors.pixels.prior import PixelPrior, load_network, save_network
 from gambol.priors.sample import sample
 from gambol.tensor_files import read_tensors, write_tensors
@@ -28,7 +28,7 @@ def prior():
 
 def test_sentences_become_an_action_and_a_pace(prior):
     walking, slowly, nothing = (prior.embed(text).embedding for text in ("a fox walks", "a fox walks slowly", ""))
-    assert walking.shape == (WORDS,) and walking[:-1].sum() == 1 and walking[-1] == 0
+    assert walking.shape == (EMBEDDING_SIZE,) and walking[:-1].sum() == 1 and walking[-1] == 0
     assert torch.equal(walking[:-1], slowly[:-1]) and slowly[-1] < 0
     assert not nothing.any()
 
@@ -100,11 +100,11 @@ def test_weights_carry_the_names_of_their_actions(prior, tmp_path, actions):
 
 def test_actions_that_weights_do_not_know_begin_like_none(prior):
     rows = prior.network.action.detach().clone()
-    set_rows(prior.network, ("walk", "run"), rows[[1, 3, -1]])
+    set_action_embedding(prior.network, ("walk", "run"), rows[[1, 3, -1]])
     assert torch.equal(prior.network.action[[1, 3, -1]], rows[[1, 3, -1]])
     assert torch.equal(prior.network.action[5], rows[-1])
     with pytest.raises(ValueError, match="3 rows for 1 actions and none"):
-        set_rows(prior.network, ("walk",), rows[:3])
+        set_action_embedding(prior.network, ("walk",), rows[:3])
 
 
 def test_weights_without_names_of_actions_are_refused(prior, tmp_path):

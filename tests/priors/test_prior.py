@@ -5,11 +5,11 @@ import torch
 from gaussian_prior import SCHEDULES, GaussianPrior, random_latents
 
 from gambol.errors import GambolError
-from gambol.priors.prior import Format
+from gambol.priors.prior import VideoFormat
 
-COGVIDEO = Format(frames=(49, *range(1, 49, 4), *range(53, 162, 4)), sizes=((480, 720),), fps=8)
-WAN = Format(frames=(81, 5, 9), sizes=((480, 832), (720, 1280)), fps=16, multiple=16)
-POCKET = Format(frames=(16,), sizes=((64, 64),), fps=0)
+COGVIDEO = VideoFormat(frames=(49, *range(1, 49, 4), *range(53, 162, 4)), sizes=((480, 720),), fps=8)
+WAN = VideoFormat(frames=(81, 5, 9), sizes=((480, 832), (720, 1280)), fps=16, multiple=16)
+POCKET = VideoFormat(frames=(16,), sizes=((64, 64),), fps=0)
 
 
 @pytest.mark.parametrize(

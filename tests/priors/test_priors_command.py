@@ -6,7 +6,7 @@ import pytest
 from gambol.cli import main
 from gambol.priors import machine as machines
 from gambol.priors.catalogue import PRIORS
-from gambol.priors.machine import GIB, Machine, judge
+from gambol.priors.machine import GIB, Machine, feasibility_of
 
 WORKSTATION = Machine(64 * GIB, "RTX 4090", 24 * GIB, 1e12, ())
 
@@ -43,7 +43,7 @@ def test_json_is_json(capsys):
 def test_the_way_to_install_is_shown_as_it_is(capsys, monkeypatch):
     monkeypatch.setattr(machines, "missing_packages", lambda: ["diffusers"])
     main(["priors"])
-    assert "The big ones need diffusers: pip install 'gambol[diffusers]'" in capsys.readouterr().out
+    assert "Large video models need diffusers: pip install 'gambol[diffusers]'" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_way_to_install_is_shown_as_it_is(capsys, monkeypatch):
 )
 def test_verdicts(name, changes, runs, text):
     prior = PRIORS[name]
-    verdict = judge(prior, replace(WORKSTATION, **changes))
+    verdict = feasibility_of(prior, replace(WORKSTATION, **changes))
     assert verdict.runs == runs
     assert text in verdict.text
 

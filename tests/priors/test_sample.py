@@ -5,7 +5,7 @@ import torch
 from gaussian_prior import SCHEDULES, SHAPE, SIZE, GaussianPrior, mean_of, random_latents
 
 from gambol.priors.sample import change_level, draw_noise, sample
-from gambol.priors.schedule import Steps
+from gambol.priors.schedule import DiscreteSchedule
 
 
 @pytest.fixture(params=SCHEDULES)
@@ -49,7 +49,9 @@ def test_samples_have_the_mean_and_covariance_of_the_data(prior, guidance):
 
 
 def test_a_table_that_does_not_end_in_pure_noise_works_too():
-    schedule = Steps((1 - torch.linspace(0.00085**0.5, 0.012**0.5, 1000, dtype=torch.float64) ** 2).cumprod(0))
+    schedule = DiscreteSchedule(
+        (1 - torch.linspace(0.00085**0.5, 0.012**0.5, 1000, dtype=torch.float64) ** 2).cumprod(0)
+    )
     assert 0.05 < schedule.alpha(torch.ones(1, dtype=torch.float64)) < 0.1
     prior = GaussianPrior(schedule)
     prompt = prior.embed("walks")
@@ -59,7 +61,7 @@ def test_a_table_that_does_not_end_in_pure_noise_works_too():
 
 
 def test_more_steps_than_the_table_has_change_nothing_for_the_worse():
-    prior = GaussianPrior(Steps(torch.linspace(0.99, 0, 20, dtype=torch.float64)))
+    prior = GaussianPrior(DiscreteSchedule(torch.linspace(0.99, 0, 20, dtype=torch.float64)))
     prompt = prior.embed("walks")
     noise = random_latents(2, seed=2)
     torch.testing.assert_close(

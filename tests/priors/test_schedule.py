@@ -4,7 +4,7 @@ import pytest
 import torch
 from gaussian_prior import SCHEDULES, random_latents, zero_snr
 
-from gambol.priors.schedule import Flow, Steps
+from gambol.priors.schedule import DiscreteSchedule, FlowSchedule
 
 LEVELS = (0.02, 0.3, 0.77, 0.98)
 each_schedule = pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
@@ -17,13 +17,13 @@ def drawn(count: int, seed: int):
 
 def test_flow_shares_are_straight():
     levels = torch.tensor([0.0, 0.25, 1.0])
-    assert Flow().alpha(levels).tolist() == [1, 0.75, 0]
-    assert Flow().sigma(levels).tolist() == [0, 0.25, 1]
+    assert FlowSchedule().alpha(levels).tolist() == [1, 0.75, 0]
+    assert FlowSchedule().sigma(levels).tolist() == [0, 0.25, 1]
 
 
 def test_a_table_is_read_at_the_nearest_step():
     table = torch.tensor([0.81, 0.64, 0.36, 0.0])
-    schedule = Steps(table)
+    schedule = DiscreteSchedule(table)
     levels = torch.tensor([0.0, 0.1, 0.25, 0.3, 0.4, 0.5, 0.74, 0.9, 1.0], dtype=torch.float64)
     assert schedule.step(levels).tolist() == [0, 0, 0, 0, 1, 1, 2, 3, 3]
     torch.testing.assert_close(schedule.alpha(levels), table.double()[schedule.step(levels)].sqrt())
@@ -32,7 +32,7 @@ def test_a_table_is_read_at_the_nearest_step():
 
 @pytest.mark.parametrize("count", [4, 50, 1000])
 def test_the_level_of_every_step_leads_back_to_it(count):
-    schedule = Steps(torch.linspace(0.99, 0, count))
+    schedule = DiscreteSchedule(torch.linspace(0.99, 0, count))
     steps = torch.arange(count)
     assert torch.equal(schedule.step((steps + 1) / count), steps)  # float32 levels, too
     assert torch.equal(schedule.step((steps + 1).double() / count), steps)
@@ -92,8 +92,8 @@ def test_true_predictions_give_the_truth(level, seed):
     alpha, sigma = table.factors(clean, level)
     noisy = table.add_noise(clean, noise, level)
     torch.testing.assert_close(table.clean(noisy, alpha * noise - sigma * clean, level, "v"), clean)
-    noisy = Flow().add_noise(clean, noise, level)
-    torch.testing.assert_close(Flow().clean(noisy, noise - clean, level, "flow"), clean)
+    noisy = FlowSchedule().add_noise(clean, noise, level)
+    torch.testing.assert_close(FlowSchedule().clean(noisy, noise - clean, level, "flow"), clean)
 
 
 @each_level
@@ -118,8 +118,8 @@ def test_the_gradient_in_terms_of_each_prediction(level, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gradient_of_a_flow_in_terms_of_its_velocity(level, seed):
     clean, noise, predicted = drawn(3, seed)
-    noisy = Flow().add_noise(clean, noise, level)
-    estimate = Flow().clean(noisy, predicted, level, "flow")
+    noisy = FlowSchedule().add_noise(clean, noise, level)
+    estimate = FlowSchedule().clean(noisy, predicted, level, "flow")
     torch.testing.assert_close(clean - estimate, level * (predicted - (noise - clean)))
 
 

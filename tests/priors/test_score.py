@@ -8,10 +8,10 @@ import torch
 from gaussian_prior import SCHEDULES, SHAPE, SIZE, GaussianPrior, mean_of, random_latents
 
 from gambol.priors.sample import draw_noise, sample
-from gambol.priors.schedule import Flow
+from gambol.priors.schedule import FlowSchedule
 from gambol.priors.score import (
-    PLANS,
-    Plan,
+    DISTILLATION_SCHEDULES,
+    DistillationSchedule,
     Ramp,
     amplify_motion,
     flow_sds,
@@ -91,7 +91,7 @@ def test_with_equal_covariances_guidance_moves_the_mean(prior, level):
 @each_level
 @each_seed
 def test_flow_sds_is_sds(level, seed):
-    prior = GaussianPrior(Flow())
+    prior = GaussianPrior(FlowSchedule())
     latents, noise = pair(seed)
     denoise = plain(prior, guidance=3.0)
 
@@ -100,7 +100,7 @@ def test_flow_sds_is_sds(level, seed):
 
     expected = sds(latents, noise, level, prior.schedule, denoise)
     torch.testing.assert_close(flow_sds(latents, noise, level, velocity), expected)
-    by_velocity = level * (velocity(Flow().add_noise(latents, noise, level), level) - (noise - latents))
+    by_velocity = level * (velocity(FlowSchedule().add_noise(latents, noise, level), level) - (noise - latents))
     torch.testing.assert_close(expected, by_velocity)
 
 
@@ -116,11 +116,11 @@ def test_weights_by_the_names_of_their_papers(level):
     dreamfusion = alpha * sigma * sds(latents, noise, level, schedule, denoise)
     torch.testing.assert_close(dreamfusion, sigma**2 * (predicted - noise))
 
-    prior = GaussianPrior(Flow())
+    prior = GaussianPrior(FlowSchedule())
     denoise = plain(prior)
-    noisy = Flow().add_noise(latents, noise, level)
+    noisy = FlowSchedule().add_noise(latents, noise, level)
     velocity = (noisy - denoise(noisy, level)) / level
-    chord = sds(latents, noise, level, Flow(), denoise) / level
+    chord = sds(latents, noise, level, FlowSchedule(), denoise) / level
     torch.testing.assert_close(chord, velocity - (noise - latents))
     by_velocity = flow_sds(latents, noise, level, lambda noisy, level: velocity)
     torch.testing.assert_close(by_velocity / level, chord)
@@ -176,13 +176,14 @@ def test_rfds_rev_is_calmer_than_sds(prior):
 @each_seed
 def test_matched_noise_is_the_authors_step(level, seed):
     """For flows: eps + (1 - t)(v_hat + z - eps)."""
-    prior = GaussianPrior(Flow())
+    prior = GaussianPrior(FlowSchedule())
     latents, noise = pair(seed)
     denoise = plain(prior)
-    noisy = Flow().add_noise(latents, noise, level)
+    noisy = FlowSchedule().add_noise(latents, noise, level)
     velocity = (noisy - denoise(noisy, level)) / level
     torch.testing.assert_close(
-        matched_noise(latents, noise, level, Flow(), denoise), noise + (1 - level) * (velocity + latents - noise)
+        matched_noise(latents, noise, level, FlowSchedule(), denoise),
+        noise + (1 - level) * (velocity + latents - noise),
     )
 
 
@@ -256,10 +257,12 @@ def descended(gradient, steps: int = 300, rate: float = 0.5) -> torch.Tensor:
     return latents
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("name", DISTILLATION_SCHEDULES)
 def test_sds_leads_to_the_mean(prior, name):
     """By each plan; the guided mean lies at m' + g (m - m'). Rates fall so that the drawn noise averages out."""
-    plan = Plan(PLANS[name].highest, Ramp(1.5, 1.5), PLANS[name].lowest)
+    plan = DistillationSchedule(
+        DISTILLATION_SCHEDULES[name].highest, Ramp(1.5, 1.5), DISTILLATION_SCHEDULES[name].lowest
+    )
     generator = torch.Generator().manual_seed(0)
     prompt, negative = prior.embed("walks"), prior.embed("stands")
 
@@ -317,7 +320,7 @@ def test_sdi_leads_to_the_mean_and_beyond_if_inverted_otherwise(prior, inversion
 
 
 def test_the_papers_plan():
-    plan = PLANS["paper"]
+    plan = DISTILLATION_SCHEDULES["paper"]
     generator = torch.Generator().manual_seed(0)
     for progress, highest in [(0, 0.98), (0.25, 0.74), (0.5, 0.5), (0.8, 0.5), (1, 0.5)]:
         assert plan.highest(progress) == pytest.approx(highest)
@@ -332,7 +335,7 @@ def test_the_papers_plan():
     [("chord", (0.98, 0.5, 0.02), (25, 18.5, 12)), ("sdi", (0.98, 0.615, 0.25), (7.5,) * 3)],
 )
 def test_plans_without_chance(name, levels, guidances):
-    plan = PLANS[name]
+    plan = DISTILLATION_SCHEDULES[name]
     for progress, level, guidance in zip((0, 0.5, 1), levels, guidances, strict=True):
         assert plan.level(progress) == pytest.approx(level)
         assert plan.guidance(progress) == pytest.approx(guidance)
@@ -341,7 +344,7 @@ def test_plans_without_chance(name, levels, guidances):
 def test_plans_repeat_with_their_generator():
     def drawn():
         generator = torch.Generator().manual_seed(4)
-        return [PLANS["paper"].level(0.3, generator) for _ in range(5)]
+        return [DISTILLATION_SCHEDULES["paper"].level(0.3, generator) for _ in range(5)]
 
     assert drawn() == drawn()
     assert len(set(drawn())) == 5
@@ -349,7 +352,7 @@ def test_plans_repeat_with_their_generator():
 
 @pytest.mark.parametrize("progress", [-0.01, 1.01, float("nan")])
 def test_progress_ends_at_one(progress):
-    for plan in PLANS.values():
+    for plan in DISTILLATION_SCHEDULES.values():
         with pytest.raises(ValueError, match="progress goes from 0 to 1"):
             plan.level(progress)
         with pytest.raises(ValueError, match="progress goes from 0 to 1"):
@@ -379,20 +382,20 @@ def test_gradients_have_the_type_and_shape_of_the_latents(prior, dtype):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
 def test_estimates_of_another_type_do_not_matter(dtype):
     """A network in half precision, say, under latents in full."""
-    prior = GaussianPrior(Flow())
+    prior = GaussianPrior(FlowSchedule())
     latents, noise = (tensor.float() for tensor in pair(seed=14))
 
     def other(noisy, level):
         assert noisy.dtype == torch.float32
         return plain(prior)(noisy, level).to(dtype)
 
-    gradient = sds(latents, noise, 0.5, Flow(), other)
+    gradient = sds(latents, noise, 0.5, FlowSchedule(), other)
     assert gradient.dtype == torch.float32
-    torch.testing.assert_close(gradient, sds(latents, noise, 0.5, Flow(), plain(prior)), rtol=0, atol=0.02)
+    torch.testing.assert_close(gradient, sds(latents, noise, 0.5, FlowSchedule(), plain(prior)), rtol=0, atol=0.02)
     for score in (
         flow_sds(latents, noise, 0.5, other),
-        sdi(latents, 0.5, Flow(), other, other),
-        rfds_rev(latents, noise, 0.5, Flow(), other, other),
+        sdi(latents, 0.5, FlowSchedule(), other, other),
+        rfds_rev(latents, noise, 0.5, FlowSchedule(), other, other),
     ):
         assert score.dtype == torch.float32
 

@@ -37,7 +37,9 @@ def motions():
 
 
 def training(motions, **settings):
-    config = TrainConfig(**{"videos": 16 * 40, "batch": 16, "warm": 5, "average": 0.9, "network": SMALL, **settings})
+    config = TrainConfig(
+        **{"videos": 16 * 40, "batch": 16, "warmup_steps": 5, "ema_decay": 0.9, "network": SMALL, **settings}
+    )
     return Training(config, BatchSampler(motions, [], 20), motions)
 
 
@@ -82,7 +84,7 @@ def test_a_stopped_training_goes_on_as_if_it_had_not_been(motions, tmp_path):
 def test_other_settings_cannot_go_on(motions, tmp_path):
     training(motions).save(tmp_path / "state.pt")
     with pytest.raises(GambolError, match="other settings"):
-        training(motions, rate=1e-5).load(tmp_path / "state.pt")
+        training(motions, lr=1e-5).load(tmp_path / "state.pt")
     training(motions, videos=10_000).load(tmp_path / "state.pt")  # only longer
 
 
@@ -227,7 +229,7 @@ def test_the_command_trains_resumes_and_writes_weights(tmp_path, capsys, monkeyp
     few[3] = "12"
     main(few)
     assert "resuming after 8 videos" in capsys.readouterr().out
-    main(["train-prior", "more", "--start", "small/weights.safetensors", "--lr-decay", "1", *few[2:]])
+    main(["train-prior", "more", "--init-weights", "small/weights.safetensors", "--lr-decay", "1", *few[2:]])
     tuned = PixelPrior.load(tmp_path / "more" / "weights.safetensors").network.leave.weight
     torch.testing.assert_close(tuned, prior.network.leave.weight, rtol=0, atol=0.03)
     facts = json.loads(read_tensors(tmp_path / "more" / "weights.safetensors", sealed=False)[1]["facts"])
@@ -245,8 +247,8 @@ def test_the_command_trains_resumes_and_writes_weights(tmp_path, capsys, monkeyp
         (["--clips", "empty"], "no clip in"),
         (["--clips", "empty", "--exclude", "Fox"], "no file of that name"),
         (["--lr-decay", "0"], "more than 0"),
-        (["--start", "empty"], "is not a file"),
-        (["--start", "nowhere.safetensors"], "there is no file"),
+        (["--init-weights", "empty"], "is not a file"),
+        (["--init-weights", "nowhere.safetensors"], "there is no file"),
     ],
 )
 def test_the_command_refuses_nonsense(options, says, tmp_path, capsys, monkeypatch):

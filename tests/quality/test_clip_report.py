@@ -50,14 +50,14 @@ def test_our_own_walk_is_good():
     assert found.action == "walk" and found.pattern.name == "walk" and found.clip.loops
     assert found.verdict == "good", found.summary
     assert found.values["foot_slide_mean"] < 2 and found.values["penetration_worst"] < 5
-    assert found.standings["foot_slide_mean"].share > 0.9
+    assert found.ranks["foot_slide_mean"].share > 0.9
 
 
 def test_what_skates_is_told():
     character, anatomy, _ = fox()
     found = report(character, skating(), anatomy)
     assert found.values["foot_slide_mean"] > 20 * walk().values["foot_slide_mean"]
-    assert found.standings["foot_slide_mean"].share < walk().standings["foot_slide_mean"].share
+    assert found.ranks["foot_slide_mean"].share < walk().ranks["foot_slide_mean"].share
 
 
 def test_a_walk_with_perfect_feet_is_doubtful_if_the_trunk_twists_by_100_degrees():
@@ -89,7 +89,7 @@ def test_standing_still_cannot_win():
 
 
 def test_what_is_worse_than_most_stands_out_unless_nobody_sees_it():
-    bad = {**walk().values, "foot_slide_mean": 1e4, "penetration_mean": BY_KEY["penetration_mean"].unseen}
+    bad = {**walk().values, "foot_slide_mean": 1e4, "penetration_mean": BY_KEY["penetration_mean"].tolerance}
     found = replace(walk(), values=bad)
     assert [each.key for each in found.bad] == ["foot_slide_mean"]
     assert found.verdict == "doubtful" and "feet slide 10000.0 cm/s" in found.summary

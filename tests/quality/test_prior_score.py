@@ -20,9 +20,9 @@ from gambol.priors import gaussian_views
 from gambol.priors.pixels.clip_videos import kinds_of, words_for
 from gambol.priors.pixels.data.clips import cycles_of
 from gambol.priors.pixels.prior import PixelPrior
-from gambol.priors.prior import Format, Prompt, VideoPrior
+from gambol.priors.prior import Prompt, VideoFormat, VideoPrior
 from gambol.priors.recognise import log_errors
-from gambol.priors.schedule import Flow
+from gambol.priors.schedule import FlowSchedule
 from gambol.quality.normalized_clip import normalize_clip
 from gambol.quality.prior_score import PriorScore, score_clip
 
@@ -75,10 +75,10 @@ def shaken(clip, degrees=15.0):
 class Stub(VideoPrior):
     """Sees, whatever it is shown, the video itself, off by a number that goes with the sentence."""
 
-    name, schedule, reference = "stub", Flow(), "first"
+    name, schedule, reference = "stub", FlowSchedule(), "first"
 
     def __init__(self, off, frames=(16,), size=(60, 60), fps=0):
-        self.off, self.format = off, Format(frames, (size,), fps)
+        self.off, self.format = off, VideoFormat(frames, (size,), fps)
         self.shown = []
 
     def embed(self, text):

@@ -50,10 +50,10 @@ def test_better_is_lower_or_higher():
 
 def test_few_clips_of_an_action_are_compared_with_all():
     scale = scale_of(FEWEST - 1)
-    standing = scale.place("foot_slide_mean", 50.0, "walk")
-    assert standing.group == "all" and standing.clips == FEWEST - 1 + 20
-    assert standing.share == pytest.approx(20 / (FEWEST - 1 + 20), abs=0.05)
-    assert "artist clips" in standing.among
+    rank = scale.place("foot_slide_mean", 50.0, "walk")
+    assert rank.group == "all" and rank.clips == FEWEST - 1 + 20
+    assert rank.share == pytest.approx(20 / (FEWEST - 1 + 20), abs=0.05)
+    assert "artist clips" in rank.among
 
 
 def test_posture_is_compared_by_action_and_body_plan():
@@ -63,9 +63,9 @@ def test_posture_is_compared_by_action_and_body_plan():
     assert (inside.group, inside.clips, inside.bad) == ("walk biped", 21, False)
     assert inside.share == pytest.approx(1.0)
     assert inside.kind == "artist 'walk biped' clips"
-    unseen = BY_KEY["trunk_twist"].unseen
-    assert not scale.place("trunk_twist", 39.0 + unseen, "walk", "biped").bad
-    assert scale.place("trunk_twist", 41.0 + unseen, "walk", "biped").bad
+    tolerance = BY_KEY["trunk_twist"].tolerance
+    assert not scale.place("trunk_twist", 39.0 + tolerance, "walk", "biped").bad
+    assert scale.place("trunk_twist", 41.0 + tolerance, "walk", "biped").bad
     assert scale.place("trunk_twist", 30.0, "walk", "quadruped") is None
     assert scale.place("trunk_twist", 30.0, None, "biped") is None
     assert "trunk_twist" not in scale.groups["all"] and "foot_slide_mean" not in scale.groups["walk biped"]
@@ -74,8 +74,8 @@ def test_posture_is_compared_by_action_and_body_plan():
 def test_what_nobody_sees_is_not_bad():
     scale = scale_of(21)
     low = Scale.of([("walk", "biped", {"foot_slide_mean": 0.1})] * 20)
-    assert not low.place("foot_slide_mean", BY_KEY["foot_slide_mean"].unseen, "walk").bad
-    assert low.place("foot_slide_mean", 1.1 * BY_KEY["foot_slide_mean"].unseen, "walk").bad
+    assert not low.place("foot_slide_mean", BY_KEY["foot_slide_mean"].tolerance, "walk").bad
+    assert low.place("foot_slide_mean", 1.1 * BY_KEY["foot_slide_mean"].tolerance, "walk").bad
     assert scale.place("foot_slide_mean", 200.0, "walk").bad and not scale.place("foot_slide_mean", 20.0, "walk").bad
 
 
@@ -106,8 +106,8 @@ def test_the_scale_that_ships():
 
 def test_what_is_perfect_is_as_good_as_others_that_are():
     scale = Scale.of([("walk", "biped", {"floating": 0.0})] * 15 + [("walk", "biped", {"floating": 50.0})] * 5)
-    standing = scale.place("floating", 0.0, "walk")
-    assert standing.share == 1.0 and standing.worse == pytest.approx(0.25, abs=0.06)
+    rank = scale.place("floating", 0.0, "walk")
+    assert rank.share == 1.0 and rank.worse == pytest.approx(0.25, abs=0.06)
     assert scale.place("floating", 60.0, "walk").share == 0.0
 
 

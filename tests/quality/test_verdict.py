@@ -69,14 +69,18 @@ def test_all_reasons_are_named_the_rule_first():
 
 
 def test_posture_is_bad_only_well_outside_the_usual_range():
-    unseen = BY_KEY["trunk_twist"].unseen
-    for twist, bad in ((40.0 + 0.9 * unseen, False), (40.0 + 1.1 * unseen, True), (max(20 - 0.9 * unseen, 0), False)):
+    tolerance = BY_KEY["trunk_twist"].tolerance
+    for twist, bad in (
+        (40.0 + 0.9 * tolerance, False),
+        (40.0 + 1.1 * tolerance, True),
+        (max(20 - 0.9 * tolerance, 0), False),
+    ):
         assert bool(walk(values={"trunk_twist": twist}).bad) == bad, twist
 
 
 def test_posture_is_compared_with_the_same_action_and_body_plan_only():
     found = replace(walk(values={"trunk_twist": 100.0}), action="dance")
-    assert found.standings["trunk_twist"] is None and found.verdict == "plausible"
+    assert found.ranks["trunk_twist"] is None and found.verdict == "plausible"
 
 
 def test_a_prior_that_is_not_sure_does_not_decide():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from gambol.render.cache import cache_folder, fingerprint, recall, remember
+from gambol.render.cache import cache_folder, fingerprint, load_cached, store_cached
 from gambol.tensor_files import write_tensors
 
 SHAPES, NUMBERS = {"values": (3,)}, ("quality",)
@@ -10,9 +10,9 @@ SHAPES, NUMBERS = {"values": (3,)}, ("quality",)
 
 def test_what_is_remembered_is_recalled(tmp_path, monkeypatch):
     monkeypatch.setenv("GAMBOL_CACHE", str(tmp_path / "deep" / "cache"))
-    assert recall("thing", SHAPES, NUMBERS) is None
-    assert remember("thing", {"values": torch.arange(3.0)}, {"quality": 0.5})
-    tensors, numbers = recall("thing", SHAPES, NUMBERS)
+    assert load_cached("thing", SHAPES, NUMBERS) is None
+    assert store_cached("thing", {"values": torch.arange(3.0)}, {"quality": 0.5})
+    tensors, numbers = load_cached("thing", SHAPES, NUMBERS)
     assert torch.equal(tensors["values"], torch.arange(3.0)) and numbers == {"quality": 0.5}
 
 
@@ -29,10 +29,10 @@ def test_what_is_remembered_is_recalled(tmp_path, monkeypatch):
 )
 def test_a_damaged_entry_is_thrown_away(tmp_path, monkeypatch, capsys, damage):
     monkeypatch.setenv("GAMBOL_CACHE", str(tmp_path))
-    remember("thing", {"values": torch.arange(3.0)}, {"quality": 0.5})
+    store_cached("thing", {"values": torch.arange(3.0)}, {"quality": 0.5})
     path = tmp_path / "thing.safetensors"
     path.write_bytes(damage(path.read_bytes()))
-    assert recall("thing", SHAPES, NUMBERS) is None
+    assert load_cached("thing", SHAPES, NUMBERS) is None
     assert not path.exists() and "is damaged and is computed again" in capsys.readouterr().err
 
 
@@ -52,15 +52,15 @@ def test_a_damaged_entry_is_thrown_away(tmp_path, monkeypatch, capsys, damage):
 def test_an_entry_that_holds_something_else_is_thrown_away(tmp_path, monkeypatch, tensors, numbers):
     monkeypatch.setenv("GAMBOL_CACHE", str(tmp_path))
     write_tensors(tmp_path / "thing.safetensors", tensors, {name: str(number) for name, number in numbers.items()})
-    assert recall("thing", SHAPES, NUMBERS) is None
+    assert load_cached("thing", SHAPES, NUMBERS) is None
     assert not any(tmp_path.iterdir())
 
 
 def test_no_place_for_a_cache_is_no_error(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("GAMBOL_CACHE", str(tmp_path / "file"))
-    assert not remember("thing", {"values": torch.arange(3.0)}, {})
-    assert recall("thing", SHAPES, NUMBERS) is None
+    assert not store_cached("thing", {"values": torch.arange(3.0)}, {})
+    assert load_cached("thing", SHAPES, NUMBERS) is None
 
 
 def test_the_folder_is_the_users_own_by_default(monkeypatch):

@@ -288,7 +288,7 @@ def test_threads_work_together():
         came[worker].set()
         assert came[1 - worker].wait(7)
 
-    parallel.together(work, 2)
+    parallel.run_workers(work, 2)
 
 
 def test_errors_of_other_threads_are_raised():
@@ -301,4 +301,4 @@ def test_errors_of_other_threads_are_raised():
         started.wait(7)
 
     with pytest.raises(KeyError, match="of the second thread"):
-        parallel.together(work, 2)
+        parallel.run_workers(work, 2)

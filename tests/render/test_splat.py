@@ -21,7 +21,7 @@ from gambol.render.raycast import MeshScene
 from gambol.render.splat import SplatConfig, identity, prepare, splat
 from gambol.render.splat_files import read_splats, write_splats
 
-SMALL = SplatConfig(kernels=600, views=24, size=64, steps=60)
+SMALL = SplatConfig(gaussians=600, views=24, size=64, steps=60)
 
 
 @pytest.fixture(scope="module")
@@ -30,32 +30,32 @@ def duck():
 
 
 def test_the_fit_makes_pictures_it_was_not_shown_better(duck):
-    photos, hidden, start, radius = prepare(duck, SMALL)
-    before, after = psnr(start, hidden), psnr(fit(start, photos, radius, SMALL.steps), hidden)
+    views, held_out, start, radius = prepare(duck, SMALL)
+    before, after = psnr(start, held_out), psnr(fit(start, views, radius, SMALL.steps), held_out)
     assert after[0] > 26 and after[0] > before[0] + 3
     assert after[1] > 20 and after[1] > before[1] + 3
 
 
 def test_psnr_is_what_it_says(duck):
     """A picture compared with itself made darker by 0.1 where the duck is."""
-    _, hidden, start, _ = prepare(duck, SMALL)
-    shown = rasterize_gaussians(start, hidden.cameras)
-    shifted = replace(hidden, image=shown.image - 0.1 * (shown.alpha > 0.01)[..., None], alpha=shown.alpha)
+    _, held_out, start, _ = prepare(duck, SMALL)
+    shown = rasterize_gaussians(start, held_out.cameras)
+    shifted = replace(held_out, image=shown.image - 0.1 * (shown.alpha > 0.01)[..., None], alpha=shown.alpha)
     solid = replace(shifted, image=shifted.image.clamp_min(0))
     _, inside = psnr(start, solid)
     assert inside == pytest.approx(20, abs=1.5)  # clamping darkens less in the darkest places
 
 
 def test_kernels_begin_on_the_surface_and_face_outwards(duck):
-    photos, _, start, radius = prepare(duck, SMALL)
+    views, _, start, radius = prepare(duck, SMALL)
     scene = MeshScene(duck)
     vertices, faces = scene.joined(duck.vertices()), scene.faces
     face, _, distance = Surface(vertices, faces).closest(start.means.numpy())
     assert distance.max() < 1e-3 * radius
-    assert photos.alpha.amax((1, 2)).min() > 0.99, "every picture shows something"
+    assert views.alpha.amax((1, 2)).min() > 0.99, "every picture shows something"
     thin = rotations_of(start.wxyz)[..., 2]
-    covered = rasterize_gaussians(start, photos.cameras).alpha
-    assert (covered[photos.alpha > 0.999] > 0.5).float().mean() > 0.95, "no holes"
+    covered = rasterize_gaussians(start, views.cameras).alpha
+    assert (covered[views.alpha > 0.999] > 0.5).float().mean() > 0.95, "no holes"
     assert torch.all(start.scales[:, 2] < start.scales[:, 0])
     corners = vertices[faces[face]]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -74,9 +74,9 @@ def test_the_second_time_is_from_the_cache(duck):
 
 def test_the_same_seed_gives_the_same_kernels(duck):
     config = replace(SMALL, steps=3)
-    photos, _, start, radius = prepare(duck, config)
+    views, _, start, radius = prepare(duck, config)
     again, _, other, _ = prepare(duck, config)
-    assert torch.equal(fit(start, photos, radius, config.steps).means, fit(other, again, radius, config.steps).means)
+    assert torch.equal(fit(start, views, radius, config.steps).means, fit(other, again, radius, config.steps).means)
     assert not torch.equal(prepare(duck, replace(config, seed=1))[2].means, start.means)
 
 
@@ -87,7 +87,7 @@ def test_the_identity_depends_on_what_is_seen_and_asked(duck):
     others = [replace(duck, meshes=(changed, *duck.meshes[1:])) for changed in (red, bent)]
     known = {identity(character, SMALL) for character in (duck, *others)}
     known |= {
-        identity(duck, replace(SMALL, kernels=601)),
+        identity(duck, replace(SMALL, gaussians=601)),
         identity(duck, replace(SMALL, steps=61)),
     }
     assert len(known) == 5
@@ -95,9 +95,9 @@ def test_the_identity_depends_on_what_is_seen_and_asked(duck):
 
 
 def test_vertices_as_a_start(duck):
-    _, _, start, _ = prepare(duck, replace(SMALL, start="vertices"))
+    _, _, start, _ = prepare(duck, replace(SMALL, init="vertices"))
     vertices = MeshScene(duck).joined(duck.vertices()).astype(np.float32)
-    assert len(start) == SMALL.kernels
+    assert len(start) == SMALL.gaussians
     assert {tuple(mean) for mean in start.means.numpy()} <= {tuple(vertex) for vertex in vertices}
 
 
@@ -107,23 +107,23 @@ def test_light_comes_from_above_whichever_way_that_is(duck):
     lit = replace(SMALL, up=(0.0, 0.0, 1.0), forward=(0.0, -1.0, 0.0)).light
     assert lit.up == (0.0, 0.0, 1.0)
     np.testing.assert_allclose(lit.key, turn @ SMALL.light.key)
-    assert replace(SMALL, look="unlit").light is None
-    assert SMALL.standing(analyze(duck)) == SMALL
-    assert SMALL.standing(analyze(duck, "+z", "-y")) == replace(SMALL, up=(0.0, 0.0, 1.0), forward=(0.0, -1.0, 0.0))
+    assert replace(SMALL, shading="unlit").light is None
+    assert SMALL.with_axes_of(analyze(duck)) == SMALL
+    assert SMALL.with_axes_of(analyze(duck, "+z", "-y")) == replace(SMALL, up=(0.0, 0.0, 1.0), forward=(0.0, -1.0, 0.0))
 
 
 def test_glass_has_kernels_too(duck):
     """Half transparent all over: kernels begin on it, with its own colour and not one mixed with nothing."""
     glass = Material(base_color=(0.2, 0.5, 0.8, 0.5), alpha_mode="BLEND")
     clear = replace(duck, meshes=tuple(replace(mesh, material=glass, colors=None) for mesh in duck.meshes))
-    _, _, start, _ = prepare(clear, replace(SMALL, look="unlit"))
+    _, _, start, _ = prepare(clear, replace(SMALL, shading="unlit"))
     encoded = 1.055 * np.array([0.2, 0.5, 0.8]) ** (1 / 2.4) - 0.055
     np.testing.assert_allclose((0.5 + ZEROTH * start.harmonics[:, 0]).median(0).values, encoded, atol=0.02)
 
 
 def test_wishes_that_cannot_be(duck):
-    with pytest.raises(GambolError, match="kernels must be from 16 to 1,000,000, got 3"):
-        splat(duck, replace(SMALL, kernels=3))
+    with pytest.raises(GambolError, match="gaussians must be from 16 to 1,000,000, got 3"):
+        splat(duck, replace(SMALL, gaussians=3))
     with pytest.raises(GambolError, match="steps must be from 1"):
         splat(duck, replace(SMALL, steps=0))
     with pytest.raises(GambolError, match="200 views of size 1024 take too much memory; use at most 33 views"):
@@ -133,7 +133,7 @@ def test_wishes_that_cannot_be(duck):
 
 
 def test_the_command_writes_gaussians_and_a_picture(tmp_path, capsys):
-    arguments = ["--kernels", "300", "--views", "8", "--size", "48", "--steps", "10"]
+    arguments = ["--gaussians", "300", "--views", "8", "--size", "48", "--steps", "10"]
     files = ["-o", str(tmp_path / "duck.ply"), "--picture", str(tmp_path / "duck.png")]
     main(["splat", "duck", *arguments, *files])
     assert "300 Gaussians fitted in" in capsys.readouterr().out
@@ -146,7 +146,7 @@ def test_the_command_writes_gaussians_and_a_picture(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--kernels", "1"], "kernels must be from 16 to 1,000,000, got 1"),
+        (["--gaussians", "1"], "gaussians must be from 16 to 1,000,000, got 1"),
         (["-o", "duck.obj"], r"Gaussians are written as \.ply"),
         (["--picture", "duck.jpg"], r"pictures are written as \.png"),
     ],

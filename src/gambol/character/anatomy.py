@@ -29,7 +29,7 @@ class Anatomy:
     up: Float[np.ndarray, "3"]
     forward: Float[np.ndarray, "3"]
     certainty: float
-    """Of the facing, from 0 (a guess by glTF's convention) to 1."""
+    """Certainty of the facing, from 0 (a guess by glTF's convention) to 1."""
     partners: Int[np.ndarray, " joints"]
     """The mirror image of each joint, itself in the middle, -1 without one."""
     parts: tuple[Part, ...]
@@ -41,7 +41,7 @@ class Anatomy:
     ground: float
     """Height of the ground along up [file units]."""
     height: float
-    """From the ground to the highest point [file units]."""
+    """Height of the body from the ground to its highest point [file units]."""
 
     @property
     def left(self) -> Float[np.ndarray, "3"]:
@@ -83,7 +83,7 @@ def analyze(character: Character, up: str | None = None, forward: str | None = N
     """
     if len(character.skeleton) > MOST_NODES:
         raise GambolError(
-            f"'{character.name}' has {len(character.skeleton):,} nodes; up to {MOST_NODES:,} can be studied"
+            f"'{character.name}' has {len(character.skeleton):,} nodes; up to {MOST_NODES:,} can be analysed"
         )
     if not (character.skeleton.is_joint.any() or character.meshes):
         raise GambolError(f"'{character.name}' has neither joints nor meshes: there is nothing to animate")
@@ -92,13 +92,13 @@ def analyze(character: Character, up: str | None = None, forward: str | None = N
     given_up, given_forward = _axis(up), _axis(forward)
     if given_up and given_forward and given_up[1] == given_forward[1]:
         raise GambolError(f"up {up} and forward {forward} must be different axes")
-    found = _study_upright(body, labels, np.array(AXES[given_up or "+y"]), given_forward)
+    found = _analyze_upright(body, labels, np.array(AXES[given_up or "+y"]), given_forward)
     if given_up is None and not found.stands:
         others: tuple[Axis, ...] = ("+z", "-z", "-y", "+x", "-x")
         for other in others:
             if given_forward and other[1] == given_forward[1]:
                 continue
-            turned = _study_upright(body, labels, np.array(AXES[other]), given_forward)
+            turned = _analyze_upright(body, labels, np.array(AXES[other]), given_forward)
             if turned.stands and turned.legs and _all_named(turned, labels, "leg"):
                 return turned
     return found
@@ -118,7 +118,7 @@ def _all_named(anatomy: Anatomy, labels: list[str], part: str) -> bool:
     return all(any(names.hint(labels[j]) == part for j in limb.joints) for limb in anatomy.legs)
 
 
-def _study_upright(body: Body, labels: list[str], up: Float[np.ndarray, "3"], forward: Axis | None) -> Anatomy:
+def _analyze_upright(body: Body, labels: list[str], up: Float[np.ndarray, "3"], forward: Axis | None) -> Anatomy:
     if forward is None:
         symmetry = find_symmetry(body, up, labels)
     else:

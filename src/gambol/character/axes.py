@@ -4,7 +4,7 @@ from typing import Literal
 
 Axis = Literal["+x", "-x", "+y", "-y", "+z", "-z"]
 AxisChoice = Literal["auto", "+x", "-x", "+y", "-y", "+z", "-z"]
-"""As an option of a command: an axis, or to be found."""
+"""Value of an axis option on the command line; auto: found by `analyze`."""
 
 AXES: dict[Axis, tuple[float, float, float]] = {
     "+x": (1.0, 0.0, 0.0),

@@ -1,7 +1,7 @@
-"""The body: which joints move the skin, and how they hang together.
+"""The body: the joints that move the skin, and the tree they form.
 
 A file nests its joints for the animator's convenience: feet under inverse-kinematics controls, helper bones,
-several roots, leaf bones that only mark a tip. Here they are hung as the flesh is.
+several roots, leaf bones that only mark a tip. Here they are re-parented so that the tree follows the skin.
 """
 
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ class Body:
     parents: Int[np.ndarray, " joints"]
     """Index of the parent joint, -1 for a root."""
     heads: Float[np.ndarray, "joints 3"]
-    """Where the joint turns."""
+    """Position of each joint, about which it turns."""
     tips: Float[np.ndarray, "joints 3"]
-    """Where its bone ends: at the child that goes on, at an end marker of the file, or at the end of its skin."""
+    """Position of the end of each bone: at the child that continues it, at an end marker, or at the end of its skin."""
     mass: Float[np.ndarray, " joints"]
     """Share of the skin's area the joint moves; sums to 1."""
     vertices: Float[np.ndarray, "vertices 3"]
@@ -111,7 +111,7 @@ class _BodyFinder:
             self.deforming = self.turnable & candidates
         if not self.deforming.any():
             raise GambolError(
-                f"'{character.name}' has no joint that could turn: all are scaled to nothing, as files do to hide a "
+                f"'{character.name}' has no joint that could turn: all are scaled to zero, as files do to hide a "
                 "character; show it (scale 1) in the program it was made with, and export it again"
             )
         self.meshless = ~np.isin(np.arange(len(skeleton)), [mesh.node for mesh in character.meshes])

@@ -1,4 +1,4 @@
-"""A character: meshes, the skeleton they hang on, how they are bound to it, what they are made of."""
+"""A character: meshes, their materials, the skeleton, and how the meshes are bound to it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Mesh:
     name: str
     node: int
     positions: Float[np.ndarray, "vertices 3"]
-    """In the space of the mesh, before binding."""
+    """Positions of the vertices in mesh space, before skinning."""
     faces: Int[np.ndarray, "faces 3"]
     binds: Int[np.ndarray, "vertices influences"]
     """Indices into `Character.bind_nodes`."""
@@ -117,7 +117,7 @@ class Character:
     def skinned(
         self, T_world_node: Float[np.ndarray, "*frames nodes 4 4"], pose: Pose | None = None
     ) -> list[Float[np.ndarray, "*frames vertices 3"]]:
-        """As `vertices`, for world transforms that need not come from a pose; the pose gives the morph weights."""
+        """World positions of each mesh's vertices for given world transforms; the pose gives only the morph weights."""
         matrices = self.bind_matrices(T_world_node)[..., :3, :]
         posed = []
         for mesh in self.meshes:

@@ -1,4 +1,4 @@
-"""A motion: keyframed tracks on a skeleton's nodes, as a file holds them and as we write them."""
+"""A clip: keyframed tracks on a skeleton's nodes, as a file holds them and as we write them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -123,7 +123,7 @@ class Clip:
         if poses.translation.ndim != 3:
             raise ValueError(f"poses must have a frame axis, got translations of shape {poses.translation.shape}")
         if not (fps > 0 and name):
-            raise ValueError(f"a motion needs a name and fps above 0, got {name!r} and {fps}")
+            raise ValueError(f"a clip needs a name and fps above 0, got {name!r} and {fps}")
         frames = len(poses.translation)
         times = np.arange(frames) / fps
         tracks = []

@@ -15,7 +15,7 @@ from scipy.sparse.linalg import SuperLU, splu
 
 from gambol.character.welding import Welded, require_mesh, vertex_normals, weld
 
-Advance = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 
 HEAT = 3.0
 """c of H(j,j) = c / d_j^2. Pinocchio's matrix is (cot + cot) + 2A H with c = 1, A being the area of all triangles at a
@@ -39,7 +39,7 @@ CHUNK = 5_000
 
 
 @dataclass(frozen=True)
-class Heat:
+class HeatWeights:
     """Equilibrium temperatures, and where they come from."""
 
     weights: Float[np.ndarray, "vertices bones"]
@@ -53,10 +53,10 @@ def diffuse_heat(
     faces: Int[np.ndarray, "faces 3"],
     heads: Float[np.ndarray, "bones 3"],
     tips: Float[np.ndarray, "bones 3"],
-    advance: Advance | None = None,
+    advance: OnProgress | None = None,
     *,
     attach: bool = False,
-) -> Heat:
+) -> HeatWeights:
     """Solve (-L + H) w_b = H p_b for all bones b, given as segments from head to tip in the mesh's space and units.
 
     L is the cotangent Laplacian. p_b(j) = 1 if b is the bone nearest to vertex j, 1/k if k are equally near. H(j,j) =
@@ -81,11 +81,11 @@ def diffuse_heat(
     distance = np.stack([_to_bone(skin.points, *ends)[1] for ends in zip(heads, tips, strict=True)], axis=1)
     visible = visible_bones(skin, heads, tips, distance, lambda done: advance(done, total) if advance else None)
     seen = np.asarray(visible.any(1))
-    light_dark_pieces(visible, distance, skin.piece)
+    expose_hidden_pieces(visible, distance, skin.piece)
     weights = _equilibrium(skin, visible, distance, lambda left: advance(total - left, total) if advance else None)
     if attach:
-        _attach_dark_pieces(weights, skin, seen)
-    return Heat(weights[skin.point_of], seen[skin.point_of])
+        _attach_hidden_pieces(weights, skin, seen)
+    return HeatWeights(weights[skin.point_of], seen[skin.point_of])
 
 
 def _to_bone(
@@ -105,7 +105,7 @@ def visible_bones(
     distance: Float[np.ndarray, "points bones"],
     report: Callable[[int], None],
 ) -> Bool[np.ndarray, "points bones"]:
-    """Of the bones nearest to a vertex, those it sees: the way to the bone is inside, and meets the skin from within.
+    """Which of the nearest bones are visible from each vertex: the segment to the bone lies inside the mesh.
 
     As in Pinocchio only the nearest bones are looked for: one that is farther away gives no heat in any case.
     """
@@ -132,12 +132,12 @@ def visible_bones(
     return visible
 
 
-def light_dark_pieces(
+def expose_hidden_pieces(
     visible: Bool[np.ndarray, "points bones"],
     distance: Float[np.ndarray, "points bones"],
     piece: Int[np.ndarray, " points"],
 ) -> None:
-    """In pieces that see nothing let all vertices see the bone nearest to the piece: eyes, buttons, open sheets.
+    """Mark the nearest bone as visible in connected pieces from which no bone is: eyes, buttons, open sheets.
 
     Each piece then has a source of heat, which makes the matrix regular.
     """
@@ -147,7 +147,7 @@ def light_dark_pieces(
             visible[members, distance[members].min(0).argmin()] = True
 
 
-def _attach_dark_pieces(
+def _attach_hidden_pieces(
     weights: Float[np.ndarray, "points bones"], skin: Welded, seen: Bool[np.ndarray, " points"]
 ) -> None:
     """Give pieces that see nothing, and lie against one that sees a bone, the weights of its nearest points."""

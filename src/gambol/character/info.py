@@ -79,7 +79,7 @@ def _joints(character: Character, anatomy: Anatomy) -> list[dict[str, Any]]:
             "parent": node(int(body.parents[joint])),
             "mirror": node(int(anatomy.partners[joint])),
             "part": anatomy.parts[joint],
-            "hung_elsewhere": joint in reparented,
+            "reparented": joint in reparented,
         }
         for joint in range(len(body))
     ]
@@ -112,7 +112,7 @@ def warnings(character: Character, anatomy: Anatomy) -> list[str]:
     if len(anatomy.body) < 3:
         found.append(f"only {len(anatomy.body)} joint(s) move anything: there is little to animate")
     if not anatomy.legs:
-        found.append("no feet found: ground contact cannot be judged; if it has legs, check --up and --forward")
+        found.append("no feet found: ground contact cannot be measured; if it has legs, check --up and --forward")
     if anatomy.certainty < UNSURE:
         found.append(f"facing is a guess ({axis_name(anatomy.forward)}); set it with --forward")
     if axis_name(anatomy.up) != "+y":
@@ -138,8 +138,8 @@ def show(description: dict[str, Any], console: Console) -> None:
     say(_skeleton_line(description))
     names = {joint["node"]: joint["name"] for joint in joints}
     for joint in joints:
-        if joint["hung_elsewhere"]:
-            say(f"  {joint['name']} hangs on {names[joint['parent']]} (the file keeps it under another node)")
+        if joint["reparented"]:
+            say(f"  {joint['name']} is taken as a child of {names[joint['parent']]} (not so in the file)")
     for columns, rows in _tables(description).items():
         table = Table(*columns, box=None, pad_edge=False)
         for row in rows:

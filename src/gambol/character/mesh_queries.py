@@ -1,6 +1,6 @@
 # mypy: ignore-errors
 # Warp reads the annotations of kernels itself; they are values, not types.
-"""Questions to a triangle mesh, answered by Warp's bounding volume hierarchy.
+"""Kernels for queries on a triangle mesh, with Warp's bounding volume hierarchy.
 
 Coordinates must be of the order of 1: kernels count in float32. `gambol.character.surface` takes care of that.
 """

@@ -1,4 +1,4 @@
-"""The rig: the joints worth animating, hung together as the body is rather than as the file happens to nest them."""
+"""The rig: the joints that are animated, with the parents they have in the body rather than in the file."""
 
 from dataclasses import dataclass
 

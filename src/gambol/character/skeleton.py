@@ -1,4 +1,4 @@
-"""The tree of nodes a character hangs on, and poses of it."""
+"""The skeleton of a character, a tree of nodes, and its poses."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -59,11 +59,11 @@ class Skeleton:
 
     @cached_property
     def children(self) -> list[list[int]]:
-        """Of every node, in the file's order."""
+        """Children of every node, in the file's order."""
         return children_of(self.parents)
 
     def ancestors(self, node: int) -> Iterator[int]:
-        """From the parent up to the root."""
+        """Ancestors of a node, from its parent up to the root."""
         return line_up(self.parents, int(self.parents[node]))
 
 

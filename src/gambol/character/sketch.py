@@ -25,7 +25,7 @@ COLORS: dict[str, Color] = {
     "left": (245, 166, 35),
     "right": (30, 180, 200),
 }
-"""Of parts; legs and other limbs have a colour for each side."""
+"""Colours of body parts; legs and other limbs have one for each side."""
 BACKGROUND, DARK, PURPLE = (250, 249, 246), (20, 20, 20), (120, 20, 140)
 SUPERSAMPLING = 2
 

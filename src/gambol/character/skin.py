@@ -1,4 +1,4 @@
-"""Hang any mesh on the skeleton of another character: heat weights, few influences, everything else kept."""
+"""Bind a mesh to the skeleton of another character, with heat weights and a limited number of influences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 
 from gambol.character.body import Body, find_body
 from gambol.character.character import Character, Mesh
-from gambol.character.heat import Advance, diffuse_heat
+from gambol.character.heat import OnProgress, diffuse_heat
 from gambol.character.names import words
 from gambol.character.neutral import neutral_world
 from gambol.character.skeleton import Pose, Skeleton
@@ -47,17 +47,19 @@ class Bones:
 
 
 @dataclass(frozen=True)
-class Skinned:
-    """A mesh on its new skeleton, and how it went."""
+class BoundCharacter:
+    """A mesh bound to its new skeleton, and statistics of the binding."""
 
     character: Character
     bones: int
-    """That move at least one vertex."""
+    """Number of bones that move at least one vertex."""
     unseen: int
-    """Vertices that do not see the bone nearest to them and follow their neighbours."""
+    """Number of vertices whose nearest bone is not visible from them; they follow their neighbours."""
 
 
-def bind_mesh(mesh: Character, rig: Character, influences: int = 4, advance: Advance | None = None) -> Skinned:
+def bind_mesh(
+    mesh: Character, rig: Character, influences: int = 4, advance: OnProgress | None = None
+) -> BoundCharacter:
     """Heat weights of the mesh on the rig's bones, where both stand in the neutral pose in the same place.
 
     Skeleton and clips are the rig's; meshes of the rig are left out. Meshes keep their looks and morph targets; if they
@@ -79,7 +81,9 @@ def bind_mesh(mesh: Character, rig: Character, influences: int = 4, advance: Adv
     unseen = int((~heat.seen).sum())
     warnings = [*mesh.warnings, *rig.warnings]
     if unseen > 0.5 * len(vertices):
-        warnings.append(f"most vertices see no bone: does the skeleton of {rig.name} fit into {mesh.name}?")
+        warnings.append(
+            f"most vertices have no bone in view: move or scale the skeleton of {rig.name} into {mesh.name}"
+        )
     node = len(rig.skeleton)
     parts = tuple(
         replace(
@@ -102,7 +106,7 @@ def bind_mesh(mesh: Character, rig: Character, influences: int = 4, advance: Adv
         hints=rig.hints,
         warnings=tuple(warnings),
     )
-    return Skinned(character, len(np.unique(binds[weights > 0])), unseen)
+    return BoundCharacter(character, len(np.unique(binds[weights > 0])), unseen)
 
 
 def find_bones(rig: Character, vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]) -> Bones:
@@ -195,7 +199,7 @@ def baked(character: Character) -> list[Mesh]:
 
 
 def _turned_normals(linear: Float[np.ndarray, "vertices 3 3"], normals: np.ndarray) -> Float[np.ndarray, "vertices 3"]:
-    """By the cofactors, which are the inverse transpose up to scale and exist for flattened meshes too."""
+    """Normals times the cofactor matrix: the inverse transpose up to scale, which also exists for flattened meshes."""
     cofactors = np.stack([np.cross(linear[:, (i + 1) % 3], linear[:, (i + 2) % 3]) for i in range(3)], axis=1)
     turned = np.einsum("vrc,vc->vr", cofactors, normals)
     turned /= np.maximum(np.linalg.norm(turned, axis=1, keepdims=True), 1e-30)

@@ -64,7 +64,7 @@ def _bars(body: Body) -> tuple[Float[np.ndarray, "bars 3"], Float[np.ndarray, "b
 
 
 CORNERS = np.array([(0, 2, 3), (0, 3, 4), (0, 4, 5), (0, 5, 2), (1, 3, 2), (1, 4, 3), (1, 5, 4), (1, 2, 5)])
-"""Of the six points head, tip and four around the waist; the faces look outwards."""
+"""Corners of the faces as indices into six points (head, tip, four around the waist); oriented outwards."""
 FACES = np.arange(24).reshape(8, 3)
 """Each face has corners of its own, so that edges stay sharp."""
 

@@ -1,4 +1,4 @@
-"""A triangle mesh that can be asked: what is nearest, what is inside, what can be seen from where."""
+"""Queries on a triangle mesh: closest point, inside or outside, line of sight."""
 
 import numpy as np
 from jaxtyping import Bool, Float, Int

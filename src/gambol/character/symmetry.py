@@ -20,7 +20,7 @@ MOST_SIBLINGS = 500
 
 @dataclass(frozen=True)
 class Symmetry:
-    """A mirror plane and who is whose image in it."""
+    """A mirror plane and the mirror partner of every joint."""
 
     normal: Float[np.ndarray, "3"]
     """Unit vector across the plane."""
@@ -51,7 +51,7 @@ def find_symmetry(body: Body, up: Float[np.ndarray, "3"], labels: list[str]) -> 
 
 
 def mirror_in(body: Body, normal: Float[np.ndarray, "3"], labels: list[str]) -> Symmetry:
-    """Who is whose image in a plane of known direction."""
+    """Match joints with their mirror images in a plane of known direction."""
     return _Matcher(body, labels).match(normal)
 
 

@@ -124,7 +124,9 @@ def decompose(
     return matrix[..., :3, 3].copy(), quaternion_from_matrix(rotation), scale
 
 
-def about(axis: Float[np.ndarray, "3"], angles: Float[np.ndarray, "*frames"]) -> Float[np.ndarray, "*frames 3 3"]:
+def rotation_about(
+    axis: Float[np.ndarray, "3"], angles: Float[np.ndarray, "*frames"]
+) -> Float[np.ndarray, "*frames 3 3"]:
     """Rotations about a unit axis [rad]."""
     skew = np.cross(axis, np.eye(3)).T
     sine, cosine = np.sin(angles)[..., None, None], np.cos(angles)[..., None, None]

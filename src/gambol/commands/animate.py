@@ -73,7 +73,7 @@ class AnimateCommand:
     """Continue a run that was stopped, with its own settings; the result is the same as without the stop. Only --watch
     may be added, and --prior to allow a download of its model."""
     preset: Literal["draft", "standard", "paper"] = "standard"
-    """draft is quick, standard is the best that gambol can do, paper repeats the AKD paper in 10,000 steps."""
+    """draft is quick, standard is the best quality, paper repeats the AKD paper in 10,000 steps."""
     seconds: Annotated[float | None, SECONDS, tyro.conf.arg(metavar="SECONDS")] = None
     """Length of the clip [s]; a loop is repeated. By default one cycle, or as long as such an action takes."""
     fps: Annotated[float, FPS] = 30.0
@@ -225,7 +225,7 @@ class AnimateCommand:
 
 @contextmanager
 def _loading() -> Iterator[None]:
-    """Without garbage collection: what is loaded stays, and looking through it again and again takes 0.5 s."""
+    """Suspend garbage collection inside the block: what is loaded stays, and scanning it would take 0.5 s."""
     gc.disable()
     try:
         yield
@@ -256,7 +256,7 @@ def resumed_problem(run: Run, may_download: bool) -> Problem:
 def execute(run: Run, problem: Problem, watch: bool) -> None:
     """Do all steps that are left, and write all files."""
     from gambol.commands.animate_progress import StepReporter
-    from gambol.distillation.outputs import draw_with, finish
+    from gambol.distillation.outputs import draw_with, write_outputs
     from gambol.distillation.run import STATE, steps_of
     from gambol.progress import progress
     from gambol.render.clip_renderer import ClipRenderer
@@ -283,8 +283,8 @@ def execute(run: Run, problem: Problem, watch: bool) -> None:
 
             runner = run.solve(problem, on_step, draw_with(clip_renderer, problem))
         with progress("rendering the clip") as advance:  # the first time ever compiles kernels, some twenty seconds
-            result = finish(run, problem, runner, clip_renderer, advance)
-        _tell(run, result)
+            result = write_outputs(run, problem, runner, clip_renderer, advance)
+        _print_summary(run, result)
         if page:
             page.show(runner)
             if sys.stdin.isatty():
@@ -307,9 +307,9 @@ def _outline(run: Run, problem: Problem) -> str:
     )
 
 
-def _tell(run: Run, result: RunResult) -> None:
+def _print_summary(run: Run, result: RunResult) -> None:
     for warning in result.warnings:
-        if warning.startswith("there are no pictures"):
+        if warning.startswith("no movie"):
             warn(warning)
     names = ", ".join(path.name for path in result.written)
     loops = "loops" if result.loops else "does not loop"
@@ -319,9 +319,9 @@ def _tell(run: Run, result: RunResult) -> None:
 
 def free_folder(character: str, prompt: str) -> Path:
     """A folder name that is not in use here, from the character and the action: 'fox-walk', or 'fox-walk-2'."""
-    from gambol.language import MAX_LETTERS, understand
+    from gambol.language import MAX_LETTERS, parse_intent
 
-    intent = understand(prompt[:MAX_LETTERS])
+    intent = parse_intent(prompt[:MAX_LETTERS])
     stem = Path(character).stem if Path(character).is_file() else character
     action = intent.action if intent else " ".join(prompt.split()[:4])
     name = re.sub(r"[^\w.]+", "-", f"{stem}-{action}").strip("-.").lower()[:60] or "run"

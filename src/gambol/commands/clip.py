@@ -1,4 +1,4 @@
-"""`gambol clip`: a clip made ready for a game or a film."""
+"""`gambol clip`: edit a clip: trim, speed, loop, smooth, lock feet, root motion, frame rate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gambol.ranges import FPS, SPEED
 if TYPE_CHECKING:
     from gambol.character.character import Character
     from gambol.character.clip import Clip
-    from gambol.finishing.finish import FinishConfig, Finished
+    from gambol.finishing.finish import EditConfig, EditedClip
 
 
 @dataclass
@@ -99,7 +99,7 @@ class ClipCommand:
             _part(self.trim)
         self.finishing.check()
 
-    def _config(self) -> FinishConfig:
+    def _config(self) -> EditConfig:
         part = _part(self.trim) if self.trim is not None else None
         return self.finishing.config(trim=part, speed=self.speed, loop=self.loop, force=self.force, fps=self.fps)
 
@@ -111,7 +111,7 @@ class ClipCommand:
         wanted = () if self.clip is None else (self.clip,)
         return character.clips[clips_named(character, self.file, wanted)[0]]
 
-    def _finished(self, character: Character, motion: Clip, config: FinishConfig) -> Finished:
+    def _finished(self, character: Character, motion: Clip, config: EditConfig) -> EditedClip:
         from gambol.finishing.finish import finish
         from gambol.motion.standing import standing_on_ground
         from gambol.progress import progress
@@ -120,10 +120,10 @@ class ClipCommand:
         with progress("locking feet" if config.lock_feet else "finishing the clip") as advance:
             return finish(character, anatomy, motion, config, advance)
 
-    def _named(self, motion: Clip, done: Finished) -> Clip:
+    def _named(self, motion: Clip, done: EditedClip) -> Clip:
         return replace(done.motion, name=self.name or " ".join([motion.name, *self._config().words]))
 
-    def _export(self, character: Character, motion: Clip, done: Finished, output: Path) -> str:
+    def _export(self, character: Character, motion: Clip, done: EditedClip, output: Path) -> str:
         from gambol.character.clip import natural_fps
         from gambol.formats import export
 
@@ -132,7 +132,7 @@ class ClipCommand:
             warn(lost)
         return named.name
 
-    def _save(self, character: Character, motion: Clip, done: Finished, output: Path) -> str:
+    def _save(self, character: Character, motion: Clip, done: EditedClip, output: Path) -> str:
         """Motion capture gets a figure of bars, so that there is something to see."""
         from gambol.formats import save
         from gambol.motion.standing import standing_on_ground

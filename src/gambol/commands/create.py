@@ -21,14 +21,14 @@ class CreateCommand:
     """
 
     words: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="WORDS")] = ""
-    """Such as "a tiny white cat" or "a trotting horse"."""
+    """What to create, such as "a tiny white cat" or "a trotting horse"."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """File to write; by default the species' name and .glb."""
     list: bool = False
     """Show the known creatures by body plan."""
 
     def run(self) -> None:
-        from gambol.creatures.words import listing, understand
+        from gambol.creatures.words import listing, parse_request
 
         if self.list:
             print(listing())
@@ -39,7 +39,7 @@ class CreateCommand:
         from gambol.formats import check_output, save
         from gambol.progress import progress
 
-        wish = understand(self.words)
+        wish = parse_request(self.words)
         path = self.output or Path(f"{wish.species}.glb")
         check_output(path, binary=True)
         creature, motion = creature_for(wish), None

@@ -16,10 +16,10 @@ from gambol.ranges import SMOOTH
 
 if TYPE_CHECKING:
     from gambol.character.character import Character
-    from gambol.finishing.finish import FinishConfig
+    from gambol.finishing.finish import EditConfig
 
 NO_HINT = tyro.conf.arg(help_behavior_hint="")
-"""For a --no-option, whose default would read as its opposite."""
+"""Hides the hint at the default of a --no-... flag, which would read as its opposite."""
 File = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
 
 
@@ -36,7 +36,7 @@ class AxisOptions:
 AUTO_AXES = AxisOptions()
 
 Axes = Annotated[AxisOptions, tyro.conf.arg(name="")]
-"""As options of the command itself."""
+"""`AxisOptions` as options of the command itself, without a prefix."""
 
 
 def load_character(file: Path | str) -> Character:
@@ -98,7 +98,7 @@ Seconds = Annotated[
 
 
 @dataclass(frozen=True)
-class FinishOptions:
+class EditOptions:
     """What can be done to a clip before it is written."""
 
     in_place: bool = False
@@ -125,11 +125,11 @@ class FinishOptions:
         if self.smooth is not None:
             SMOOTH.check("--smooth", self.smooth)
 
-    def config(self, **more) -> FinishConfig:
-        """These options as a `FinishConfig`, with further fields of it."""
-        from gambol.finishing.finish import FinishConfig
+    def config(self, **more) -> EditConfig:
+        """These options as a `EditConfig`, with further fields of it."""
+        from gambol.finishing.finish import EditConfig
 
-        return FinishConfig(
+        return EditConfig(
             in_place=self.in_place,
             root_motion=self.root_motion,
             smooth=self.smooth,
@@ -139,7 +139,7 @@ class FinishOptions:
         )
 
 
-AS_MADE = FinishOptions()
+AS_MADE = EditOptions()
 
-Finishing = Annotated[FinishOptions, tyro.conf.arg(name="")]
-"""As options of the command itself."""
+Finishing = Annotated[EditOptions, tyro.conf.arg(name="")]
+"""`EditOptions` as options of the command itself, without a prefix."""

@@ -1,4 +1,4 @@
-"""`gambol priors`: which video models gambol can ask, and whether this machine can run them."""
+"""`gambol priors`: which video models gambol can use, and whether this machine can run them."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class PriorsCommand:
 def describe(machine: Machine) -> list[dict[str, Any]]:
     """One row for each prior, in plain numbers: bytes, FLOP, pixels."""
     from gambol.priors.catalogue import PRIORS
-    from gambol.priors.machine import judge
+    from gambol.priors.machine import feasibility_of
 
     rows = []
     for prior in PRIORS.values():
-        verdict, costs = judge(prior, machine), prior.costs
+        verdict, costs = feasibility_of(prior, machine), prior.costs
         rows.append(
             {
                 "name": prior.name,
@@ -96,7 +96,7 @@ def show(rows: list[dict[str, Any]], machine: Machine, console: Console) -> None
     memory_text = f"{machine.memory / GIB:.0f} GiB of main memory, " if machine.memory else ""
     _say(console, f"This machine: {gpu}, {memory_text}CPU {machine.speed / 1e9:.0f} GFLOP/s.")
     if machine.missing:
-        _say(console, f"The big ones need {', '.join(machine.missing)}: {INSTALL}")
+        _say(console, f"Large video models need {', '.join(machine.missing)}: {INSTALL}")
 
 
 def _say(console: Console, line: str) -> None:

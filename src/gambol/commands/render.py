@@ -98,7 +98,7 @@ class RenderCommand:
             if shot.morphs_move:
                 warn("Gaussians do not follow the clip's morph targets; --look mesh does")
             with progress("fitting Gaussians") as advance:
-                wanted = SplatConfig().standing(anatomy)
+                wanted = SplatConfig().with_axes_of(anatomy)
                 gaussians = read_splats(self.splats) if self.splats else splat(character, wanted, advance).gaussians
             draw_character = gaussian_drawer(gaussians, shot, anatomy)
         with progress("rendering") as advance:  # the first time ever compiles kernels, some twenty seconds

@@ -89,7 +89,7 @@ class ReportCommand:
             warn(text)
         if not reports:
             raise GambolError(f"none of the clips of '{character.name}' could be measured")
-        self._tell(reports, other, folder)
+        self._print_summary(reports, other, folder)
 
     def _measure(
         self, character: Character, anatomy: Anatomy, clip: str, prior: VideoPrior | None, title: str
@@ -140,18 +140,18 @@ class ReportCommand:
                 with progress("writing the page"):
                     write_file(folder / "report.html", report_page(found, other, losses, self.prompt).encode())
 
-    def _tell(self, reports: list[tuple[Report, Path]], other: Report | None, folder: Path) -> None:
+    def _print_summary(self, reports: list[tuple[Report, Path]], other: Report | None, folder: Path) -> None:
         """A table of one clip's numbers, or one line for each of several."""
         if len(reports) == 1:
-            tell_one(reports[0][0], other)
+            print_report(reports[0][0], other)
         else:
-            tell_all([found for found, _ in reports])
+            print_overview([found for found, _ in reports])
         what = "report.html and report.json" if self.page else "report.json"
         where = folder if len(reports) == 1 else f"{folder}/*"
         say(f"wrote {what} in {where}")
 
 
-def tell_one(found: Report, other: Report | None) -> None:
+def print_report(found: Report, other: Report | None) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -169,7 +169,7 @@ def tell_one(found: Report, other: Report | None) -> None:
     if other is not None:
         table.add_column(_cell(names[0]), justify="right")
     table.add_column(_cell(names[1]) or "clip", justify="right")
-    kinds = [standing.kind for standing in found.standings.values() if standing]
+    kinds = [rank.kind for rank in found.ranks.values() if rank]
     among = max(set(kinds), key=kinds.count) if kinds else "artist clips"
     table.add_column(f"among {among}")
     for each, own, others, worth in rows_of(found, other, among):
@@ -202,7 +202,7 @@ OVERVIEW = {
 """Columns of the table of several clips: what, and in a word."""
 
 
-def tell_all(reports: list[Report]) -> None:
+def print_overview(reports: list[Report]) -> None:
     from rich.console import Console
     from rich.table import Table
 

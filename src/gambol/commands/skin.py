@@ -1,4 +1,4 @@
-"""`gambol skin`: a mesh hung on another file's skeleton."""
+"""`gambol skin`: bind a mesh to the skeleton of another file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SkinCommand:
         check_output(self.output, binary=True)
         mesh, rig = load(self.file), load(self.skeleton)
         start = time.perf_counter()
-        with progress("spreading heat") as advance:
+        with progress("computing heat weights") as advance:
             skinned = bind_mesh(mesh, rig, self.influences, advance)
         seconds = time.perf_counter() - start
         save(skinned.character, self.output)
@@ -50,5 +50,5 @@ class SkinCommand:
             warn(warning)
         vertices = sum(len(part.positions) for part in skinned.character.meshes)
         bound = f"{vertices:,} vertices of {len(skinned.character.meshes)} mesh(es) to {skinned.bones} bones"
-        unseen = f"{skinned.unseen:,} saw no bone and follow their neighbours"
+        unseen = f"{skinned.unseen:,} had no bone in view and follow their neighbours"
         say(f"wrote {self.output}: bound {bound} in {seconds:.1f} s; {unseen}")

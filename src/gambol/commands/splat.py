@@ -27,7 +27,7 @@ class SplatCommand:
     """Also write them as .ply, the format of 3DGS programs."""
     picture: Annotated[Path | None, tyro.conf.arg(metavar="PNG")] = None
     """Also render the mesh and the Gaussians side by side, in views that were not fitted to."""
-    kernels: int = 10_000
+    gaussians: int = 10_000
     """Number of Gaussians."""
     views: int = 200
     """Number of images to fit to, from random directions."""
@@ -35,9 +35,9 @@ class SplatCommand:
     """Width and height of those images [pixels]."""
     steps: int = 400
     """Steps of the optimisation."""
-    look: Literal["lit", "unlit"] = "lit"
+    shading: Literal["lit", "unlit"] = "lit"
     """Lit: under soft light from above, so that shape shows. Unlit: plain surface colours."""
-    start: Literal["surface", "vertices"] = "surface"
+    init: Literal["surface", "vertices"] = "surface"
     """Initial positions of Gaussians: anywhere on the visible surface, or at vertices."""
     axes: Axes = AUTO_AXES
 
@@ -48,14 +48,14 @@ class SplatCommand:
         from gambol.render.splat import SplatConfig, compare, splat
         from gambol.render.splat_files import check_splats, write_splats
 
-        config = SplatConfig(self.kernels, self.views, self.size, self.look, self.start, steps=self.steps)
+        config = SplatConfig(self.gaussians, self.views, self.size, self.shading, self.init, steps=self.steps)
         config.check()
         if self.output:
             check_splats(self.output)
         if self.picture:
             check_movie(self.picture, (".png",))
         character = load_character(self.file)
-        config = config.standing(analyze(character, self.axes.up, self.axes.forward))
+        config = config.with_axes_of(analyze(character, self.axes.up, self.axes.forward))
         with progress("fitting Gaussians") as advance:  # the first time ever compiles kernels, some twenty seconds
             splats = splat(character, config, advance)
         made = "made earlier, in" if splats.cached else "fitted in"

@@ -79,7 +79,9 @@ class TrackCommand:
             raise GambolError("--all takes every clip: leave out --clip")
         several = self.all or len(self.clip) > 1
         if several and (self.name or self.movie or self.export_mjcf):
-            raise GambolError("--name, --movie and --export-mjcf are for a single clip")
+            raise GambolError(
+                "--name, --movie and --export-mjcf are for a single clip: choose it with --clip, or leave them out"
+            )
         output = self.output or self.file.parent / f"{self.file.stem}-physics.glb"
         check_not_input(output, self.file)
         finishing = self.finishing.config()
@@ -134,7 +136,7 @@ class TrackCommand:
             after = ground_values(normalize_clip(character, finished.motion, anatomy))
             done = replace(done, motion=finished.motion, after=after)
             names.append(self._save(done, character, output, bool(names)))
-            self._tell(done, names[-1])
+            self._print_summary(done, names[-1])
             if finished.notes:
                 say(f"{names[-1]}: {'; '.join(finished.notes)}")
             if self.export_mjcf:
@@ -157,8 +159,8 @@ class TrackCommand:
         named = clips_named(character, self.file, self.clip)
         return named if self.all or self.clip else named[:1]
 
-    def _tell(self, done: TrackedClip, name: str) -> None:
-        """A table: what was, what is."""
+    def _print_summary(self, done: TrackedClip, name: str) -> None:
+        """Print a table of the measures before and after tracking."""
         from rich.console import Console
         from rich.markup import escape
         from rich.table import Table
@@ -175,10 +177,12 @@ class TrackCommand:
                 table.add_row(BY_KEY[key].title, *(BY_KEY[key].text(each[key]) for each in (done.before, done.after)))
         Console(soft_wrap=True).print(table)
         if done.worse:
-            warn(f"{name} is worse than the clip: {'; '.join(done.worse)}; more --iterations may help")
-        said = [f"bones stay within {done.strays:.2%} of the height of the clip, {done.error:.2%} with its feet locked"]
+            warn(f"{name} is worse than the original clip: {'; '.join(done.worse)}; more --iterations may help")
+        said = [
+            f"bones are {done.deviation:.2%} of the height from the clip on average, {done.error:.2%} with feet locked"
+        ]
         if done.tracked.reference.loops:
-            lasts = "stays up in 10 s" if done.falls is None else f"falls after {done.falls:.1f} s"
+            lasts = "stays up in 10 s" if done.fall_time is None else f"falls after {done.fall_time:.1f} s"
             said += [f"the loop closes within {done.seam:.2%}", f"{lasts} of looping"]
         say(f"{name}: {'; '.join(said)}")
         if self.mujoco_check:

@@ -28,22 +28,22 @@ class TrainPriorCommand:
 
     examples:
       gambol train-prior my-prior --clips animals/ --videos 250000
-      gambol train-prior our-style --clips our-clips/ --start pixels --lr-decay 1 --videos 20000
+      gambol train-prior our-style --clips our-clips/ --init-weights pixels --lr-decay 1 --videos 20000
       gambol animate hero.glb "a knight walks" --weights our-style/weights.safetensors
     """
 
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")]
-    """Where to keep it."""
+    """Folder for the training state, the log and the weights."""
     clips: Path | None = None
     """A folder of animated characters (.glb, .gltf, .vrm) to train on as well; a clip's name says what it shows."""
     exclude: tuple[str, ...] = ()
-    """Files in there to leave out, by name without ending, to evaluate on later."""
+    """Files of --clips to leave out of the training, by name without suffix, to evaluate on later."""
     videos: Annotated[int, Range(1, 1_000_000_000)] = 250_000
-    """How many to train on; none comes twice. More than before resumes a finished training."""
-    start: Annotated[Path | None, tyro.conf.arg(metavar="WEIGHTS")] = None
+    """Number of videos to train on, each rendered anew; more than before continues a finished training."""
+    init_weights: Annotated[Path | None, tyro.conf.arg(metavar="WEIGHTS")] = None
     """Start with the weights of an earlier training, or with those that come with gambol: pixels."""
     lr_decay: float = 0.3
-    """Last part of the training, from 0 to 1, in which the learning rate falls; 1 suits --start."""
+    """Last part of the training, from 0 to 1, in which the learning rate falls; 1 suits --init-weights."""
     creatures: int = 900
     """Random creatures to train on; about a second each at every start."""
     batch: Annotated[int, Range(1, 10_000)] = 24
@@ -62,7 +62,8 @@ class TrainPriorCommand:
         from gambol.priors.pixels.training.train import TrainConfig, Training, train, write_weights
         from gambol.progress import progress
 
-        start = shipped() if self.start == Path("pixels") and not self.start.exists() else self.start
+        given = self.init_weights
+        start = shipped() if given == Path("pixels") and not given.exists() else given
         network = load_network(start) if start else None
         clips, retargeted = self._read_clips()
         with progress("making creatures") as advance:

@@ -18,35 +18,35 @@ class Arthropod(PlanParameters):
     """Lengths are shares of the body's length, angles are in degrees, unless a field says otherwise."""
 
     length: Annotated[float, Range(0.005, 1.0)] = 0.05
-    """Of the body without legs, feelers and tail [m]."""
+    """Length of the body without legs, feelers and tail [m]."""
     leg_pairs: Annotated[int, Range(3, 4)] = 3
-    """3 for insects, 4 for spiders and their kin."""
+    """Number of leg pairs: 3 for insects, 4 for spiders and their kin."""
     clearance: Annotated[float, Range(0.05, 0.6)] = 0.2
-    """Of the body above the ground."""
+    """Height of the body's underside above the ground."""
     head: Annotated[float, Range(0.04, 0.25)] = 0.12
-    """Radius."""
+    """Radius of the head."""
     thorax: Annotated[float, Range(0.06, 0.35)] = 0.12
-    """Radius."""
+    """Radius of the thorax."""
     thorax_length: Annotated[float, Range(0.1, 0.6)] = 0.3
-    """Along the body."""
+    """Length of the thorax along the body."""
     abdomen: Annotated[float, Range(0.08, 0.45)] = 0.18
-    """Radius."""
+    """Radius of the abdomen."""
     abdomen_length: Annotated[float, Range(0.15, 0.7)] = 0.45
-    """Along the body."""
+    """Length of the abdomen along the body."""
     abdomen_rise: Annotated[float, Range(-25.0, 40.0)] = 5.0
     """How far the abdomen's end is lifted."""
     waist: Annotated[float, Range(0.02, 0.35)] = 0.05
     """Radius between thorax and abdomen."""
     width: Annotated[float, Range(0.8, 2.0)] = 1.0
-    """Of the body relative to its height."""
+    """Width of the body relative to its height."""
     leg_reach: Annotated[float, Range(0.2, 1.4)] = 0.5
     """How far to the side the feet stand."""
     leg_spread: Annotated[float, Range(15.0, 75.0)] = 50.0
-    """Of the foremost and hindmost legs away from straight sideways."""
+    """Angle of the foremost and hindmost legs away from straight sideways."""
     knee_height: Annotated[float, Range(0.1, 0.9)] = 0.35
-    """Above the ground."""
+    """Height of the knees above the ground."""
     leg_radius: Annotated[float, Range(0.012, 0.08)] = 0.03
-    """At the knee."""
+    """Radius of a leg at the knee."""
     feelers: Annotated[float, Range(0.0, 0.8)] = 0.4
     """Length of the antennae."""
     jaws: Annotated[float, Range(0.0, 0.3)] = 0.1
@@ -58,9 +58,9 @@ class Arthropod(PlanParameters):
     shell: Literal["none", "wing cases"] = "none"
     """What covers the abdomen."""
     eye: Annotated[float, Range(0.01, 0.1)] = 0.04
-    """Radius."""
+    """Radius of an eye."""
     eyes: Annotated[int, Range(1, 3)] = 1
-    """Pairs."""
+    """Number of pairs of eyes."""
     coat: Coat = PLAIN
     """Colours."""
 

@@ -19,65 +19,65 @@ class Bird(PlanParameters):
     legs: ClassVar[int] = 2
 
     height: Annotated[float, Range(0.05, 2.0)] = 0.4
-    """Of the back [m]."""
+    """Height of the back [m]."""
     body_length: Annotated[float, Range(0.4, 1.8)] = 0.8
-    """Along the body."""
+    """Length of the body along its axis."""
     body_depth: Annotated[float, Range(0.2, 0.8)] = 0.45
-    """From back to breast."""
+    """Depth of the body from back to breast."""
     body_width: Annotated[float, Range(0.6, 1.2)] = 0.85
-    """Relative to depth."""
+    """Width of the body relative to its depth."""
     body_angle: Annotated[float, Range(-10.0, 85.0)] = 10.0
-    """How far it stands up."""
+    """Angle of the body above the horizontal."""
     knee_forward: Annotated[float, Range(0.02, 0.3)] = 0.12
-    """Ahead of the hip."""
+    """Distance of the knee ahead of the hip."""
     ankle_height: Annotated[float, Range(0.05, 0.5)] = 0.3
-    """Above the ground: the joint that bends backwards."""
+    """Height above the ground of the ankle, the joint that bends backwards."""
     ankle_back: Annotated[float, Range(0.0, 0.2)] = 0.08
-    """Behind the hip."""
+    """Distance of the ankle behind the hip."""
     thigh: Annotated[float, Range(0.04, 0.2)] = 0.1
-    """Radius."""
+    """Radius of the thigh."""
     leg_radius: Annotated[float, Range(0.012, 0.06)] = 0.02
-    """Of the bare leg."""
+    """Radius of the bare leg."""
     stance: Annotated[float, Range(0.04, 0.25)] = 0.1
     """Half the distance between the feet."""
     toe_length: Annotated[float, Range(0.08, 0.35)] = 0.15
-    """Of the middle toe."""
+    """Length of the middle toe."""
     toes: Literal["three", "two", "webbed"] = "three"
-    """How many point forward, and whether there is skin between them."""
+    """Number of toes that point forward, or webbed."""
     wing_length: Annotated[float, Range(0.2, 1.2)] = 0.6
-    """Of the folded wing."""
+    """Length of the folded wing."""
     wing_width: Annotated[float, Range(0.08, 0.5)] = 0.25
-    """Of the folded wing."""
+    """Width of the folded wing."""
     wings: Literal["folded", "flippers"] = "folded"
     """Along the body, or hanging as a penguin's."""
     neck_length: Annotated[float, Range(0.08, 1.3)] = 0.35
-    """From the breast to the head."""
+    """Length of the neck from the breast to the head."""
     neck_angle: Annotated[float, Range(10.0, 110.0)] = 60.0
-    """Above the horizontal, where it leaves the body."""
+    """Angle of the neck above the horizontal where it leaves the body."""
     neck_curl: Annotated[float, Range(-60.0, 80.0)] = 20.0
     """How much steeper it is where it meets the head."""
     neck_base: Annotated[float, Range(0.03, 0.25)] = 0.1
-    """Radius."""
+    """Radius of the neck at its base."""
     neck_top: Annotated[float, Range(0.02, 0.2)] = 0.06
-    """Radius."""
+    """Radius of the neck at the head."""
     neck_bones: Annotated[int, Range(1, 7)] = 3
-    """How many."""
+    """Number of bones in the neck."""
     skull: Annotated[float, Range(0.03, 0.2)] = 0.09
-    """Radius."""
+    """Radius of the skull."""
     beak_length: Annotated[float, Range(0.03, 0.3)] = 0.12
-    """From the face to the tip."""
+    """Length of the beak from the face to its tip."""
     beak_radius: Annotated[float, Range(0.015, 0.08)] = 0.035
-    """At the face."""
+    """Radius of the beak at the face."""
     beak: Literal["pointed", "flat", "hooked"] = "pointed"
-    """Its shape."""
+    """Shape of the beak."""
     comb: Annotated[float, Range(0.0, 0.12)] = 0.0
     """Size of comb and wattles."""
     eye: Annotated[float, Range(0.01, 0.05)] = 0.02
-    """Radius."""
+    """Radius of an eye."""
     tail_length: Annotated[float, Range(0.05, 0.6)] = 0.25
-    """Of the feathers."""
+    """Length of the tail feathers."""
     tail_angle: Annotated[float, Range(-60.0, 80.0)] = 15.0
-    """Above the horizontal."""
+    """Angle of the tail above the horizontal."""
     tail_width: Annotated[float, Range(0.03, 0.25)] = 0.1
     """Half the width of the feathers."""
     coat: Coat = PLAIN

@@ -1,4 +1,4 @@
-"""What a creature is modelled from: round cones and ellipsoids that melt together, and crisp details on top."""
+"""What a creature is modelled from: round cones and ellipsoids joined by a smooth union, and sharp details on top."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ Paint = _Skin | Literal["eye", "iris", "pupil"]
 
 @dataclass(frozen=True)
 class Flesh:
-    """A round cone from start to end, or an ellipsoid if both are one point; melts into its neighbours."""
+    """A round cone from start to end, or an ellipsoid if both are one point; blends into its neighbours."""
 
     bone: str
     start: Vector

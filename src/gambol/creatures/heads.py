@@ -17,33 +17,33 @@ class Head(PlanParameters):
     skull: Annotated[float, Range(0.03, 0.5)] = 0.12
     """Radius of the brain case."""
     width: Annotated[float, Range(0.5, 1.5)] = 0.9
-    """Of the skull relative to its height."""
+    """Width of the skull relative to its height."""
     length: Annotated[float, Range(0.05, 0.9)] = 0.34
-    """From where the neck ends to the nose."""
+    """Length of the head from the end of the neck to the nose."""
     pitch: Annotated[float, Range(-90.0, 40.0)] = -20.0
-    """Above the horizontal."""
+    """Angle of the head's axis above the horizontal."""
     snout: Annotated[float, Range(0.015, 0.25)] = 0.05
     """Radius at the nose."""
     snout_base: Annotated[float, Range(0.02, 0.3)] = 0.08
     """Radius at the cheeks."""
     snout_width: Annotated[float, Range(0.6, 2.0)] = 1.0
-    """Relative to its height."""
+    """Width of the snout relative to its height."""
     snout_shape: Literal["tapered", "disc", "square"] = "tapered"
-    """How it ends: round, as a pig's disc, or broad."""
+    """Shape of the end of the snout: round, as a pig's disc, or broad."""
     cheek: Annotated[float, Range(0.0, 0.2)] = 0.0
     """Radius of full cheeks or a strong jaw."""
     nose: Annotated[float, Range(0.0, 0.1)] = 0.025
     """Radius of the nose's dark tip."""
     ears: Literal["pointed", "round", "floppy", "leaf", "fan", "none"] = "pointed"
-    """Their shape; a fan is an elephant's."""
+    """Shape of the ears; a fan is an elephant's."""
     ear_length: Annotated[float, Range(0.0, 0.8)] = 0.15
-    """From root to tip."""
+    """Length of an ear from root to tip."""
     ear_width: Annotated[float, Range(0.0, 0.6)] = 0.1
-    """At the widest."""
+    """Width of an ear at its widest."""
     ear_tilt: Annotated[float, Range(-30.0, 110.0)] = 20.0
-    """Outwards from upright."""
+    """Angle of the ears outwards from upright."""
     eye: Annotated[float, Range(0.008, 0.1)] = 0.028
-    """Radius."""
+    """Radius of an eye."""
     eye_azimuth: Annotated[float, Range(15.0, 85.0)] = 45.0
     """How far to the side an eye looks: small for hunters, large for the hunted."""
     eye_height: Annotated[float, Range(-20.0, 60.0)] = 20.0

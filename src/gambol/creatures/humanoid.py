@@ -23,11 +23,11 @@ class Humanoid(PlanParameters):
     legs: ClassVar[int] = 2
 
     height: Annotated[float, Range(0.2, 4.0)] = 1.75
-    """[m]"""
+    """Height of the whole body [m]."""
     head: Annotated[float, Range(0.05, 0.16)] = 0.068
-    """Half its height."""
+    """Half the height of the head."""
     neck: Annotated[float, Range(0.01, 0.08)] = 0.045
-    """Length."""
+    """Length of the neck."""
     leg_length: Annotated[float, Range(0.3, 0.58)] = 0.51
     """Height of the hip joints."""
     shoulders: Annotated[float, Range(0.07, 0.2)] = 0.11
@@ -37,25 +37,25 @@ class Humanoid(PlanParameters):
     chest: Annotated[float, Range(0.05, 0.2)] = 0.088
     """Half width of the chest; it is two thirds as deep."""
     waist: Annotated[float, Range(0.04, 0.18)] = 0.07
-    """Half width."""
+    """Half width of the waist."""
     arm_length: Annotated[float, Range(0.2, 0.5)] = 0.33
-    """From shoulder to wrist."""
+    """Length of an arm from shoulder to wrist."""
     arm_angle: Annotated[float, Range(5.0, 75.0)] = 58.0
-    """Below the horizontal: 0 would be a T-pose."""
+    """Angle of the arms below the horizontal: 0 would be a T-pose."""
     arm_radius: Annotated[float, Range(0.015, 0.07)] = 0.028
-    """At the elbow."""
+    """Radius of an arm at the elbow."""
     leg_radius: Annotated[float, Range(0.025, 0.1)] = 0.05
-    """Of the thigh."""
+    """Radius of the thigh."""
     shin: Annotated[float, Range(0.018, 0.08)] = 0.03
     """Radius at the knee."""
     foot_length: Annotated[float, Range(0.07, 0.22)] = 0.14
-    """From heel to toes."""
+    """Length of a foot from heel to toes."""
     stance: Annotated[float, Range(0.03, 0.15)] = 0.06
     """Half the distance of the feet."""
     spine_bones: Annotated[int, Range(2, 5)] = 3
-    """Between hips and neck, the chest included."""
+    """Number of bones between hips and neck, the chest included."""
     eye: Annotated[float, Range(0.005, 0.03)] = 0.0105
-    """Radius."""
+    """Radius of an eye."""
     style: Literal["person", "robot", "astronaut"] = "person"
     """What the head and the trunk look like."""
     hair: Literal["short", "long", "none"] = "short"

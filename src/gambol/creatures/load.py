@@ -36,11 +36,11 @@ def _looks_like_words(path: str) -> bool:
 
 def _create_at_rest(sentence: str) -> Character:
     """Return the animal without a motion; a sentence with unknown words or an action is refused."""
-    from gambol.creatures.words import understand
+    from gambol.creatures.words import parse_request
     from gambol.creatures.zoo import creature_for
 
     try:
-        request = understand(sentence)
+        request = parse_request(sentence)
     except GambolError as error:
         raise GambolError(f"there is no file {sentence}, and {error}") from None
     if request.ignored:

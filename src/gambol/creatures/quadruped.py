@@ -21,19 +21,19 @@ class Quadruped(PlanParameters):
     legs: ClassVar[int] = 4
 
     height: Annotated[float, Range(0.02, 5.0)] = 0.6
-    """At the withers, between neck and back [m]."""
+    """Height at the withers, between neck and back [m]."""
     length: Annotated[float, Range(0.4, 2.0)] = 0.85
-    """From hip to shoulder."""
+    """Length of the trunk from hip to shoulder."""
     hip_height: Annotated[float, Range(0.7, 1.3)] = 1.0
-    """Top of the croup."""
+    """Height of the top of the croup."""
     chest_depth: Annotated[float, Range(0.25, 0.8)] = 0.42
-    """Of the trunk at the shoulders."""
+    """Depth of the trunk at the shoulders."""
     belly_depth: Annotated[float, Range(0.2, 0.85)] = 0.34
-    """Of the trunk in the middle."""
+    """Depth of the trunk in the middle."""
     hip_depth: Annotated[float, Range(0.2, 0.8)] = 0.36
-    """Of the trunk at the hips."""
+    """Depth of the trunk at the hips."""
     width: Annotated[float, Range(0.5, 1.4)] = 0.8
-    """Of the trunk relative to its depth."""
+    """Width of the trunk relative to its depth."""
     back: Annotated[float, Range(-0.1, 0.2)] = 0.0
     """How far the middle of the back is arched up, or sags if negative."""
     haunch: Annotated[float, Range(0.05, 0.3)] = 0.15
@@ -45,11 +45,11 @@ class Quadruped(PlanParameters):
     foot: Annotated[float, Range(0.02, 0.18)] = 0.05
     """Radius of a foot."""
     foot_length: Annotated[float, Range(0.02, 0.35)] = 0.1
-    """From the ball of the foot to its tip."""
+    """Length of a foot from its ball to its tip."""
     hock_height: Annotated[float, Range(0.06, 0.45)] = 0.26
-    """Of the heel above the ground: high on hooves, low on soles."""
+    """Height of the heel above the ground: high on hooves, low on soles."""
     wrist_height: Annotated[float, Range(0.05, 0.4)] = 0.18
-    """Of the front leg's wrist above the ground."""
+    """Height of the front leg's wrist above the ground."""
     knee_forward: Annotated[float, Range(0.02, 0.35)] = 0.08
     """How far the knee is ahead of the hip."""
     hock_back: Annotated[float, Range(0.0, 0.25)] = 0.12
@@ -60,9 +60,9 @@ class Quadruped(PlanParameters):
     """What it walks on; a pad is an elephant's."""
 
     neck_length: Annotated[float, Range(0.05, 1.3)] = 0.35
-    """From the chest to the head."""
+    """Length of the neck from the chest to the head."""
     neck_angle: Annotated[float, Range(-20.0, 85.0)] = 40.0
-    """Above the horizontal, where it leaves the trunk."""
+    """Angle of the neck above the horizontal where it leaves the trunk."""
     neck_curl: Annotated[float, Range(-60.0, 60.0)] = 0.0
     """How much steeper it is where it meets the head."""
     neck_base: Annotated[float, Range(0.05, 0.4)] = 0.15
@@ -70,45 +70,45 @@ class Quadruped(PlanParameters):
     neck_top: Annotated[float, Range(0.03, 0.3)] = 0.1
     """Radius behind the head."""
     neck_bones: Annotated[int, Range(1, 6)] = 2
-    """How many."""
+    """Number of bones in the neck."""
     spine_bones: Annotated[int, Range(2, 6)] = 3
-    """Between hips and neck, the chest included."""
+    """Number of bones between hips and neck, the chest included."""
     head: Head = ANY_HEAD
     """Everything in front of the neck."""
 
     tail_length: Annotated[float, Range(0.05, 2.5)] = 0.6
-    """Along the tail."""
+    """Length of the tail along its axis."""
     tail_angle: Annotated[float, Range(-90.0, 90.0)] = -40.0
-    """Above the horizontal, where it leaves the body."""
+    """Angle of the tail above the horizontal where it leaves the body."""
     tail_curl: Annotated[float, Range(-120.0, 220.0)] = 20.0
     """How much it turns up from base to tip."""
     tail_base: Annotated[float, Range(0.01, 0.2)] = 0.04
-    """Radius."""
+    """Radius of the tail at its base."""
     tail_tip: Annotated[float, Range(0.008, 0.14)] = 0.02
-    """Radius."""
+    """Radius of the tail at its tip."""
     tail_bush: Annotated[float, Range(0.0, 0.15)] = 0.0
     """Added to the radius in the middle: a fox's brush, a horse's hair."""
     tail_tuft: Annotated[float, Range(0.0, 0.08)] = 0.0
     """Radius of a tuft at the end."""
     tail_bones: Annotated[int, Range(2, 10)] = 4
-    """How many."""
+    """Number of bones in the tail."""
     tail_paint: Literal["main", "mane", "mark"] = "main"
     """The colour of the tail before its tip."""
 
     mane: Literal["none", "crest", "ruff", "wool"] = "none"
     """Hair along the neck, all around it, or all over."""
     horns: Literal["none", "cow", "antlers", "giraffe", "rhino", "goat"] = "none"
-    """Their shape."""
+    """Shape of the horns."""
     horn_size: Annotated[float, Range(0.0, 0.6)] = 0.15
-    """Length."""
+    """Length of the horns."""
     humps: Annotated[int, Range(0, 2)] = 0
-    """A camel's."""
+    """Number of humps, as a camel's."""
     hump_size: Annotated[float, Range(0.0, 0.3)] = 0.15
-    """Height above the back."""
+    """Height of a hump above the back."""
     trunk_length: Annotated[float, Range(0.0, 0.9)] = 0.0
-    """An elephant's."""
+    """Length of an elephant's trunk."""
     tusks: Annotated[float, Range(0.0, 0.5)] = 0.0
-    """Length."""
+    """Length of the tusks."""
     coat: Coat = PLAIN
     """Colours and pattern."""
 

@@ -21,45 +21,45 @@ class Reptile(PlanParameters):
     legs: ClassVar[int] = 4
 
     trunk: Annotated[float, Range(0.02, 2.5)] = 0.3
-    """From hip to shoulder [m]."""
+    """Length of the trunk from hip to shoulder [m]."""
     clearance: Annotated[float, Range(0.03, 0.5)] = 0.1
-    """Of the belly above the ground."""
+    """Height of the belly above the ground."""
     depth: Annotated[float, Range(0.1, 0.8)] = 0.28
-    """Of the trunk."""
+    """Depth of the trunk."""
     width: Annotated[float, Range(0.8, 2.2)] = 1.4
-    """Relative to depth."""
+    """Width of the trunk relative to its depth."""
     upper_leg: Annotated[float, Range(0.1, 0.5)] = 0.26
-    """Length."""
+    """Length of an upper leg."""
     leg_radius: Annotated[float, Range(0.02, 0.2)] = 0.06
-    """At the knee."""
+    """Radius of a leg at the knee."""
     foot: Annotated[float, Range(0.04, 0.35)] = 0.13
-    """Length."""
+    """Length of a foot."""
     toes: Annotated[int, Range(0, 5)] = 4
-    """Fingers of each foot; 0 for a stump."""
+    """Number of toes of each foot; 0 for a stump."""
     neck_length: Annotated[float, Range(0.08, 0.5)] = 0.18
-    """From the shoulders to the head."""
+    """Length of the neck from the shoulders to the head."""
     neck_angle: Annotated[float, Range(-10.0, 60.0)] = 10.0
-    """Above the horizontal."""
+    """Angle of the neck above the horizontal."""
     neck_radius: Annotated[float, Range(0.04, 0.25)] = 0.11
-    """At the head."""
+    """Radius of the neck at the head."""
     neck_bones: Annotated[int, Range(1, 4)] = 2
-    """How many."""
+    """Number of bones in the neck."""
     spine_bones: Annotated[int, Range(2, 6)] = 3
-    """Between hips and neck, the chest included."""
+    """Number of bones between hips and neck, the chest included."""
     head: Head = ANY_HEAD
     """Everything in front of the neck."""
     tail_length: Annotated[float, Range(0.1, 3.0)] = 1.4
-    """Along the tail."""
+    """Length of the tail along its axis."""
     tail_angle: Annotated[float, Range(-60.0, 20.0)] = -10.0
-    """Above the horizontal, where it leaves the body."""
+    """Angle of the tail above the horizontal where it leaves the body."""
     tail_curl: Annotated[float, Range(-30.0, 60.0)] = 10.0
     """How much it turns up from base to tip."""
     tail_base: Annotated[float, Range(0.03, 0.25)] = 0.1
-    """Radius."""
+    """Radius of the tail at its base."""
     tail_tip: Annotated[float, Range(0.01, 0.08)] = 0.015
-    """Radius."""
+    """Radius of the tail at its tip."""
     tail_bones: Annotated[int, Range(2, 10)] = 6
-    """How many."""
+    """Number of bones in the tail."""
     armor: Literal["none", "ridges", "shell"] = "none"
     """Rows of scutes, or a tortoise's shell."""
     coat: Coat = PLAIN

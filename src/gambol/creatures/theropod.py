@@ -20,51 +20,51 @@ class Theropod(PlanParameters):
     legs: ClassVar[int] = 2
 
     height: Annotated[float, Range(0.1, 4.0)] = 2.0
-    """Of the hips [m]."""
+    """Height of the hips [m]."""
     trunk_length: Annotated[float, Range(0.4, 1.3)] = 0.75
-    """From hip to shoulder."""
+    """Length of the trunk from hip to shoulder."""
     trunk_angle: Annotated[float, Range(-5.0, 70.0)] = 12.0
-    """Above the horizontal."""
+    """Angle of the trunk above the horizontal."""
     hip_radius: Annotated[float, Range(0.1, 0.45)] = 0.26
-    """Of the trunk at the hips."""
+    """Radius of the trunk at the hips."""
     belly_radius: Annotated[float, Range(0.1, 0.45)] = 0.28
-    """Of the trunk in the middle."""
+    """Radius of the trunk in the middle."""
     chest_radius: Annotated[float, Range(0.08, 0.4)] = 0.24
-    """Of the trunk at the shoulders."""
+    """Radius of the trunk at the shoulders."""
     width: Annotated[float, Range(0.5, 1.1)] = 0.75
-    """Relative to depth."""
+    """Width of the trunk relative to its depth."""
     thigh: Annotated[float, Range(0.08, 0.3)] = 0.19
-    """Radius."""
+    """Radius of the thigh."""
     shank: Annotated[float, Range(0.03, 0.15)] = 0.08
     """Radius at the knee."""
     ankle: Annotated[float, Range(0.02, 0.1)] = 0.05
-    """Radius."""
+    """Radius of the ankle."""
     stance: Annotated[float, Range(0.08, 0.35)] = 0.18
     """Half the distance between the feet."""
     knee_height: Annotated[float, Range(0.4, 0.8)] = 0.6
-    """Above the ground."""
+    """Height of the knee above the ground."""
     knee_forward: Annotated[float, Range(0.05, 0.5)] = 0.2
-    """Ahead of the hip."""
+    """Distance of the knee ahead of the hip."""
     ankle_height: Annotated[float, Range(0.08, 0.4)] = 0.28
-    """Above the ground: high if it walks on its toes."""
+    """Height of the ankle above the ground: high if it walks on its toes."""
     ankle_back: Annotated[float, Range(0.0, 0.4)] = 0.12
-    """Behind the hip."""
+    """Distance of the ankle behind the hip."""
     ball_forward: Annotated[float, Range(-0.1, 0.6)] = 0.05
-    """The ball of the foot ahead of the hip."""
+    """Distance of the ball of the foot ahead of the hip."""
     toe_length: Annotated[float, Range(0.08, 0.4)] = 0.24
-    """From the ball of the foot to the tip."""
+    """Length of a toe from the ball of the foot to its tip."""
     toe_radius: Annotated[float, Range(0.02, 0.08)] = 0.045
-    """Of a toe."""
+    """Radius of a toe."""
     toes: Annotated[int, Range(1, 3)] = 3
-    """On each foot."""
+    """Number of toes on each foot."""
     arm_length: Annotated[float, Range(0.15, 0.8)] = 0.25
-    """From shoulder to finger tips."""
+    """Length of an arm from shoulder to finger tips."""
     arm_radius: Annotated[float, Range(0.02, 0.09)] = 0.04
-    """At the elbow."""
+    """Radius of an arm at the elbow."""
     neck_length: Annotated[float, Range(0.1, 0.8)] = 0.3
-    """From the chest to the head."""
+    """Length of the neck from the chest to the head."""
     neck_angle: Annotated[float, Range(0.0, 90.0)] = 45.0
-    """Above the horizontal, where it leaves the chest."""
+    """Angle of the neck above the horizontal where it leaves the chest."""
     neck_curl: Annotated[float, Range(-60.0, 40.0)] = 0.0
     """How much steeper it is where it meets the head."""
     neck_base: Annotated[float, Range(0.06, 0.3)] = 0.17
@@ -72,25 +72,25 @@ class Theropod(PlanParameters):
     neck_top: Annotated[float, Range(0.05, 0.25)] = 0.13
     """Radius at the head."""
     neck_bones: Annotated[int, Range(1, 5)] = 3
-    """How many."""
+    """Number of bones in the neck."""
     spine_bones: Annotated[int, Range(2, 5)] = 3
-    """Between hips and neck, the chest included."""
+    """Number of bones between hips and neck, the chest included."""
     head: Head = ANY_HEAD
     """Everything in front of the neck."""
     teeth: Annotated[int, Range(0, 8)] = 0
-    """On each side of the upper jaw."""
+    """Number of teeth on each side of the upper jaw."""
     tail_length: Annotated[float, Range(0.5, 2.2)] = 1.4
-    """Along the tail."""
+    """Length of the tail along its axis."""
     tail_angle: Annotated[float, Range(-60.0, 20.0)] = 0.0
-    """Above the horizontal, where it leaves the body."""
+    """Angle of the tail above the horizontal where it leaves the body."""
     tail_curl: Annotated[float, Range(-30.0, 80.0)] = 10.0
     """How much it turns up from base to tip."""
     tail_base: Annotated[float, Range(0.08, 0.3)] = 0.18
-    """Radius."""
+    """Radius of the tail at its base."""
     tail_tip: Annotated[float, Range(0.015, 0.1)] = 0.03
-    """Radius."""
+    """Radius of the tail at its tip."""
     tail_bones: Annotated[int, Range(3, 10)] = 6
-    """How many."""
+    """Number of bones in the tail."""
     coat: Coat = PLAIN
     """Colours and pattern."""
 

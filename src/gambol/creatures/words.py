@@ -41,7 +41,7 @@ class CreatureRequest:
         return text + (f"; not understood: {', '.join(self.ignored)}" if self.ignored else "")
 
 
-def understand(sentence: str) -> CreatureRequest:
+def parse_request(sentence: str) -> CreatureRequest:
     """Find the animal, its colour, size and action. Raises if there is no known animal, or more than one."""
     plain = re.sub(r"\bt[\s._-]*rex\b", "trex", sentence.lower())
     words = re.findall(r"\d+(?:[.,]\d+)*[^\W\d_]*|[^\W\d_]+", plain)  # '2.5m' is one word

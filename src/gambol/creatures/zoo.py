@@ -19,7 +19,7 @@ from gambol.creatures.colors import countershade, paint_pattern, random_coat
 from gambol.creatures.heads import Head
 from gambol.creatures.mesh import CreatureMesh, mesh_blueprint
 from gambol.creatures.species import PLANS, SPECIES, BodyPlan
-from gambol.creatures.words import CreatureRequest, understand
+from gambol.creatures.words import CreatureRequest, parse_request
 from gambol.errors import GambolError
 from gambol.ranges import Range
 
@@ -72,7 +72,7 @@ class Creature:
 
 def create(sentence: str) -> Character:
     """Return the creature that a sentence or a name describes: 'horse', 'a small brown horse'."""
-    return creature_for(understand(sentence)).character()
+    return creature_for(parse_request(sentence)).character()
 
 
 def creature_for(request: CreatureRequest) -> Creature:

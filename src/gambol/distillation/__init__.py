@@ -1,1 +1,1 @@
-"""From what a prior knows to a motion of a character."""
+"""`gambol.animate`: optimise the motion of a character with a video prior, in a run that can be resumed."""

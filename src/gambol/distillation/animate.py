@@ -1,4 +1,4 @@
-"""From a sentence to a motion: the problem that a character and a sentence pose, and the stages that solve it."""
+"""`gambol.animate`: the problem (character, sentence, prior, settings) and the optimisation stages that solve it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gambol.distillation.score_distillation import ScoreDistillation
 from gambol.distillation.stage_runner import MakeStage, Stage, StageRunner, StepLog
 from gambol.distillation.timing import Timing, seconds_for, timing_for
 from gambol.errors import GambolError
-from gambol.language import Intent, require, understand
+from gambol.language import Intent, parse_intent, require_intent
 from gambol.motion.constraints import Constraints
 from gambol.motion.cuboids import fit_cuboids
 from gambol.motion.foot_lock import FEWEST, FootLock, find_loads, grounded
@@ -117,10 +117,10 @@ class Problem:
         """Return the result of the stages at the frame rate of the clip: with its root displacement, all cycles, the
         frames that were not to change, and the last pose held."""
         if self.displacement is not None and not self.config.foot_lock:  # the foot lock has restored it already
-            motion = motion.leading(torch.as_tensor(self.displacement).float())
+            motion = motion.with_displacement(torch.as_tensor(self.displacement).float())
         whole = motion.repeated(self.timing.cycles, self.rig) if motion.loops else motion
         whole = whole.resampled(self.frames(whole.seconds, whole.loops))
-        whole = whole if self.constraints.only is None else self._outside_as_it_was(whole)
+        whole = whole if self.constraints.segment is None else self._outside_as_it_was(whole)
         return whole.held(self.timing.hold) if self.timing.hold else whole
 
     def _outside_as_it_was(self, whole: RigMotion) -> RigMotion:
@@ -155,7 +155,7 @@ def prepare(
     anatomy = anatomy or analyze(character)
     require_body(character, anatomy)
     rig = build_rig(anatomy)
-    intent = require(prompt) if prior.vocabulary else understand(prompt)
+    intent = require_intent(prompt) if prior.vocabulary else parse_intent(prompt)
     embedded = prior.embed(prompt)
     negative = prior.embed(config.negative) if config.negative else None
     prior.free_text_encoder()
@@ -163,9 +163,13 @@ def prepare(
     displacement = None
     if prior.in_place:
         glides = not config.init and intent is not None and _walks(ACTIONS[intent.action])
-        whole = glide_of(anatomy, config, start.seconds) if glides else start.way.double().numpy()
+        whole = glide_of(anatomy, config, start.seconds) if glides else start.displacement.double().numpy()
         displacement = whole - whole @ anatomy.up * anatomy.up
-        start = start if glides else start.leading((start.way.double() - torch.as_tensor(displacement)).float())
+        start = (
+            start
+            if glides
+            else start.with_displacement((start.displacement.double() - torch.as_tensor(displacement)).float())
+        )
     _check_pins(config, timing)
     return Problem(
         character,
@@ -223,7 +227,9 @@ def _check_pins(config: AnimateConfig, timing: Timing) -> None:
     last = round(timing.seconds * config.fps)
     late = [f"{frame}:{pose}" for frame, pose in config.pins if frame > last]
     if timing.hold and late:
-        raise GambolError(f"pin {late[0]}: the motion is over at frame {last} and held from there; pin an earlier one")
+        raise GambolError(
+            f"pin {late[0]}: the action ends at frame {last} and its last pose is held; pin a frame up to {last}"
+        )
 
 
 def _from_clip(
@@ -233,7 +239,7 @@ def _from_clip(
     clips = character.clips
     if config.init is None or config.init not in clips:
         there = f"Available: {', '.join(clips)}" if clips else "It has none"
-        raise GambolError(f"'{character.name}' has no clip '{config.init}' to begin with. {there}")
+        raise GambolError(f"'{character.name}' has no clip '{config.init}' to start from. {there}")
     clip = clips[config.init]
     if clip.duration <= 0:
         raise GambolError(f"the clip '{config.init}' is a single pose: pin it instead, as in --pin 0:{config.init}")
@@ -290,12 +296,12 @@ def _foot_lock(problem: Problem, motion: RigMotion) -> Stage:
     count = problem.frames(motion.seconds, motion.loops)
     dense = motion.resampled(count * -(-FEWEST // count))
     if problem.config.init and problem.displacement is not None:
-        dense = dense.leading(torch.as_tensor(problem.displacement).float())
+        dense = dense.with_displacement(torch.as_tensor(problem.displacement).float())
     goes, leaps, floats = (_walks(action), action.airborne, action.afloat) if action else (False, False, False)
     loads = find_loads(anatomy, rig, dense, length, goes=goes, leaps=leaps, floats=floats)
     if dense.loops:
-        dense = dense.leading(torch.as_tensor(loads.travel).float())
-    segment = problem.constraints.only is not None
+        dense = dense.with_displacement(torch.as_tensor(loads.travel).float())
+    segment = problem.constraints.segment is not None
     if not segment:
         dense = grounded(anatomy, dense, loads, rig)
     skin = LowSkin(problem.character, anatomy, rig, most=400)

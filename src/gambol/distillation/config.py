@@ -14,7 +14,7 @@ from gambol.priors.prior import VideoPrior
 from gambol.ranges import FPS, MOST_FRAMES, SECONDS, SEED, STRENGTH, Range, check_frames, check_ranges
 
 Preset = Literal["draft", "standard", "paper"]
-Frame = Annotated[int, Range(0, MOST_FRAMES)]
+FrameIndex = Annotated[int, Range(0, MOST_FRAMES)]
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class AnimateConfig:
     fit: VideoFitConfig = field(default_factory=VideoFitConfig)
     score: ScoreConfig = field(default_factory=ScoreConfig)
     foot_lock: FootLockConfig | None = field(default_factory=FootLockConfig)
-    """None leaves feet as they were fitted."""
+    """Settings of the foot-lock stage; None leaves it out."""
     negative: str = ""
     """Negative prompt."""
     glide: Annotated[float, Range(0, 10)] = 0.25
-    """Speed of the initial motion for priors that see the ground, as a Froude number; that of a walk."""
+    """Froude number at which the initial rest pose glides forward, for priors that see the ground; 0.25 is a walk."""
     fps: Annotated[float, FPS] = 30.0
     """Frame rate of the clip [frames/s]."""
     seconds: Annotated[float, SECONDS] | None = None
@@ -44,9 +44,9 @@ class AnimateConfig:
     """Name of a clip of the character to start from."""
     strength: Annotated[float, STRENGTH] = 0.7
     """How much that clip may change: the noise level of the first stage."""
-    frames: tuple[Frame, Frame] | None = None
+    frames: tuple[FrameIndex, FrameIndex] | None = None
     """First and last frame of the segment of that clip that is redone; the others stay."""
-    pins: tuple[tuple[Frame, str], ...] = ()
+    pins: tuple[tuple[FrameIndex, str], ...] = ()
     """(frame, pose), where a pose is 'rest', the name of a clip (its first frame), or 'clip@1.5' (at 1.5 s)."""
     freeze: tuple[str, ...] = ()
     """Names of joints that do not move, or move as in `init`."""
@@ -73,7 +73,7 @@ def preset_for(preset: Preset, prior: VideoPrior | type[VideoPrior], seed: int =
     return AnimateConfig(
         levels=usual.levels,
         sample=SampleConfig(views=usual.views, steps=usual.steps, guidance=usual.guidance),
-        fit=VideoFitConfig(steps=usual.fit_steps, views=usual.views, rate=usual.fit_rate),
+        fit=VideoFitConfig(steps=usual.fit_steps, views=usual.views, lr=usual.fit_lr),
         negative=usual.negative,
         seed=seed,
     )

@@ -20,28 +20,28 @@ def constraints_of(character: Character, rig: Rig, config: AnimateConfig, start:
     """Return the constraints that a config asks for. cycles: how often the motion is repeated in the clip; frames count
     from the beginning of the clip."""
     frames = max(round(start.seconds * cycles * config.fps), 2)
-    kept = _kept(character, rig, config.freeze)
+    frozen = _frozen(character, rig, config.freeze)
     pins = tuple(_pin(character, rig, frame, pose, frames, cycles, start.loops) for frame, pose in config.pins)
     moments = sorted(pin.moment for pin in pins)
     if start.loops and moments:
         moments.append(moments[0] + 1)
     if any(after - before < 0.5 * cycles / frames for before, after in pairwise(moments)):
         raise GambolError("two poses are pinned to the same frame of a cycle; pin one of them")
-    only = None
+    segment = None
     if config.frames is not None:
         first, last = config.frames
         if cycles > 1:
-            raise GambolError("frames redoes a part of the clip and seconds repeats it: leave one of them out")
+            raise GambolError("frames changes a part of the clip and seconds repeats it: leave one of them out")
         if last > frames:
             raise GambolError(f"frames {first}:{last} goes beyond the clip '{config.init}', which has {frames} frames")
         outside = [f"{frame}:{pose}" for frame, pose in config.pins if not first < frame < last]
         if outside:
             raise GambolError(f"pin {outside[0]} is outside the frames {first}:{last}, which alone are redone")
-        only = (first / frames, last / frames)
-    return Constraints(torch.as_tensor(kept), pins, only)
+        segment = (first / frames, last / frames)
+    return Constraints(torch.as_tensor(frozen), pins, segment)
 
 
-def _kept(character: Character, rig: Rig, names: tuple[str, ...]) -> Bool[np.ndarray, " joints"]:
+def _frozen(character: Character, rig: Rig, names: tuple[str, ...]) -> Bool[np.ndarray, " joints"]:
     """Return which joints are frozen."""
     own = [character.skeleton.names[node] for node in rig.nodes]
     for name in names:

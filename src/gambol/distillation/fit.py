@@ -33,10 +33,10 @@ class VideoFitConfig:
     views: Annotated[int, Range(1, 6)] = 6
     """Views compared in a step, in turn if there are more. With 2 of 6 a step takes a third of the time, but an
     eight-legged walk had limb phases wrong by up to 0.03 cycles, with all 6 by 0.002."""
-    rate: Rate = 0.06
+    lr: Rate = 0.06
     """Learning rate, about the change of an angle in a step [rad]; decays to 0. With 0.1 legs diverge, with 0.07 one of
     a running T. rex did."""
-    floor: Rate = 1e-3
+    eps: Rate = 1e-3
     """Epsilon of Adam [per rad]: what videos hardly show moves little. With 1e-8 the joints of a running human were off
     by 2.9 % of a leg, with this by 2.1 %, with 1e-2 by 2.5 %."""
     harmonics: Annotated[int, Range(1, 1_000)] = 6
@@ -69,7 +69,7 @@ class Fitting(Optimization):
         self.loss = renderer.loss_to(videos)
         self.threads = 1 if videos.numel() < MANY else torch.get_num_threads()
         self.limits = find_limits(anatomy, renderer.length)
-        self.adam = Adam(params, (0.9, 0.98), config.floor)
+        self.adam = Adam(params, (0.9, 0.98), config.eps)
 
     def step(self, number: int) -> Losses:
         with threads(self.threads):
@@ -85,7 +85,7 @@ class Fitting(Optimization):
             "sunk": config.ground * self.limits.sunk(movement.T_world_joint),
         }
         total = sum(losses.values(), torch.zeros(()))
-        self.adam.step(total, config.rate * _lr_at(progress, total.item()))
+        self.adam.step(total, config.lr * _lr_at(progress, total.item()))
         return {"total": total.item(), **{name: value.item() for name, value in losses.items()}}
 
 

@@ -65,7 +65,7 @@ def check_references(character: Character) -> None:
             raise GambolError(f"{source.label} needs a file {name} beside it, and a run writes one; rename that file")
 
 
-def finish(
+def write_outputs(
     run: Run,
     problem: Problem,
     runner: StageRunner,
@@ -83,7 +83,7 @@ def finish(
     try:
         clip = finish_clip(problem.character, problem.anatomy, clip, config.finish).motion
     except GambolError as error:
-        warnings.append(f"the clip is as it was made: {error}")
+        warnings.append(f"the clip is written without the edits asked for: {error}")
     path = folder / clip_file(problem.character)
     name = save(problem.character, path, clip) or clip.name
     written = [path]
@@ -95,7 +95,7 @@ def finish(
         written += [folder / MOVIE, folder / SHEET]
         warnings += clip_renderer.warnings
     except GambolError as error:
-        warnings.append(f"there are no pictures: {error}")
+        warnings.append(f"no movie and no contact sheet were rendered: {error}")
     try:
         named = replace(clip, name=name)
         found = report(problem.character, named, problem.anatomy, prompt=problem.prompt.text, prior=problem.prior)

@@ -13,7 +13,7 @@ from gambol.character.character import Character
 from gambol.distillation.animate import Problem, prepare
 from gambol.distillation.config import AnimateConfig, Preset
 from gambol.errors import GambolError
-from gambol.finishing.finish import FinishConfig
+from gambol.finishing.finish import EditConfig
 from gambol.jsonable import from_json, parse_json
 from gambol.priors.prior import VideoPrior
 from gambol.ranges import Range
@@ -24,7 +24,7 @@ from gambol.version import __version__
 
 @dataclass(frozen=True)
 class PriorChoice:
-    """Which prior, and how it is loaded."""
+    """The prior of a run, and how it is loaded."""
 
     name: str = "pixels"
     """Name, folder or hub id, as `open_prior` takes it."""
@@ -67,7 +67,7 @@ class RunConfig:
     prior: PriorChoice = field(default_factory=PriorChoice)
     name: str | None = None
     """Name of the clip; by default the action."""
-    finish: FinishConfig = field(default_factory=FinishConfig)
+    finish: EditConfig = field(default_factory=EditConfig)
     """Edits of the clip before it is written."""
     export: tuple[Literal["bvh", "npz"], ...] = ()
     """Formats in which the clip is also written without a mesh."""

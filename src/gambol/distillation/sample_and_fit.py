@@ -118,7 +118,7 @@ class Sampler:
 
 
 class SampleAndFit:
-    """The stage: some steps of sampling, then the steps of a fit to the samples."""
+    """The stage that samples videos from the prior and then fits the motion to them."""
 
     name = "sampling and fitting"
 

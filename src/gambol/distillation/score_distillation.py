@@ -25,7 +25,7 @@ from gambol.motion.rig_motion import RigMotion
 from gambol.priors.prior import Prompt, VideoPrior
 from gambol.priors.sample import draw_noise
 from gambol.priors.schedule import Latents
-from gambol.priors.score import PLANS, Plan, sds, surrogate
+from gambol.priors.score import DISTILLATION_SCHEDULES, DistillationSchedule, sds, surrogate
 from gambol.priors.views import ViewRenderer
 from gambol.ranges import SEED, Count, Range, Rate, Weight
 
@@ -35,14 +35,14 @@ class ScoreConfig:
     """Settings of the distillation. The defaults are AKD's, except where noted."""
 
     steps: Count = 10_000
-    plan: Plan = PLANS["paper"]
+    plan: DistillationSchedule = DISTILLATION_SCHEDULES["paper"]
     """Noise levels and guidance."""
     smooth: Weight = 0.18
     """l1: weight of the mean second difference of angles. AKD's 2e5 belongs to a loss that is summed over a latent of
     13 x 60 x 90 x 16; per element that is this."""
     ground: Weight = 8.9
     """l2: weight of the mean depth of bones below the ground [per leg length]; AKD's 1e7, per element."""
-    rate: Rate = 0.01
+    lr: Rate = 0.01
     """Learning rate, about the change of an angle in a step [rad]. Not stated by AKD."""
     lr_end: Annotated[float, Range(0, 1)] = 1.0
     """Share of the learning rate that is left at the end. Not stated by AKD."""
@@ -50,7 +50,7 @@ class ScoreConfig:
 
 
 class ScoreDistillation(Optimization):
-    """The stage."""
+    """The stage that optimises a motion by score distillation (AKD, section 4)."""
 
     name = "distilling"
 
@@ -92,7 +92,7 @@ class ScoreDistillation(Optimization):
             "sunk": config.ground * self._depth(movement),
         }
         total = sum(losses.values(), torch.zeros(()))
-        self.adam.step(total, config.rate * (1 - (1 - config.lr_end) * progress))
+        self.adam.step(total, config.lr * (1 - (1 - config.lr_end) * progress))
         return {"total": total.item(), **{name: value.item() for name, value in losses.items()}}
 
     def _score(

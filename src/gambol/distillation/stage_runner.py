@@ -32,7 +32,7 @@ MOST_RETURNS = 6
 
 @runtime_checkable
 class Stage(Protocol):
-    """One part of the work, which takes a motion and improves it step by step."""
+    """One stage of an optimisation: takes a motion and improves it step by step."""
 
     name: str
     """What a user reads while it runs."""

@@ -1,4 +1,4 @@
-"""How long an action takes a body, from its size and gait: a prior that shows one cycle does not say."""
+"""Duration of an action, from the size and the gait of a body: a prior that shows one cycle does not give it."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from gambol.motion.parameters import MotionParameters, PosedFrames
-from gambol.motion.rig_motion import about
+from gambol.motion.rig_motion import rotation_about
 from gambol.priors.prior import VideoPrior
 from gambol.priors.schedule import Latents
 
@@ -48,18 +48,19 @@ class Windows:
         return self._shared(parts, prior, first_come=False)
 
     def alike(self, parts: Latents, prior: VideoPrior) -> Latents:
-        """As `agreed`, but with the values of the first window: a mean of noise would have a smaller variance."""
+        """Return latents with the values of the first window where windows overlap: for noise, whose variance a mean
+        would reduce."""
         return self._shared(parts, prior, first_come=True)
 
     def _shared(self, parts: Latents, prior: VideoPrior, first_come: bool) -> Latents:
-        """The first latent of a window stands for a single frame, those after it for several: it has no counterpart in
-        the window before and stays as it is."""
+        """Return latents whose windows are equal where they overlap. The first latent of a window stands for a single
+        frame, those after it for several, so it has no counterpart in the window before and stays as it is."""
         if len(self) == 1:
             return parts
-        axis, squeeze = prior.time_axis, prior.squeeze
+        axis, ratio = prior.time_axis, prior.temporal_compression
         views, length = parts.unflatten(0, (-1, len(self))), parts.shape[axis]
-        alone = length - (self.length - 1) // squeeze if squeeze > 1 else 0  # CogVideoX 1.5 doubles the first one
-        starts = tuple(start // squeeze for start in self.starts)
+        alone = length - (self.length - 1) // ratio if ratio > 1 else 0  # CogVideoX 1.5 doubles the first one
+        starts = tuple(start // ratio for start in self.starts)
         weights = (_first_come if first_come else _fading)(starts, length, alone)
         whole = _mean(views, starts, weights, axis + 1)
         found = torch.stack([whole.narrow(axis, start, length) for start in starts], 1)
@@ -69,21 +70,24 @@ class Windows:
         return found.flatten(0, 1)
 
 
-def windows_over(frames: int, length: int, squeeze: int = 1) -> Windows:
-    """Return the fewest windows that cover at least this number of frames, evenly spaced by whole latents."""
+def windows_over(frames: int, length: int, ratio: int = 1) -> Windows:
+    """Return the fewest windows that cover at least this number of frames, evenly spaced by whole latents.
+
+    ratio: temporal compression of the prior, frames per latent.
+    """
     if frames <= length:
         return Windows((0,), length)
-    stride = max(int(length * (1 - OVERLAP)) // squeeze * squeeze, squeeze)
+    stride = max(int(length * (1 - OVERLAP)) // ratio * ratio, ratio)
     count = 1 + -(-(frames - length) // stride)
-    last = -(-(frames - length) // squeeze) * squeeze
-    starts = [round(number * last / (count - 1) / squeeze) * squeeze for number in range(count)]
+    last = -(-(frames - length) // ratio) * ratio
+    starts = [round(number * last / (count - 1) / ratio) * ratio for number in range(count)]
     return Windows(tuple(starts), length)
 
 
 def windows_for(prior: VideoPrior, frames: int) -> Windows:
     """Return the windows in which a prior sees a clip: a single one if the prior's videos can be that long."""
     enough = [count for count in prior.format.frames if count >= frames]
-    return windows_over(frames, min(enough) if enough else max(prior.format.frames), prior.squeeze)
+    return windows_over(frames, min(enough) if enough else max(prior.format.frames), prior.temporal_compression)
 
 
 def lengthened(
@@ -107,7 +111,7 @@ def onwards_of(params: MotionParameters, movement: PosedFrames) -> Float[Tensor,
     base = params.base
     if not base.loops:
         return None
-    turn = about(params.up, base.turn + params.turned())
+    turn = rotation_about(params.up, base.turn + params.turned())
     middle = params.kinematics.pivot + movement.root_translation[0]
     return torch.cat([turn, (base.travel + middle - turn @ middle)[:, None]], 1)
 

@@ -24,7 +24,7 @@ from gambol.ranges import FPS, SMOOTH, SPEED
 
 
 @dataclass(frozen=True)
-class FinishConfig:
+class EditConfig:
     """Edits of a clip; by default only its events are written."""
 
     trim: tuple[float, float | None] | None = None
@@ -52,7 +52,7 @@ class FinishConfig:
         if self.in_place and self.root_motion:
             raise GambolError("in place and root motion exclude each other: travel is taken out, or put on the root")
         if self.force and not self.loop:
-            raise GambolError("only a loop can be forced: ask for one, or do not force it")
+            raise GambolError("force is for loop: set both, or leave force out")
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class FinishConfig:
 
 
 @dataclass(frozen=True)
-class Finished:
+class EditedClip:
     """An edited clip."""
 
     motion: Clip
@@ -81,7 +81,7 @@ class Finished:
     """Travel that was separated from the rest; None if it was not."""
 
 
-def check(character: Character, anatomy: Anatomy, config: FinishConfig) -> None:
+def check(character: Character, anatomy: Anatomy, config: EditConfig) -> None:
     """GambolError if an edit cannot be applied to any clip of this character; called before a clip is made."""
     if config.root_motion:
         require_root(character, anatomy)
@@ -93,9 +93,9 @@ def finish(
     character: Character,
     anatomy: Anatomy,
     motion: Clip,
-    config: FinishConfig,
+    config: EditConfig,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Finished:
+) -> EditedClip:
     """Apply the edits: trim, speed, loop, smooth, foot lock, in place or root motion, frame rate, events."""
     if not motion.tracks:
         raise GambolError(f"the clip '{motion.name}' has no tracks: nothing moves in it")
@@ -126,7 +126,7 @@ def finish(
         count = len(motion.extras["gambol"]["contacts"])
         if count:
             notes.append(f"{count} contact{'s' if count > 1 else ''} of feet noted")
-    return Finished(motion, tuple(notes), path)
+    return EditedClip(motion, tuple(notes), path)
 
 
 def _loops(character: Character, anatomy: Anatomy, motion: Clip) -> bool:
@@ -162,7 +162,7 @@ def _locked(
 
 
 def _with_path(
-    character: Character, anatomy: Anatomy, motion: Clip, config: FinishConfig, notes: list[str]
+    character: Character, anatomy: Anatomy, motion: Clip, config: EditConfig, notes: list[str]
 ) -> tuple[Clip, RootMotion | None, str | None]:
     """The clip with its root motion separated, the root motion, and the node that carries it, if any."""
     if config.in_place:
@@ -171,7 +171,7 @@ def _with_path(
         return motion, path, None
     if config.root_motion:
         motion, path, node = with_root_motion(character, anatomy, motion)
-        sways = " with its own sway, as nothing is above it" if root_node(character, anatomy) is None else ""
+        sways = ", which keeps its sway since it has no parent" if root_node(character, anatomy) is None else ""
         notes.append(f"root motion on '{node}'{sways}; {_way(anatomy, path, motion)}")
         return motion, path, node
     return motion, None, None
@@ -179,11 +179,11 @@ def _with_path(
 
 def _way(anatomy: Anatomy, path: RootMotion, motion: Clip) -> str:
     if not path.moves:
-        return "it goes nowhere"
+        return "no travel"
     way = float(np.linalg.norm(path.positions[-1])) / anatomy.height
     turn = float(np.degrees(path.yaw[-1]))
     turned = f", turns {abs(turn):.0f}° to the {'left' if turn > 0 else 'right'}" if abs(turn) >= 1 else ""
-    return f"goes {way:.2f} heights in {motion.duration:.2f} s{turned}"
+    return f"travels {way:.2f} body heights in {motion.duration:.2f} s{turned}"
 
 
 def _at(motion: Clip, fps: float, path: RootMotion | None, notes: list[str]) -> tuple[Clip, RootMotion | None]:

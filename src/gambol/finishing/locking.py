@@ -36,14 +36,14 @@ rounding of float32 is 3e-6."""
 
 
 @dataclass(frozen=True)
-class Locked:
+class FootLockResult:
     """A clip after locking, and how much its feet slide."""
 
     motion: Clip
     before: float
     """Mean speed of loaded feet over the ground at 1 m height (`foot_slide`) before locking [cm/s]."""
     after: float
-    """The same after locking [cm/s]."""
+    """Mean speed of loaded feet over the ground at 1 m height (`foot_slide`) after locking [cm/s]."""
 
     @property
     def changed(self) -> bool:
@@ -55,7 +55,7 @@ def lock_feet(
     anatomy: Anatomy,
     motion: Clip,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Locked:
+) -> FootLockResult:
     """Lock the feet of a clip by an optimisation of travel, path and legs (`gambol.motion.foot_lock`).
 
     A gait in place is locked to the ground that passes below it, and stays in place. Joints that do not change keep
@@ -70,7 +70,7 @@ def lock_feet(
         raise GambolError(f"feet can be locked in clips of up to {LONGEST:.0f} s, and '{motion.name}' {lasts}")
     before = _slide(character, anatomy, motion)
     if before < STANDS:
-        return Locked(motion, before, before)
+        return FootLockResult(motion, before, before)
     from gambol.motion.locked_clip import ClipLocker
 
     rig = build_rig(anatomy)
@@ -80,7 +80,7 @@ def lock_feet(
     )
     found = _with_changes(character, anatomy, rig, clip)
     after = _slide(character, anatomy, found)
-    return Locked(found, before, after) if after < before else Locked(motion, before, before)
+    return FootLockResult(found, before, after) if after < before else FootLockResult(motion, before, before)
 
 
 def _slide(character: Character, anatomy: Anatomy, motion: Clip) -> float:

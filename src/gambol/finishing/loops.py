@@ -15,7 +15,7 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip, Track, continuous, natural_fps
 from gambol.character.skeleton import Skeleton
-from gambol.character.transforms import about, decompose, normalize, quaternion_multiply
+from gambol.character.transforms import decompose, normalize, quaternion_multiply, rotation_about
 from gambol.finishing.retrack import GRID, merged, rigid, world_of
 from gambol.finishing.timing import CONJUGATE, SAME, trim
 from gambol.motion.cycles import Cycle, find_cycle
@@ -61,7 +61,7 @@ def seam_step(character: Character, anatomy: Anatomy, motion: Clip) -> Float[np.
     poses = world_of(character.skeleton, motion, np.array([motion.start, motion.end]))[:, body.nodes]
     here, there = bone_ends(anatomy, poses)
     angle = turn_between(anatomy, here, there)
-    turn = about(anatomy.up, np.array(angle))
+    turn = rotation_about(anatomy.up, np.array(angle))
     way = there.mean(0) - turn @ here.mean(0)
     goes = np.linalg.norm(horizontal(anatomy, there.mean(0) - here.mean(0))) > TRAVELS * anatomy.height
     return rigid(turn, horizontal(anatomy, way) if angle or goes else np.zeros(3))

@@ -12,7 +12,7 @@ from scipy.ndimage import gaussian_filter1d
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
-from gambol.character.transforms import about, nearest_rotation, twist
+from gambol.character.transforms import nearest_rotation, rotation_about, twist
 from gambol.errors import GambolError
 from gambol.finishing.retrack import rigid
 from gambol.motion.contacts import find_contacts
@@ -35,13 +35,13 @@ class RootMotion:
     """Path and heading of a body; even along a line or a circle in most loops."""
 
     times: Float[np.ndarray, " keys"]
-    """Since the clip's start [s]."""
+    """Times since the clip's start [s]."""
     positions: Float[np.ndarray, "keys 3"]
     """Horizontal displacement of the point below the body's middle since the start [file units]."""
     yaw: Float[np.ndarray, " keys"]
     """Turn to the left since the start [rad]."""
     pivot: Float[np.ndarray, 3]
-    """That point at the start, at any height [file units]."""
+    """Point about which the path turns: the body's middle at the start; its height does not matter [file units]."""
 
     @property
     def moves(self) -> bool:
@@ -51,7 +51,7 @@ class RootMotion:
         """Rigid transforms of the body since the start [file units]."""
         yaw = np.interp(times, self.times, self.yaw)
         places = np.stack([np.interp(times, self.times, axis) for axis in self.positions.T], axis=1)
-        turn = about(up, yaw)
+        turn = rotation_about(up, yaw)
         return rigid(turn, places + self.pivot - turn @ self.pivot)
 
     def lasting(self, seconds: float) -> RootMotion:
@@ -103,7 +103,7 @@ def _round(looped: LoopedClip) -> RootMotion:
     else:
         shares = np.linspace(0.0, 1.0, max(round(seconds * RATE), 8) + 1)
         arm = horizontal(looped.anatomy, middle - looped.pivot)
-        places = about(up, shares * looped.turn) @ arm - arm
+        places = rotation_about(up, shares * looped.turn) @ arm - arm
         even = RootMotion(shares * seconds, places, shares * looped.turn, middle)
     if not even.moves:
         return even

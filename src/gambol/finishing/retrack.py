@@ -75,7 +75,9 @@ def _local(
     """Translation, rotation, scale relative to the parent. Signs of scale stay: a matrix does not tell which of its
     axes are mirrored."""
     if (np.abs(np.linalg.det(T_world_parent[:, :3, :3])) < 1e-30).any():
-        raise GambolError(f"what '{skeleton.names[node]}' hangs on is scaled to nothing: it cannot be moved")
+        raise GambolError(
+            f"the parent of '{skeleton.names[node]}' is scaled to zero, so it cannot be moved; set that scale to 1"
+        )
     signs = np.where(scale < 0, -1.0, 1.0)
     unsigned = np.linalg.solve(T_world_parent, T_world_node)
     unsigned[..., :3, :3] *= signs[:, None, :]

@@ -75,7 +75,7 @@ def with_root_motion(character: Character, anatomy: Anatomy, motion: Clip) -> tu
     if off > OFF * anatomy.height:
         raise GambolError(
             f"travel cannot be put on '{skeleton.names[root]}' of '{character.name}': it is scaled unevenly, which "
-            "would bend all that hangs on it; apply its scale in your 3D program, or use --in-place"
+            "would deform all of its children; apply its scale in your 3D program, or use --in-place"
         )
     return found, path, skeleton.names[root]
 
@@ -88,9 +88,8 @@ def require_root(character: Character, anatomy: Anatomy) -> int:
     tops = {_topmost(character.skeleton, int(node)) for node in anatomy.body.nodes}
     if len(tops) > 1:
         raise GambolError(
-            f"'{character.name}' has no node for root motion: its joints hang on {len(tops)} nodes, and nothing is "
-            "above these; put a node there in your 3D program, or use --in-place, which writes the way into the clip's "
-            "extras"
+            f"'{character.name}' has no node for root motion: its joints are under {len(tops)} separate root nodes; "
+            "add a common parent in your 3D program, or use --in-place, which writes the path into the clip's extras"
         )
     return tops.pop()
 

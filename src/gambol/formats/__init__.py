@@ -47,8 +47,8 @@ def check_output(path: str | Path, binary: bool = False) -> None:
     check_target(Path(path), binary)
 
 
-def save(character: Character, path: str | Path, motion: Clip | None = None, overwrite: bool = False) -> str | None:
-    """Write the character's own file again, with the motion as one clip more; returns the clip's name in the file.
+def save(character: Character, path: str | Path, clip: Clip | None = None, overwrite: bool = False) -> str | None:
+    """Write the character's own file again, with one more clip; returns the clip's name in the file.
 
     Everything else in the file stays as it was: the file is copied, so changes made to the character's own fields
     are not written. A character without a file gets a fresh one. Refuses to replace the input file unless told to
@@ -60,7 +60,7 @@ def save(character: Character, path: str | Path, motion: Clip | None = None, ove
 
     source = character.source
     document = source if isinstance(source, Document) else document_from_character(character)
-    return save_gltf(document, path, motion, overwrite)
+    return save_gltf(document, path, clip, overwrite)
 
 
 MOTION_SUFFIXES = (".bvh", ".npz")
@@ -77,7 +77,7 @@ def check_export(path: str | Path) -> None:
     check_folder(path)
 
 
-def export(character: Character, motion: Clip, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
+def export(character: Character, clip: Clip, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
     """Write a clip without its mesh: .bvh for other programs, .npz for numpy; returns what got lost, in words.
 
     fps: as the clip was keyed, if not given.
@@ -86,7 +86,7 @@ def export(character: Character, motion: Clip, path: str | Path, fps: float | No
     if Path(path).suffix.lower() == ".npz":
         from gambol.formats.npz import write_npz
 
-        return write_npz(character, motion, path, fps)
+        return write_npz(character, clip, path, fps)
     from gambol.formats.bvh.writer import write_bvh
 
-    return write_bvh(character, motion, path, fps)
+    return write_bvh(character, clip, path, fps)

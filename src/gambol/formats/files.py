@@ -10,9 +10,9 @@ import numpy as np
 from gambol.errors import AssetError
 
 LARGEST = 512 * 2**20
-"""[bytes] Of a file; text of that size is some ten million vertices, or hours of motion capture."""
+"""Largest file that is read [bytes]; text of that size is some ten million vertices, or hours of motion capture."""
 LARGEST_NUMBER = 1e12
-"""Of any coordinate."""
+"""Largest absolute value of a coordinate."""
 
 
 def read_file(path: Path, largest: int | None = None, name: str | None = None) -> bytes:

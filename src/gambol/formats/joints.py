@@ -31,7 +31,7 @@ class JointMotion:
     name: str
     fps: float
     names: tuple[str, ...]
-    """As the file has them; they can repeat."""
+    """Names of the joints as in the file; they can repeat."""
     nodes: Int[np.ndarray, " joints"]
     """The skeleton's node of each; -1 for a root that was added above several."""
     parents: Int[np.ndarray, " joints"]

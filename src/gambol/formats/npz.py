@@ -69,14 +69,14 @@ def arrays_of(joints: JointMotion, character: Character) -> dict[str, np.ndarray
 
 
 def _rotations(T_world: Float[np.ndarray, "joints 4 4"]) -> Float[np.ndarray, "joints 3 3"]:
-    """Without scale."""
+    """Rotations of transforms, without their scale."""
     return matrix_from_quaternion(decompose(T_world)[1])
 
 
 def _above(
     world: Float[np.ndarray, "*frames joints 3 3"], parents: np.ndarray
 ) -> Float[np.ndarray, "*frames joints 3 3"]:
-    """Of each joint's parent; of the root: the world's."""
+    """World rotation of each joint's parent; the identity for the root."""
     return np.where((parents < 0)[:, None, None], np.eye(3), world[..., parents, :, :])
 
 
@@ -164,7 +164,7 @@ def _check(path: Path, arrays: dict[str, np.ndarray]) -> None:
         if kinds == "fiu" and not in_range(array):
             raise AssetError(f"{path}: {key} holds a value that is NaN, infinite or beyond {LARGEST_NUMBER:g}")
     if not frames or not joints or frames * joints > MOST_VALUES:
-        raise AssetError(f"{path}: {frames:,} frames of {joints:,} joints; more than none and at most {MOST_VALUES:,}")
+        raise AssetError(f"{path}: frames times joints must be from 1 to {MOST_VALUES:,}, got {frames:,} x {joints:,}")
     parents = arrays["parents"].astype(np.int64)
     if parents[0] != -1 or (parents[1:] < 0).any() or (parents >= np.arange(joints)).any():
         raise AssetError(f"{path}: parents must be -1 for joint 0, and for others a joint that comes before")

@@ -1,5 +1,5 @@
 """Sentences and names of clips to actions and paces, from the words of lexicon.toml."""
 
-from gambol.language.intent import MAX_LETTERS, Intent, action_of_clip, require, understand
+from gambol.language.intent import MAX_LETTERS, Intent, action_of_clip, parse_intent, require_intent
 
-__all__ = ["MAX_LETTERS", "Intent", "action_of_clip", "require", "understand"]
+__all__ = ["MAX_LETTERS", "Intent", "action_of_clip", "parse_intent", "require_intent"]

@@ -14,7 +14,7 @@ from gambol.language.parser import Predicate, Role, SentenceParser
 from gambol.language.vocabulary import corrected, group, longest_idiom, nouns, pace_idioms, verbs
 
 MAX_LETTERS = 2000
-"""Of a sentence; more is no sentence, and reading it takes ever longer."""
+"""Largest number of characters of a sentence; the time to parse grows faster than its length."""
 PACES = {word: row["pace"] for row in LEXICON["paces"] for word in row["words"].split()}
 
 
@@ -25,7 +25,7 @@ class Intent:
     action: str
     """A name in `actions.ACTIONS`."""
     pace: float
-    """From -1, slow, through 0, the usual pace, to 1, fast."""
+    """Pace from -1 (slow) through 0 (usual) to 1 (fast)."""
     words: str
     """The words it was recognised by."""
     left_out: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Intent:
         return f"{self.action}{pace} (from '{self.words}'){rest}"
 
 
-def understand(sentence: str) -> Intent | None:
+def parse_intent(sentence: str) -> Intent | None:
     """The action that a sentence asks for, the first if there are several, or None."""
     tokens = corrected(tokenize(sentence))
     wanted = _wanted(SentenceParser(tokens).parse())
@@ -57,11 +57,11 @@ def understand(sentence: str) -> Intent | None:
     return Intent(action, _pace(chosen, wanted, tokens), " ".join(spoken), left_out)
 
 
-def require(sentence: str) -> Intent:
-    """As `understand`, but raises if there is no action in the sentence."""
+def require_intent(sentence: str) -> Intent:
+    """The action that a sentence asks for; GambolError if there is none or the sentence is too long."""
     if len(sentence) > MAX_LETTERS:
-        raise GambolError(f"a sentence has up to {MAX_LETTERS:,} letters, this one {len(sentence):,}")
-    if intent := understand(sentence):
+        raise GambolError(f"the sentence has {len(sentence):,} characters; shorten it to {MAX_LETTERS:,}")
+    if intent := parse_intent(sentence):
         return intent
     raise GambolError(
         f"no action was recognised in '{textwrap.shorten(sentence, 200, placeholder='...')}'; "
@@ -110,7 +110,7 @@ def _with_side(predicate: Predicate, tokens: Sequence[str]) -> str:
 
 
 def _is_side(tokens: Sequence[str], at: int) -> bool:
-    """Not so in 'right now', 'right round', 'all right', 'left the room'."""
+    """Whether a word names a side: not in 'right now', 'right round', 'all right', 'left the room'."""
     before, after = tokens[at - 1] if at else "", tokens[at + 1] if at + 1 < len(tokens) else ""
     if tokens[at] == "left":
         return after not in (words.articles | words.possessives) - {"that"}

@@ -144,7 +144,7 @@ class PlaybackMaker:
         frames = min(max(ceil(motion.seconds * FRAME_RATE), 2), MOST_FRAMES)
         dense = motion.resampled(frames)
         world = (dense.repeated(2, self._rig) if dense.loops else dense).world(self._rig)[: frames + 1]
-        start, displacement = (self.axes @ part.double() for part in (dense.root_translation[0], dense.way))
+        start, displacement = (self.axes @ part.double() for part in (dense.root_translation[0], dense.displacement))
         start[1] = displacement[1] = 0.0
         matrices = self.axes @ self._binding(world).double()
         phases = torch.linspace(0, 1, len(matrices), dtype=torch.float64)[:, None, None]

@@ -38,16 +38,16 @@ class Pin:
 class Constraints:
     """The constraints of one clip, at any number of frames."""
 
-    kept: Bool[Tensor, " joints"]
+    frozen: Bool[Tensor, " joints"]
     """Joints that stay as they are in the base motion."""
     pins: tuple[Pin, ...] = ()
-    only: tuple[float, float] | None = None
+    segment: tuple[float, float] | None = None
     """Start and end of the segment outside of which the base motion is kept, as shares of the clip."""
 
     def applied(self, controls: Controls, base: RigMotion, up: Float[Tensor, 3]) -> Controls:
         """The controls with the constraints applied: exactly at pinned frames, smoothly around them; differentiable."""
         angles, shift, turns = controls
-        if self.only is not None:
+        if self.segment is not None:
             free = self.freedom(base)
             angles = base.angles + free[:, None, None] * (angles - base.angles)
             shift = base.root_translation + free[:, None] * (shift - base.root_translation)
@@ -60,15 +60,15 @@ class Constraints:
             shift = shift + (spread @ rise)[:, None] * up
             tilt = torch.stack([pin.root_angles for pin in self.pins])[:, 1:] - turns[frames, 1:]
             turns = torch.cat([turns[:, :1], turns[:, 1:] + spread @ tilt], 1)
-        if self.kept.any():
-            angles = torch.where(self.kept[:, None], base.angles, angles)
+        if self.frozen.any():
+            angles = torch.where(self.frozen[:, None], base.angles, angles)
         return angles, shift, turns
 
     def freedom(self, base: RigMotion) -> Float[Tensor, " frames"]:
         """Weight of each frame: 1 inside the segment that is redone, 0 outside, smooth between."""
-        if self.only is None:
+        if self.segment is None:
             return torch.ones(len(base))
-        start, end = (share * base.seconds for share in self.only)
+        start, end = (share * base.seconds for share in self.segment)
         times = base.along * base.seconds
         inside = torch.minimum(times - start, end - times) / min(FADE, (end - start) / 3)
         share = inside.clamp(0, 1)

@@ -12,7 +12,7 @@ from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.motion.joint_poses import Poses
 from gambol.motion.loops import LoopedClip, loop_if_any
-from gambol.motion.stances import facing, find_going, find_plants, soles_of
+from gambol.motion.stances import facing, find_planted_feet, find_travel, soles_of
 
 RATE = 60.0
 """Frames per second at which a clip is sampled."""
@@ -52,7 +52,7 @@ class Contacts:
     """Whether the clip loops without turning."""
 
     @property
-    def rate(self) -> float:
+    def fps(self) -> float:
         """Frames per second; RATE for a single pose."""
         return 1.0 / float(self.times[1] - self.times[0]) if self.clip.duration > 0 else RATE
 
@@ -63,7 +63,7 @@ class Contacts:
     def spans(self, leg: int) -> list[tuple[float, float]]:
         """Times of touchdown and lift-off of a foot since the start [s]. A contact that continues across the seam of a
         loop ends after the end of the clip."""
-        down, duration, step = self.down[leg], self.clip.duration, 1.0 / self.rate
+        down, duration, step = self.down[leg], self.clip.duration, 1.0 / self.fps
         if down.all():
             return [(0.0, duration)]
         found = [(float(run[0]) * step, float(run[0] + len(run)) * step) for run in runs(down, self.loops)]
@@ -107,8 +107,8 @@ def _planted_on_the_way(
     """Feet of a loop in place that move with the ground, and the velocity of the ground if the root does not travel
     [file units/s]; None for the feet if the loop leads nowhere."""
     if looped.travel.any():
-        return find_plants(facing(looped.anatomy, looped.travel), poses)[0], np.zeros(3)
-    planted, passing = find_going(looped.anatomy, poses) or (None, np.zeros(3))
+        return find_planted_feet(facing(looped.anatomy, looped.travel), poses)[0], np.zeros(3)
+    planted, passing = find_travel(looped.anatomy, poses) or (None, np.zeros(3))
     return planted, passing / looped.duration
 
 
@@ -149,8 +149,8 @@ def _speeds(anatomy: Anatomy, poses: Poses, duration: float) -> Float[np.ndarray
 def _planted(
     above: Float[np.ndarray, "legs frames"], speeds: Float[np.ndarray, "legs frames"]
 ) -> Bool[np.ndarray, "legs frames"]:
-    """Which feet do not swing where the ground stands still: height and speed of a foot vote, as in `find_plants`, so
-    that a foot that slides all the time counts as down."""
+    """Which feet do not swing where the ground stands still. Height and speed of a foot vote (see `find_planted_feet`),
+    so that a foot that slides all the time counts as down."""
     lowest, lift = _lowest_and_lift(above)
     heights = 1 - (above - lowest) / np.maximum(LOW * lift, TOUCHES)
     slowest, fastest = np.quantile(speeds, [0.05, 0.95], axis=1)[..., None]

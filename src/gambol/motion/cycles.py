@@ -55,7 +55,7 @@ class Cycle:
     gap: float
     """Root mean square distance of bones between start and end, without travel and turn [height]."""
     share: float
-    """The same with velocities, as a share of the movement in between: 1 is as far apart as any two frames."""
+    """Distance of pose and velocity between start and end over the movement in between; 1: as far as any two frames."""
     whole: bool
     """Whether it is the whole clip."""
     closed: bool
@@ -67,7 +67,7 @@ class Cycle:
 
 
 @dataclass(frozen=True)
-class Moments:
+class SampledPoses:
     """Poses and velocities of a clip at some times."""
 
     level: Complex[np.ndarray, "times values"]
@@ -76,7 +76,7 @@ class Moments:
     """Heights, and vertical velocities."""
     points: int
 
-    def apart(self, other: Moments, speeds: bool = True) -> Float[np.ndarray, "times others"]:
+    def apart(self, other: SampledPoses, speeds: bool = True) -> Float[np.ndarray, "times others"]:
         """Distance of every frame from every other at the best heading; of z and w, |z|^2 + |w|^2 - 2 |z* w|."""
         count = None if speeds else self.points
         a, b, c, d = (each[:, :count] for each in (self.level, other.level, self.upright, other.upright))
@@ -139,7 +139,7 @@ class ClipSampler:
         self.by_bones = len(anatomy.body) > 0
         self.by_bones = self.by_bones and spread(self.places(np.linspace(0, motion.duration, FEWEST))) > STILL
 
-    def at(self, times: Float[np.ndarray, " times"]) -> Moments:
+    def at(self, times: Float[np.ndarray, " times"]) -> SampledPoses:
         """Poses and velocities, in heights. Velocities are slopes of parabolas through three frames a key apart, at the
         ends as well, so that a smooth seam has no kink."""
         middles = np.clip(times, self.step, self.motion.duration - self.step)
@@ -149,7 +149,7 @@ class ClipSampler:
         places = self.places(times)
         axes, up = self.anatomy.forward + 1j * self.anatomy.left, self.anatomy.up
         level = np.concatenate([(places - places.mean(1, keepdims=True)) @ axes, speeds @ axes], axis=1)
-        return Moments(level, np.concatenate([places @ up, speeds @ up], axis=1), places.shape[1])
+        return SampledPoses(level, np.concatenate([places @ up, speeds @ up], axis=1), places.shape[1])
 
     def places(self, times: Float[np.ndarray, " times"]) -> Float[np.ndarray, "times points 3"]:
         """Both ends of every bone [height]; if no bone moves, the values of all tracks, as heights."""

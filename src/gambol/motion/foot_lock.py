@@ -22,7 +22,7 @@ from gambol.motion.contacts import Contacts
 from gambol.motion.ground import LowSkin, ground_loss
 from gambol.motion.optimization import Adam, Losses, Optimization, threads
 from gambol.motion.parameters import MotionParameters, PosedFrames
-from gambol.motion.rig_motion import RigMotion, about
+from gambol.motion.rig_motion import RigMotion, rotation_about
 from gambol.motion.stances import find_stances
 from gambol.ranges import Count, Rate, Weight
 
@@ -48,9 +48,9 @@ class FootLockConfig:
     """Settings of the optimisation."""
 
     steps: Count = 120
-    rate: Rate = 0.02
+    lr: Rate = 0.02
     """Learning rate, about the change of an angle in a step [rad]; decays along a cosine."""
-    floor: Rate = 1e-3
+    eps: Rate = 1e-3
     """Epsilon of Adam; smaller gradients change little."""
     slide: Weight = 2.0
     """Weight of the squared speed of loaded points along the ground [leg lengths per cycle]."""
@@ -250,7 +250,7 @@ class FootLockParameters(MotionParameters):
 
 
 class FootLock(Optimization):
-    """The optimisation, one step at a time; its state can be saved."""
+    """The stage that locks feet, one step at a time; its state can be saved."""
 
     name = "foot lock"
     params: FootLockParameters
@@ -273,7 +273,7 @@ class FootLock(Optimization):
         legs = sorted({joint for leg in anatomy.legs for joint in leg.joints}) if len(loads.joints) else []
         forward = anatomy.forward if paced and rig_motion.travel.norm() > 1e-3 * length else None
         self.params = FootLockParameters(rig, rig_motion, np.array(legs, np.int64), length, forward, constraints)
-        self.adam = Adam(self.params, (0.9, 0.98), config.floor)
+        self.adam = Adam(self.params, (0.9, 0.98), config.eps)
 
     def step(self, number: int) -> Losses:
         with threads(1):
@@ -294,7 +294,7 @@ class FootLock(Optimization):
         }
         total = sum(losses.values(), torch.zeros(()))
         lr_scale = max(0.5 + 0.5 * np.cos(np.pi * share), 0.02) * min(1.0, (total.item() / NEAR) ** 0.5)
-        self.adam.step(total, config.rate * lr_scale)
+        self.adam.step(total, config.lr * lr_scale)
         return {"total": total.item(), **{name: value.item() for name, value in losses.items()}}
 
     def _slide(self, points: Float[Tensor, "frames points 3"]) -> Float[Tensor, ""]:
@@ -305,21 +305,21 @@ class FootLock(Optimization):
         following = torch.roll(points, -1, 0)
         weights = torch.minimum(self.loads.weights, torch.roll(self.loads.weights, -1, 0))
         if base.loops:
-            following = torch.cat([following[:-1], self._a_round_on(points[:1])])
+            following = torch.cat([following[:-1], self._one_cycle_later(points[:1])])
         else:
             weights = torch.cat([weights[:-1], torch.zeros_like(weights[:1])])
         steps = (following - points) * (len(base) / self.length)
         steps = steps - (steps @ up)[..., None] * up
         return (weights[..., None] * steps.square()).sum() / weights.sum().clamp(min=1e-3)
 
-    def _a_round_on(self, points: Float[Tensor, "1 points 3"]) -> Float[Tensor, "1 points 3"]:
+    def _one_cycle_later(self, points: Float[Tensor, "1 points 3"]) -> Float[Tensor, "1 points 3"]:
         """Positions of points one cycle later [file units]."""
         params = self.params
         base, up, way = params.base, params.up, params.travel()
         if not base.turn:
             return points + way
         center = params.kinematics.pivot + base.root_translation[0] + self.length * params.shift[0]
-        return (points - center) @ about(up, base.turn).T + center + way
+        return (points - center) @ rotation_about(up, base.turn).T + center + way
 
     def _unlevel(self, heights: Float[Tensor, "frames points"]) -> Float[Tensor, ""]:
         """Mean squared height of loaded points from where they stand [leg lengths]."""

@@ -19,7 +19,7 @@ from gambol.motion.stances import soles_of
 LEAST_FLEXION = 10.0
 """Legs whose knee bends by less in the truth are not compared [degrees]."""
 LEAST_LIFT = 0.02
-"""The same for feet [leg lengths]; at 60 pixels this is about half of one."""
+"""Legs whose foot rises by less in the truth are not compared [leg lengths]; half a pixel at 60 pixels."""
 LEAST_SWING = 0.04
 """Amplitude of the first harmonic below which a foot's phase is noise [leg lengths]."""
 
@@ -86,7 +86,7 @@ def leg_swing(anatomy: Anatomy, leg: Limb, poses: Poses) -> Float[np.ndarray, " 
 
 
 @dataclass(frozen=True)
-class Pairings:
+class LegCorrelations:
     """How legs go together: correlations of their swings, from -1 (by turns) to 1 (at once); None without such pairs
     or if they hardly swing."""
 
@@ -96,7 +96,7 @@ class Pairings:
     """A quadruped's left hind with its right front leg, and the other way round."""
 
 
-def pairings(anatomy: Anatomy, poses: Poses, least: float = 0.5) -> Pairings:
+def leg_correlations(anatomy: Anatomy, poses: Poses, least: float = 0.5) -> LegCorrelations:
     """Correlations of poses in place. least: swing below which a leg does not count [degrees]."""
     swings = {(leg.rank, leg.side): leg_swing(anatomy, leg, poses) for leg in anatomy.legs}
 
@@ -108,11 +108,14 @@ def pairings(anatomy: Anatomy, poses: Poses, least: float = 0.5) -> Pairings:
     ranks = sorted({rank for rank, _ in swings})
     sides = together([((rank, "left"), (rank, "right")) for rank in ranks])
     diagonals = [((0, "left"), (1, "right")), ((0, "right"), (1, "left"))] if len(anatomy.legs) == 4 else []
-    return Pairings(sides, together(diagonals))
+    return LegCorrelations(sides, together(diagonals))
 
 
 def foot_phases(anatomy: Anatomy, poses: Poses, least: float = 0.0) -> Float[np.ndarray, " legs"]:
-    """See `Gait.phases`. least: amplitude of the first harmonic below which a foot has no phase [file units]."""
+    """Phase of each foot as in `Gait.phases` [cycles].
+
+    least: amplitude of the first harmonic below which a foot has no phase [file units].
+    """
     feet = np.stack([soles_of(anatomy, leg, poses).mean(1) for leg in anatomy.legs])
     waves = np.exp(2j * np.pi * np.arange(len(poses)) / len(poses))
     harmonics = 2 / len(poses) * (feet @ anatomy.forward) @ waves

@@ -59,7 +59,7 @@ class LowSkin:
         self.ground = anatomy.ground
 
     def heights(self, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> Float[Tensor, "frames vertices"]:
-        """Above the ground [file units]; differentiable."""
+        """Heights of the vertices above the ground [file units]; differentiable."""
         matrices = self.binding(T_world_joint)
         found = [T_world_joint.new_zeros(len(T_world_joint), 0)]
         for binds, weights, positions in self.parts:

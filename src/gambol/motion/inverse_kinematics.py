@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Complex, Float
 
-from gambol.character.transforms import about, normalize
+from gambol.character.transforms import normalize, rotation_about
 
 MOST_FOLDED = np.radians(165)
 """No joint bends farther from straight than this."""
@@ -97,7 +97,7 @@ class FoldingChain:
         turns = amounts[:, None] * self.fold
         if extra is not None:
             turns = turns + extra
-        folded = about(self.normal, np.cumsum(turns, axis=1))
+        folded = rotation_about(self.normal, np.cumsum(turns, axis=1))
         end = np.einsum("flij,lj->fi", folded, np.diff(self.points, axis=0))
         return shortest_arc(normalize(end), normalize(way))[:, None] @ folded
 

@@ -144,7 +144,7 @@ def _down_to_contact(limb: Limb) -> tuple[int, ...]:
 
 
 def _contacts(anatomy: Anatomy, limb: Limb, foot: int | None) -> Float[np.ndarray, "contacts 3"]:
-    """From heel to toe; of a leg that ends in a point only the lowest."""
+    """Contact points from heel to toe; of a leg that ends in a point only the lowest one."""
     body = anatomy.body
     held = set(body.subtree(foot if foot is not None else _down_to_contact(limb)[-1]))
     points = [_placed(anatomy, joint, local) for joint, local in limb.contacts if joint in held]
@@ -159,7 +159,7 @@ def _placed(anatomy: Anatomy, joint: int, local: tuple[float, float, float]) -> 
 
 
 def _home(anatomy: Anatomy, limb: Limb) -> Float[np.ndarray, "3"]:
-    """Many characters were modelled in mid-stride, with a foot in the air."""
+    """Shift that puts a foot on the ground beside its partner; many characters are modelled in mid-stride."""
     partner = next((o for o in anatomy.legs if o.rank == limb.rank and o.side != limb.side), limb)
     own, other = (_sole_centre(anatomy, each) for each in (limb, partner))
     up, forward, left = anatomy.up, anatomy.forward, anatomy.left

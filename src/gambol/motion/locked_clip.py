@@ -25,7 +25,7 @@ from gambol.motion.ground import LowSkin
 from gambol.motion.joint_poses import Poses, bone_ends
 from gambol.motion.loops import find_period, loop_travel, looped_clip
 from gambol.motion.rig_motion import RigMotion, rig_motion_of
-from gambol.motion.stances import find_going, find_plants
+from gambol.motion.stances import find_planted_feet, find_travel
 
 HIGH = 0.25
 """A clip in which nothing ever comes nearer to the ground than this flies [height]."""
@@ -112,7 +112,7 @@ class ClipLocker:
         elif going and rounds > SEVERAL:
             loads = self._planted(dense, find_loads(anatomy, self.rig, dense, self.length, goes=False), anatomy)
         if in_place:
-            dense = dense.leading(torch.as_tensor(loads.travel).float())
+            dense = dense.with_displacement(torch.as_tensor(loads.travel).float())
         dense = grounded(self.anatomy, dense, loads, self.rig)
         if lock and len(loads.joints):
             optimisation = FootLock(anatomy, self.rig, self.skin, dense, loads, self.length, paced=loops and going)
@@ -144,7 +144,7 @@ class ClipLocker:
             how = f"is a clip of '{action}'" if afloat else f"stays {lowest:.0%} of the height above it"
             raise GambolError(
                 f"the clip '{name}' has no contact with the ground, it {how}: "
-                "physics would only let the body fall; track clips that stand or go"
+                "feet cannot be locked and the body would fall; use a clip that stands or moves on the ground"
             )
 
     def _direction(self, rig_motion: RigMotion, action: str | None) -> tuple[bool, bool, Anatomy]:
@@ -157,7 +157,7 @@ class ClipLocker:
             return False, False, body
         if rig_motion.travel.norm() > STAYS * self.length:
             return True, False, body
-        found = find_going(body, self._poses(rig_motion.in_place().resampled(96)))
+        found = find_travel(body, self._poses(rig_motion.in_place().resampled(96)))
         if found:
             axes = np.stack([body.forward, -body.forward, body.left, -body.left])
             return True, False, replace(body, forward=axes[int((axes @ -found[1]).argmax())])
@@ -171,12 +171,12 @@ class ClipLocker:
             return torch.ones(points.shape[:2])
         speed = torch.gradient(points, dim=0)[0]
         speed = (speed - (speed @ up)[..., None] * up).norm(dim=-1)
-        fastest = speed.quantile(0.95, dim=0).clamp(min=SLIDES * self.length / rig_motion.rate)
+        fastest = speed.quantile(0.95, dim=0).clamp(min=SLIDES * self.length / rig_motion.fps)
         return torch.exp(-(speed / (SLOW * fastest)).square())
 
     def _planted(self, dense: RigMotion, loads: FootLoads, anatomy: Anatomy) -> FootLoads:
         """Loads of feet in a loop of several cycles."""
-        planted, ahead = find_plants(anatomy, self._poses(dense.in_place()))
+        planted, ahead = find_planted_feet(anatomy, self._poses(dense.in_place()))
         weights = loads.weights * torch.as_tensor(planted.T.copy()).float()[:, loads.legs]
         if not dense.travel.any():
             loads = replace(loads, travel=max(ahead, 0.0) * anatomy.forward)

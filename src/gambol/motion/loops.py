@@ -15,7 +15,7 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.skeleton import Pose, Skeleton
-from gambol.character.transforms import about
+from gambol.character.transforms import rotation_about
 from gambol.errors import GambolError
 from gambol.motion.joint_poses import Poses, bone_ends, difference, spread, world_poses
 
@@ -90,7 +90,7 @@ class LoopedClip:
         """Poses with the whole body turned by a share of `turn` in each frame."""
         if self.pivot is None:
             return poses
-        rotation = about(self.anatomy.up, shares * self.turn)[:, None]
+        rotation = rotation_about(self.anatomy.up, shares * self.turn)[:, None]
         found = poses.copy()
         found[..., :3, :3] = rotation @ poses[..., :3, :3]
         found[..., :3, 3] = (rotation @ (poses[..., :3, 3] - self.pivot)[..., None])[..., 0] + self.pivot

@@ -33,9 +33,9 @@ class Adam:
     Not torch's own, because that imports its compiler first, which takes 2.4 s.
     """
 
-    def __init__(self, module: torch.nn.Module, betas: tuple[float, float], floor: float = 1e-8):
-        """floor: Adam's epsilon; gradients below this move parameters little."""
-        self.module, self.betas, self.floor = module, betas, floor
+    def __init__(self, module: torch.nn.Module, betas: tuple[float, float], eps: float = 1e-8):
+        """eps: Adam's epsilon; gradients below it move parameters little."""
+        self.module, self.betas, self.eps = module, betas, eps
         self.parameters = {name: value for name, value in module.named_parameters() if value.requires_grad}
         self.moments = {
             name: (torch.zeros_like(value), torch.zeros_like(value)) for name, value in self.parameters.items()
@@ -57,7 +57,7 @@ class Adam:
                 mean, square = self.moments[name]
                 mean.lerp_(value.grad, 1 - first)
                 square.mul_(second).addcmul_(value.grad, value.grad, value=1 - second)
-                size = (square / (1 - second**self.steps)).sqrt_().add_(self.floor)
+                size = (square / (1 - second**self.steps)).sqrt_().add_(self.eps)
                 value.addcdiv_(mean, size, value=-lr * self.lr_scale / (1 - first**self.steps))
 
     def state(self) -> dict[str, Tensor]:

@@ -45,7 +45,7 @@ class RigMotion:
         return len(self.angles)
 
     @property
-    def rate(self) -> float:
+    def fps(self) -> float:
         """Frames per second."""
         return (len(self) if self.loops else max(len(self) - 1, 1)) / self.seconds
 
@@ -77,18 +77,18 @@ class RigMotion:
         return torch.cat([poses, self.repeated(2, rig).world(rig)[len(self) : len(self) + 1]])
 
     @property
-    def way(self) -> Float[Tensor, 3]:
+    def displacement(self) -> Float[Tensor, 3]:
         """Displacement of the root in a cycle, or from the first frame to the last [file units]."""
         return self.travel if self.loops else self.root_translation[-1] - self.root_translation[0]
 
     def in_place(self) -> RigMotion:
         """The loop without its displacement; a motion that does not loop is returned as it is."""
-        return self.leading(torch.zeros(3)) if self.loops else self
+        return self.with_displacement(torch.zeros(3)) if self.loops else self
 
-    def leading(self, way: Float[Tensor, 3]) -> RigMotion:
+    def with_displacement(self, displacement: Float[Tensor, 3]) -> RigMotion:
         """The motion with another root displacement [file units], the change spread evenly over time."""
-        shift = self.root_translation + self.along[:, None] * (way - self.way)
-        return replace(self, root_translation=shift, travel=way if self.loops else self.travel)
+        shift = self.root_translation + self.along[:, None] * (displacement - self.displacement)
+        return replace(self, root_translation=shift, travel=displacement if self.loops else self.travel)
 
     def resampled(self, frames: int) -> RigMotion:
         """The motion at another number of frames, by cubic splines, which are periodic for a loop."""
@@ -111,14 +111,14 @@ class RigMotion:
         """The motion with its last pose held for some seconds at the end."""
         if self.loops:
             raise ValueError("a loop has no last pose to hold")
-        frames = round(seconds * self.rate)
+        frames = round(seconds * self.fps)
         last = torch.cat([torch.arange(len(self)), torch.full((frames,), len(self) - 1)])
         return replace(
             self,
             angles=self.angles[last],
             root_translation=self.root_translation[last],
             root_angles=self.root_angles[last],
-            seconds=self.seconds + frames / self.rate,
+            seconds=self.seconds + frames / self.fps,
         )
 
     def repeated(self, cycles: int, rig: Rig) -> RigMotion:
@@ -130,7 +130,7 @@ class RigMotion:
         up = torch.as_tensor(rig.root_axes[:, 0], dtype=torch.float32)
         shifts, turns, way = [], [], torch.zeros(3)
         for number in range(cycles):
-            heading = about(up, number * self.turn)
+            heading = rotation_about(up, number * self.turn)
             shifts.append(
                 way + self.root_translation[0] + (self.root_translation - self.root_translation[0]) @ heading.T
             )
@@ -165,7 +165,7 @@ def rig_motion_of(
     roots = np.flatnonzero(rig.parents < 0)
     heads = rig.world()[roots, :3, 3]
     yaw = _headings(rig, T_world[:, roots[0]])
-    upright = transforms.about(rig.root_axes[:, 0], -yaw)
+    upright = transforms.rotation_about(rig.root_axes[:, 0], -yaw)
     for root in roots:  # the heading belongs to the whole body
         own = rig.T_parent_joint[root, :3, :3]
         rotations[:, root] = np.linalg.inv(own) @ upright @ own @ rotations[:, root]
@@ -237,7 +237,7 @@ def continuous_angles(rotations: Float[np.ndarray, "frames *batch 3 3"]) -> Floa
     return angles
 
 
-def about(axis: Float[Tensor, 3], angle: float) -> Float[Tensor, "3 3"]:
+def rotation_about(axis: Float[Tensor, 3], angle: float) -> Float[Tensor, "3 3"]:
     """Rotation by an angle [rad] about a unit vector (Rodrigues)."""
     x, y, z = axis.tolist()
     skew = torch.tensor([[0, -z, y], [z, 0, -x], [-y, x, 0]], dtype=axis.dtype)

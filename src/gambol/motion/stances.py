@@ -54,7 +54,7 @@ class Stances:
     """Stance phases of all legs in a cycle."""
 
     legs: tuple[StancePhase, ...]
-    """In the order of `Anatomy.legs`."""
+    """Stance phase of each leg, in the order of `Anatomy.legs`."""
     passing: Float[np.ndarray, 2]
     """Displacement of the ground below the body in a cycle: backwards, and to the right [file units]."""
     agreement: float
@@ -106,7 +106,7 @@ def find_stances(anatomy: Anatomy, poses: Poses, by_height: bool = False) -> Sta
     return Stances(legs, np.array([speed, -sideways]), _correlation(heights, backwards))
 
 
-def find_plants(anatomy: Anatomy, poses: Poses) -> tuple[Bool[np.ndarray, "legs frames"], float]:
+def find_planted_feet(anatomy: Anatomy, poses: Poses) -> tuple[Bool[np.ndarray, "legs frames"], float]:
     """When each leg's foot is planted in a loop of several cycles in place, by votes alone, frame by frame; and how far
     the ground passes below in the whole of it [file units]."""
     _, velocities, heights = _sole_votes(anatomy, [soles_of(anatomy, leg, poses) for leg in anatomy.legs])
@@ -120,7 +120,7 @@ def find_plants(anatomy: Anatomy, poses: Poses) -> tuple[Bool[np.ndarray, "legs 
     return planted, speed
 
 
-def find_going(anatomy: Anatomy, poses: Poses) -> tuple[Bool[np.ndarray, "legs frames"], Float[np.ndarray, 3]] | None:
+def find_travel(anatomy: Anatomy, poses: Poses) -> tuple[Bool[np.ndarray, "legs frames"], Float[np.ndarray, 3]] | None:
     """When each foot moves with the ground, and the displacement of the ground below the body in the whole of a loop in
     place [file units]: mostly forward, backward, or to a side. None if the loop leads nowhere."""
     tracks = [soles_of(anatomy, leg, poses) for leg in anatomy.legs]
@@ -130,7 +130,7 @@ def find_going(anatomy: Anatomy, poses: Poses) -> tuple[Bool[np.ndarray, "legs f
         agreement = max(_agreement(turned, tracks, whole) for whole in (False, True))
         if agreement < BARELY or (agreement < BACKWARDS and _by_turns(anatomy, tracks, way) < TURNS):
             continue
-        planted, passing = find_plants(turned, poses)
+        planted, passing = find_planted_feet(turned, poses)
         if passing > FAR * anatomy.height and agreement * passing > best:
             sideways = [_sole_track(turned, track)[1][down, 1] for track, down in zip(tracks, planted, strict=True)]
             aside = float(np.median(np.concatenate(sideways)))

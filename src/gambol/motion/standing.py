@@ -37,7 +37,8 @@ def standing_on_ground(
 
 
 def _lifted(character: Character, motion: Clip, anatomy: Anatomy) -> Character:
-    """Only if the place of the root has keys: else the rest pose moves the clip."""
+    """The character with its rest pose raised to the ground of the clip; unchanged if the root has no translation keys,
+    since the rest pose would then move the clip."""
     skeleton = character.skeleton
     times = np.linspace(motion.start, motion.end, FRAMES)
     heights = bone_ends(anatomy, world_poses(skeleton, anatomy, motion, times)) @ anatomy.up

@@ -112,7 +112,7 @@ class Equations:
 
 
 @wp.struct
-class Answers:
+class Elimination:
     """Velocity of each bone as an affine function of its parent's: (v, w) less a 6 x 6 block times that of the
     parent."""
 
@@ -235,7 +235,7 @@ def eliminate(
     control: ControlArrays,
     touches: Equations,
     children: Equations,
-    answers: Answers,
+    elimination: Elimination,
     now: int,
     row: int,
     world: int,
@@ -286,8 +286,8 @@ def eliminate(
         yaw = params.implicit * dt * dt * params.guide_turn
         faced = righted + turning * astray * (dt * params.guide_turn)
         solved = inverse_of(vv + one * guiding, vw, ww + leaning * righting + turning * yaw)
-        answers.v[row, world, bone] = solved.vv * guided + solved.vw * faced
-        answers.w[row, world, bone] = solved.wv * guided + solved.ww * faced
+        elimination.v[row, world, bone] = solved.vv * guided + solved.vw * faced
+        elimination.w[row, world, bone] = solved.wv * guided + solved.ww * faced
     else:
         parent_q = s.q[now, world, parent]
         parent_w = s.w[now, world, parent]
@@ -315,12 +315,12 @@ def eliminate(
         gain_ww = inverted.wv * down_vw + inverted.ww * down_ww
         free_v = inverted.vv * bone_push + inverted.vw * bone_twist
         free_w = inverted.wv * bone_push + inverted.ww * bone_twist
-        answers.vv[row, world, bone] = gain_vv
-        answers.vw[row, world, bone] = gain_vw
-        answers.wv[row, world, bone] = gain_wv
-        answers.ww[row, world, bone] = gain_ww
-        answers.v[row, world, bone] = free_v
-        answers.w[row, world, bone] = free_w
+        elimination.vv[row, world, bone] = gain_vv
+        elimination.vw[row, world, bone] = gain_vw
+        elimination.wv[row, world, bone] = gain_wv
+        elimination.ww[row, world, bone] = gain_ww
+        elimination.v[row, world, bone] = free_v
+        elimination.w[row, world, bone] = free_w
         up_vw = wp.transpose(down_wv)
         up_wv = wp.transpose(down_vw)
         up_ww = wp.transpose(down_ww)
@@ -338,17 +338,24 @@ def eliminate(
 
 @wp.func
 def move(
-    params: Parameters, bones: BoneArrays, s: StateArrays, answers: Answers, now: int, row: int, world: int, bone: int
+    params: Parameters,
+    bones: BoneArrays,
+    s: StateArrays,
+    elimination: Elimination,
+    now: int,
+    row: int,
+    world: int,
+    bone: int,
 ):
     """Velocity of a bone after the substep, given its parent's, and its new pose."""
     parent = bones.parents[bone]
-    v = answers.v[row, world, bone]
-    w = answers.w[row, world, bone]
+    v = elimination.v[row, world, bone]
+    w = elimination.w[row, world, bone]
     if parent >= 0:
         parent_v = s.v[now + 1, world, parent]
         parent_w = s.w[now + 1, world, parent]
-        v -= answers.vv[row, world, bone] * parent_v + answers.vw[row, world, bone] * parent_w
-        w -= answers.wv[row, world, bone] * parent_v + answers.ww[row, world, bone] * parent_w
+        v -= elimination.vv[row, world, bone] * parent_v + elimination.vw[row, world, bone] * parent_w
+        w -= elimination.wv[row, world, bone] * parent_v + elimination.ww[row, world, bone] * parent_w
     s.v[now + 1, world, bone] = v
     s.w[now + 1, world, bone] = w
     s.x[now + 1, world, bone] = s.x[now, world, bone] + v * params.dt
@@ -363,7 +370,7 @@ def simulate(
     states: StateArrays,
     touches: Equations,
     children: Equations,
-    answers: Answers,
+    elimination: Elimination,
     first: int,
     count: int,
 ):
@@ -374,9 +381,9 @@ def simulate(
             touch_ground(params, bones, states, control, touches, first + row, row, world, point)
         for number in range(bones.parents.shape[0]):
             last = bones.parents.shape[0] - 1 - number
-            eliminate(params, bones, states, control, touches, children, answers, first + row, row, world, last)
+            eliminate(params, bones, states, control, touches, children, elimination, first + row, row, world, last)
         for bone in range(bones.parents.shape[0]):
-            move(params, bones, states, answers, first + row, row, world, bone)
+            move(params, bones, states, elimination, first + row, row, world, bone)
 
 
 @wp.kernel(module="unique", enable_backward=False)

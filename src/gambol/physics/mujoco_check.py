@@ -23,7 +23,7 @@ from gambol.errors import GambolError
 from gambol.physics.coordinates import control_of, coordinates_of, depth_first, from_mujoco, to_mujoco
 from gambol.physics.mjcf import frames_a_second, mjcf_of, refinement
 from gambol.physics.ragdoll import Ragdoll
-from gambol.physics.simulation import Simulation, Start, States
+from gambol.physics.simulation import Simulation, State, States
 
 LOW = 0.5
 """A body has fallen if its root is lower than this share of its neutral height, or of its height in our simulation if
@@ -65,18 +65,18 @@ class MujocoCheck:
     def __str__(self) -> str:
         """A sentence for the user, without a full stop."""
         if self.fell is not None and not np.isfinite(self.worst):
-            return f"in MuJoCo the body flies apart after {self.fell:.2f} s"
+            return f"in MuJoCo the simulation is unstable after {self.fell:.2f} s"
         drift = [f"{100 * self.mean:.1f} % of the height on average", f"{100 * self.worst:.1f} % at worst"]
         if self.after_a_second is not None:
             drift.append(f"{100 * self.after_a_second:.1f} % after a second")
         drift.append(f"{100 * self.at_end:.1f} % at the end")
         result = "it did not fall" if self.fell is None else f"it fell after {self.fell:.2f} s"
-        return f"in MuJoCo the body strays {', '.join(drift)}; {result}"
+        return f"in MuJoCo the body drifts {', '.join(drift)}; {result}"
 
 
 def check_in_mujoco(
     simulation: Simulation,
-    start: Start,
+    start: State,
     targets: Float[Tensor, "knots worlds bones 3"],
     upwards: Float[Tensor, "knots worlds 3"],
     ground: Float[Tensor, "worlds 3"] | None,
@@ -98,7 +98,7 @@ def check_in_mujoco(
     wanted = upwards[:, world].detach().double().cpu().numpy()
     moving = np.zeros(3) if ground is None else ground[world].detach().double().cpu().numpy()
     if moving[1] != 0:
-        raise ValueError(f"the ground must move level, got {moving}")
+        raise ValueError(f"the velocity of the ground must be horizontal, got {moving}")
     ours = states.x[:: simulation.substeps, world].detach().double().cpu().numpy()
     centers, ups = _replay(simulation, start, targets, wanted, moving, world)
     height = height_of(simulation.ragdoll) if height is None else height
@@ -130,7 +130,7 @@ def _fallen(
 
 def _replay(
     simulation: Simulation,
-    start: Start,
+    start: State,
     targets: Float[Tensor, "knots worlds bones 3"],
     wanted: Float[np.ndarray, "knots 3"],
     moving: Float[np.ndarray, 3],

@@ -39,7 +39,7 @@ class Reference:
         return len(self.x)
 
 
-def refer(ragdoll: Ragdoll, rig: Rig, rig_motion: RigMotion) -> Reference:
+def reference_of(ragdoll: Ragdoll, rig: Rig, rig_motion: RigMotion) -> Reference:
     """The reference of a motion. A loop that travels straight becomes one in place, on a ground that moves
     backwards."""
     straight = rig_motion.loops and abs(rig_motion.turn) < 1e-3
@@ -62,7 +62,7 @@ def refer(ragdoll: Ragdoll, rig: Rig, rig_motion: RigMotion) -> Reference:
         _single(rotations[:, 0, :, 2]),
         _single(ground),
         straight,
-        rig_motion.rate,
+        rig_motion.fps,
     )
 
 

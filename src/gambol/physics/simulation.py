@@ -68,7 +68,7 @@ class States(NamedTuple):
     """Angular velocity [rad/s]."""
 
 
-class Start(NamedTuple):
+class State(NamedTuple):
     """State of all worlds at one time."""
 
     x: Float[Tensor, "worlds bones 3"]
@@ -102,7 +102,7 @@ class Simulation:
 
     def __call__(
         self,
-        start: Start,
+        start: State,
         targets: Float[Tensor, "knots worlds bones 3"],
         upwards: Float[Tensor, "knots worlds 3"],
         ground: Float[Tensor, "worlds 3"] | None = None,
@@ -225,8 +225,8 @@ class _Scratch:
     def __init__(self, rows: int, worlds: int, points: int, bones: int):
         self.worlds = worlds
         equations: Any = kernels.Equations
-        answers: Any = kernels.Answers
-        shapes = [(points, equations), (bones, equations), (bones, answers)]
+        elimination: Any = kernels.Elimination
+        shapes = [(points, equations), (bones, equations), (bones, elimination)]
         widths = {wp.mat33: 9, wp.vec3: 3}
         total = 0
         wanted = []

@@ -24,9 +24,9 @@ from gambol.motion.foot_lock import FootLock, FootLockConfig, contact_loads
 from gambol.motion.locked_clip import STAYS, ClipLocker, LockedClip, as_loop, enough_frames
 from gambol.motion.rig_motion import RigMotion, clip_of
 from gambol.physics.ragdoll import SIZE, STANDARD_GRAVITY, Ragdoll, build_ragdoll
-from gambol.physics.reference import Reference, refer, rig_motion_from_bones
+from gambol.physics.reference import Reference, reference_of, rig_motion_from_bones
 from gambol.physics.simulation import contact_points
-from gambol.physics.tracking import Tracked
+from gambol.physics.tracking import TrackedReference
 from gambol.quality.measures import BY_KEY, Values, ground_values
 from gambol.quality.normalized_clip import normalize_clip
 
@@ -34,7 +34,7 @@ NEAR = 0.12
 """Contact points that never come nearer to the ground than this are left out of the simulation, to save time [size]."""
 BEARS = 0.05
 """A point with at least this share of the weight on it is held in place."""
-POLISH = FootLockConfig(steps=80, rate=0.005, slide=6.0, level=20.0, sunk=8000.0)
+POLISH = FootLockConfig(steps=80, lr=0.005, slide=6.0, level=20.0, sunk=8000.0)
 """Foot lock of the simulated motion. A trot, two walks of four legs and one of two, after 50 iterations, slide at 3.6,
 1.7, 1.0 and 0.5 cm/s with the usual weights of slide, level and sunk (2, 60 and 2000), and at 3.1, 1.4, 0.6 and 0.5
 with these; skin sinks by 1.0, 0.8, 1.2 and 0.8 mm, and by 0.3, 0.3, 0.4 and 0.4. Without clearance feet graze the
@@ -64,9 +64,9 @@ class TrackingTarget:
     @cached_property
     def reference(self) -> Reference:
         """Poses of the ragdoll's bones in the clip with its feet locked."""
-        return refer(self.body.ragdoll, self.body.rig, self.clip.locked)
+        return reference_of(self.body.ragdoll, self.body.rig, self.clip.locked)
 
-    def result(self, tracked: Tracked) -> RigMotion:
+    def result(self, tracked: TrackedReference) -> RigMotion:
         """The simulated motion on the rig. The gap between the end and the start of a loop is spread over the cycle."""
         x, q, wanted = tracked.x, tracked.q, self.clip.locked
         base = wanted if not self.reference.loops else wanted.in_place()
@@ -78,7 +78,7 @@ class TrackingTarget:
         ahead = rig_motion.root_translation[-1] - rig_motion.root_translation[0]
         if wanted.travel.norm() < STAYS * self.body.length:
             ahead = torch.zeros(3)  # a loop that stays in place does not drift
-        return _closed(rig_motion, base).leading(wanted.travel + ahead - (ahead @ up) * up)
+        return _closed(rig_motion, base).with_displacement(wanted.travel + ahead - (ahead @ up) * up)
 
     def polished(self, rig_motion: RigMotion, ragdoll: Ragdoll, bearing: Float[Tensor, "frames points"]) -> RigMotion:
         """The simulated motion with a last foot lock, by inverse kinematics of the legs.
@@ -90,7 +90,7 @@ class TrackingTarget:
         bearing: share of the weight on each contact point; points of other bones than the feet are held by these.
         """
         body, dense = self.body, enough_frames(rig_motion)
-        contacts = find_contacts(body.character, body.anatomy, self.as_clip(rig_motion, self.name, rig_motion.rate))
+        contacts = find_contacts(body.character, body.anatomy, self.as_clip(rig_motion, self.name, rig_motion.fps))
         feet = contact_loads(body.anatomy, body.rig, dense, body.length, contacts)
         joints, local = body.contact_points(ragdoll)
         others = ~torch.isin(joints, feet.joints)
@@ -221,7 +221,7 @@ class PhysicalCharacter:
     def distance(self, rig_motion: RigMotion, other: RigMotion) -> float:
         """Mean distance of the bones' centres between two motions of the same length; loops are compared in place
         [height]."""
-        ours, theirs = (refer(self.ragdoll, self.rig, each).x for each in (rig_motion, other))
+        ours, theirs = (reference_of(self.ragdoll, self.rig, each).x for each in (rig_motion, other))
         return float((ours - theirs).norm(dim=-1).mean()) / self.height
 
 
@@ -229,7 +229,7 @@ def _stands(measures: Values) -> bool:
     """Whether feet neither slide nor sink visibly, so that locking them would only change the clip: the trot of our fox
     slides at 0.01 cm/s and at 1.3 once locked."""
     slide, depth = measures["foot_slide_mean"], measures["penetration_mean"]
-    return slide is not None and slide < STANDS and (depth is None or depth < BY_KEY["penetration_mean"].unseen)
+    return slide is not None and slide < STANDS and (depth is None or depth < BY_KEY["penetration_mean"].tolerance)
 
 
 def _resampled(values: Float[Tensor, "frames points"], rig_motion: RigMotion) -> Float[Tensor, "wanted points"]:

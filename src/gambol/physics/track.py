@@ -16,7 +16,7 @@ from gambol.character.clip import Clip
 from gambol.errors import GambolError
 from gambol.motion.rig_motion import RigMotion
 from gambol.physics.target import PhysicalCharacter, TrackingTarget
-from gambol.physics.tracking import TrackConfig, Tracked, Tracking, track_references
+from gambol.physics.tracking import TrackConfig, TrackedReference, TrackingResult, track_references
 from gambol.quality.measures import BY_KEY, Values, ground_values
 from gambol.quality.normalized_clip import normalize_clip
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 LOST = 0.25
 """Largest mean distance of the bones from the target at which a body is said to follow it [height]."""
-ENDURES = 10.0
+LOOP_SECONDS = 10.0
 """Time for which a loop is repeated to see whether the body falls [s]."""
 STRAYS = 0.01
 """Mean distance of the bones from the target that weighs as much as a just visible fault of the feet [height]."""
 
-Progress = Callable[[str, int, int, float | None], None]
+TrackProgress = Callable[[str, int, int, float | None], None]
 """Called with the name of the clip, steps done, their total, and the error so far [height], None while feet are
 locked."""
 
@@ -44,14 +44,14 @@ class TrackedClip:
     rig_motion: RigMotion
     """The result on the rig."""
     target: TrackingTarget
-    tracking: Tracking
+    tracking: TrackingResult
     world: int
     """Index of the clip among those that were simulated side by side."""
     after: Values
     """Measures of feet and ground of the result, as in `gambol report`."""
-    strays: float
+    deviation: float
     """Mean distance of the bones from the clip; loops are compared in place [height]."""
-    falls: float | None
+    fall_time: float | None
     """Time at which the body falls if the loop is repeated for ENDURES [s]; None if it stays up or does not loop."""
 
     @property
@@ -60,12 +60,12 @@ class TrackedClip:
         return self.target.name
 
     @property
-    def tracked(self) -> Tracked:
+    def tracked(self) -> TrackedReference:
         return self.tracking.tracked[self.world]
 
     @property
     def before(self) -> Values:
-        """The same measures of the clip that was tracked."""
+        """Measures of feet and ground of the clip that was tracked, as in `gambol report`."""
         return self.target.measures
 
     @property
@@ -96,7 +96,7 @@ def worse_than(after: Values, before: Values) -> list[str]:
     found = []
     for key, value in after.items():
         measure, was = BY_KEY[key], before.get(key)
-        if measure.better == "low" and value is not None and was is not None and value > was + measure.unseen:
+        if measure.better == "low" and value is not None and was is not None and value > was + measure.tolerance:
             found.append(f"{measure.title} {measure.text(value)}, {measure.number(was)} before")
     return found
 
@@ -109,7 +109,7 @@ def track(
     anatomy: Anatomy | None = None,
     fps: float | None = None,
     fix_feet: bool = True,
-    on_progress: Progress = lambda what, done, total, error: None,
+    on_progress: TrackProgress = lambda what, done, total, error: None,
 ) -> TrackedClip:
     """Track one clip: the nearest motion that the character's ragdoll can do on the ground. See `track_clips`.
 
@@ -131,7 +131,7 @@ def track_clips(
     anatomy: Anatomy | None = None,
     fps: float | None = None,
     fix_feet: bool = True,
-    on_progress: Progress = lambda what, done, total, error: None,
+    on_progress: TrackProgress = lambda what, done, total, error: None,
 ) -> list[TrackedClip]:
     """Track clips of a character: for each, the nearest motion that its ragdoll can do on the ground.
 
@@ -160,11 +160,11 @@ def track_clips(
     return [found[number] for number in range(len(clips))]
 
 
-def _locking(on_progress: Progress, name: str, done: int, total: int) -> None:
+def _locking(on_progress: TrackProgress, name: str, done: int, total: int) -> None:
     on_progress(name, done, total, None)
 
 
-def _following(on_progress: Progress, what: str, height: float, done: int, total: int, error: float) -> None:
+def _following(on_progress: TrackProgress, what: str, height: float, done: int, total: int, error: float) -> None:
     on_progress(what, done, total, error / height)
 
 
@@ -175,7 +175,7 @@ def _of_one_rate(targets: Sequence[TrackingTarget]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _best(target: TrackingTarget, candidates: Sequence[Tracking], world: int, fps: float | None) -> TrackedClip:
+def _best(target: TrackingTarget, candidates: Sequence[TrackingResult], world: int, fps: float | None) -> TrackedClip:
     """The candidate with the best clip: the lowest sum of the measures of feet and ground in `gambol report`, each in
     units of what can just be seen, and the error in units of STRAYS."""
     body = target.body
@@ -185,29 +185,29 @@ def _best(target: TrackingTarget, candidates: Sequence[Tracking], world: int, fp
         lost = f"end {error / body.height:.0%} of the height off" if error < np.inf else "fly apart"
         raise GambolError(
             f"the body could not follow '{target.name}': its bones {lost}; "
-            "more --iterations may help, or the clip asks for what no body can do without a push"
+            "more --iterations may help, or the clip needs external forces that the body does not have"
         )
     best = min((_tracked_clip(target, tracking, world, fps) for tracking in sane), key=_faults)
-    falls = best.tracking.endures(world, ENDURES) if best.tracked.reference.loops else None
-    return replace(best, falls=falls)
+    fall_time = best.tracking.fall_time(world, LOOP_SECONDS) if best.tracked.reference.loops else None
+    return replace(best, fall_time=fall_time)
 
 
-def _follows(tracked: Tracked, body: PhysicalCharacter) -> bool:
+def _follows(tracked: TrackedReference, body: PhysicalCharacter) -> bool:
     return bool(torch.isfinite(tracked.x).all()) and tracked.error < LOST * body.height
 
 
 def _faults(clip: TrackedClip) -> float:
-    seen = [value / BY_KEY[key].unseen for key, value in clip.after.items() if value and BY_KEY[key].better == "low"]
+    seen = [value / BY_KEY[key].tolerance for key, value in clip.after.items() if value and BY_KEY[key].better == "low"]
     return sum(seen) + clip.error / STRAYS
 
 
-def _tracked_clip(target: TrackingTarget, tracking: Tracking, world: int, fps: float | None) -> TrackedClip:
+def _tracked_clip(target: TrackingTarget, tracking: TrackingResult, world: int, fps: float | None) -> TrackedClip:
     body, tracked = target.body, tracking.tracked[world]
     rig_motion = target.polished(target.result(tracked), tracking.simulation.ragdoll, tracked.loads)
-    strays = body.distance(rig_motion, target.clip.raw)
+    deviation = body.distance(rig_motion, target.clip.raw)
     if fps:
         steps = max(round(rig_motion.seconds * fps), 2)
         rig_motion = rig_motion.resampled(steps if rig_motion.loops else steps + 1)
-    motion = target.as_clip(rig_motion, f"{target.name} physics", rig_motion.rate)
+    motion = target.as_clip(rig_motion, f"{target.name} physics", rig_motion.fps)
     after = ground_values(normalize_clip(body.character, motion, body.anatomy))
-    return TrackedClip(motion, rig_motion, target, tracking, world, after, strays, None)
+    return TrackedClip(motion, rig_motion, target, tracking, world, after, deviation, None)

@@ -21,7 +21,7 @@ from gambol.physics.feedforward import feedforward_angles
 from gambol.physics.penalties import SelfCollisions, loop_gap, slip
 from gambol.physics.ragdoll import SIZE, Ragdoll
 from gambol.physics.reference import Reference, rotation_matrices, start_rates, velocity_map
-from gambol.physics.simulation import Guide, Simulation, SolverConfig, Start, States, contact_points, rotate
+from gambol.physics.simulation import Guide, Simulation, SolverConfig, State, States, contact_points, rotate
 
 RUN_UP = 0.5
 """Run-up of a loop: simulated for this long [s], and for at least one cycle, before the cycle that counts."""
@@ -42,11 +42,11 @@ class TrackConfig:
 
     solver: SolverConfig = field(default_factory=SolverConfig)
     iterations: int = 200
-    rate: float = 0.003
+    lr: float = 0.003
     """Learning rate of the targets [rad]; decays to 0 along a cosine."""
-    velocity_rate: float = 0.02
+    velocity_lr: float = 0.02
     """Learning rate of the velocities at the start [1/s or rad/s]."""
-    turning: float = 0.1
+    rotation: float = 0.1
     """Weight of differences of rotations, relative to those of positions [size]."""
     smooth: float = 0.2
     """Weight of the second time difference of the targets, l3 in the paper."""
@@ -59,23 +59,23 @@ class TrackConfig:
     the first iterations, and gradients of a fallen body do not lead back to a gait."""
     guided: float = 0.8
     """Share of the iterations over which the guide fades to 0; only iterates without it can be the result."""
-    help: float = 0.05
+    guide_force: float = 0.05
     """Weight of the guide's force [Mg]."""
-    apart: float = 0.2
+    self_collision: float = 0.2
     """Weight of the depth by which bones intersect [size]."""
 
 
 class Control(NamedTuple):
     """Inputs of the simulation."""
 
-    start: Start
+    start: State
     targets: Float[Tensor, "knots worlds bones 3"]
     upwards: Float[Tensor, "knots worlds 3"]
     ground: Float[Tensor, "worlds 3"]
 
 
 @dataclass(frozen=True, eq=False)
-class Tracked:
+class TrackedReference:
     """The simulated motion of one reference."""
 
     reference: Reference
@@ -93,14 +93,14 @@ class Tracked:
 
 
 @dataclass(frozen=True, eq=False)
-class Tracking:
+class TrackingResult:
     """The result of one optimisation: all references with their common simulation."""
 
     simulation: Simulation
     control: Control
     states: States
-    """At all substeps."""
-    tracked: tuple[Tracked, ...]
+    """States at all substeps."""
+    tracked: tuple[TrackedReference, ...]
     losses: Float[np.ndarray, "iterations worlds"]
     notes: tuple[str, ...]
     """Problems that occurred, as sentences for the user."""
@@ -112,12 +112,12 @@ class Tracking:
         own = slice(world, world + 1)
         frames = self.begins[world] + len(self.tracked[world].x) - 1
         knots, steps = frames * self.simulation.knots + 1, frames * self.simulation.substeps + 1
-        start = Start(*(part[own] for part in self.control.start))
+        start = State(*(part[own] for part in self.control.start))
         _, targets, upwards, ground = self.control
         control = Control(start, targets[:knots, own], upwards[:knots, own], ground[own])
         return control, States(*(part[:steps, own] for part in self.states))
 
-    def endures(self, world: int, seconds: float = 10.0) -> float | None:
+    def fall_time(self, world: int, seconds: float = 10.0) -> float | None:
         """Time at which the body falls if the last cycle is repeated [s]; None if it stays up for `seconds`."""
         control, states = self.alone(world)
         every, begin = self.simulation.substeps, self.begins[world]
@@ -125,7 +125,7 @@ class Tracking:
         rounds = int(np.ceil(seconds * reference.fps / len(reference)))
         first, last = begin * self.simulation.knots, (begin + len(reference)) * self.simulation.knots
         again = torch.cat([torch.arange(first, last).repeat(rounds), torch.tensor([first])])
-        start = Start(*(part[begin * every] for part in states))
+        start = State(*(part[begin * every] for part in states))
         lasting = self.simulation(start, control.targets[again], control.upwards[again], control.ground)
         up = rotate(lasting.q[::every, 0, 0], torch.tensor([0.0, 1.0, 0.0]))
         wanted = control.upwards[again][:: self.simulation.knots, 0]
@@ -140,7 +140,7 @@ def track_references(
     references: Sequence[Reference],
     config: TrackConfig | None = None,
     on_progress: Callable[[int, int, float], None] = lambda done, total, error: None,
-) -> list[Tracking]:
+) -> list[TrackingResult]:
     """Candidates: the best iterate of all, then those of each part of the unguided iterations that differ from it.
 
     All references must have the same frame rate. on_progress: called with the number of iterations done, their total,
@@ -272,7 +272,7 @@ class _Search:
         moving = torch.einsum("wij,wj->wi", self.velocities, rates).view(len(x), len(self.ragdoll), 6)
         knots = torch.as_tensor(self.plan.knots)
         spread = targets.gather(0, knots[:, :, None, None].expand(-1, -1, *targets.shape[2:]))
-        return Control(Start(x, q, moving[..., :3], moving[..., 3:]), spread, self.upwards, self.ground)
+        return Control(State(x, q, moving[..., :3], moving[..., 3:]), spread, self.upwards, self.ground)
 
     def _guide(self, number: int) -> float:
         """Stiffness of the guide at an iteration; it decays exponentially [Mg / L]."""
@@ -293,13 +293,13 @@ class _Search:
         places = (self.shares * apart.abs().sum(-1).mean(-1)).sum(0)
         turned = (self.shares * (turns - self.turns).abs().sum((-1, -2)).mean(-1)).sum(0)
         second = targets[2:] - 2 * targets[1:-1] + targets[:-2]
-        total = places + config.turning * turned + config.smooth * (self.bends * second.abs().mean((2, 3))).sum(0)
+        total = places + config.rotation * turned + config.smooth * (self.bends * second.abs().mean((2, 3))).sum(0)
         if len(self.ragdoll.points):
             total = total + config.slip * late * slip(self.simulation, states, self.ground, self.counts.sum(0))
         if guide:
-            total = total + config.help * guide / SIZE * (self.shares * apart[:, :, 0].norm(dim=-1)).sum(0)
-        if config.apart:
-            total = total + config.apart * (self.shares * self.collisions.depth(x, states.q[::every])).sum(0)
+            total = total + config.guide_force * guide / SIZE * (self.shares * apart[:, :, 0].norm(dim=-1)).sum(0)
+        if config.self_collision:
+            total = total + config.self_collision * (self.shares * self.collisions.depth(x, states.q[::every])).sum(0)
         for world, (each, begin) in enumerate(zip(self.references, self.plan.begins, strict=True)):
             if each.loops and config.seam:
                 rest = loop_gap(x[begin : begin + len(each) + 1, world], x[begin - len(each) : begin + 1, world])
@@ -309,7 +309,7 @@ class _Search:
         distance = (self.shares * apart.norm(dim=-1).mean(-1)).sum(0)
         return total, distance
 
-    def run(self, on_progress: Callable[[int, int, float], None]) -> list[Tracking]:
+    def run(self, on_progress: Callable[[int, int, float], None]) -> list[TrackingResult]:
         config = self.config
         targets = self.first_targets.clone().requires_grad_()
         rates = self.first_rates().requires_grad_()
@@ -320,8 +320,8 @@ class _Search:
         history, notes, lr_scale = [], [], 1.0
         for number in range(config.iterations):
             decay = lr_scale * 0.5 * (1 + np.cos(np.pi * number / config.iterations))
-            for group, rate in zip(optimiser.param_groups, (config.rate, config.velocity_rate), strict=True):
-                group["lr"] = rate * decay
+            for group, lr in zip(optimiser.param_groups, (config.lr, config.velocity_lr), strict=True):
+                group["lr"] = lr * decay
             control = self.control(targets, rates)
             guide = self._guide(number)
             states = self.simulation(*control, self.lead._replace(stiffness=guide))
@@ -358,16 +358,16 @@ class _Search:
         worlds: int,
         history: Float[np.ndarray, "iterations worlds"],
         notes: tuple[str, ...],
-    ) -> Tracking:
+    ) -> TrackingResult:
         control = self.control(iterate.targets, iterate.rates)
         states = self.simulation(*control)
         tracked = tuple(self._tracked(states, world) for world in range(worlds))
-        return Tracking(self.simulation, control, states, tracked, history, notes, self.plan.begins)
+        return TrackingResult(self.simulation, control, states, tracked, history, notes, self.plan.begins)
 
     def _optimiser(self, targets: Tensor, rates: Tensor) -> torch.optim.Adam:
-        return torch.optim.Adam([{"params": [targets]}, {"params": [rates]}], lr=self.config.rate)
+        return torch.optim.Adam([{"params": [targets]}, {"params": [rates]}], lr=self.config.lr)
 
-    def _tracked(self, states: States, world: int) -> Tracked:
+    def _tracked(self, states: States, world: int) -> TrackedReference:
         every, each, begin = self.simulation.substeps, self.references[world], self.plan.begins[world]
         count = len(each)
         own = States(*(part[:, world : world + 1] for part in states))
@@ -377,7 +377,7 @@ class _Search:
         loads = self.simulation.loads(frames)[:count, 0]
         seam = float(loop_gap(x[-1], x[0]).norm(dim=-1).max()) if each.loops else 0.0
         error = float((x[:count] - each.x).norm(dim=-1).mean())
-        return Tracked(each, x, q, error, seam, loads)
+        return TrackedReference(each, x, q, error, seam, loads)
 
 
 def _between(values: Float[Tensor, "frames ..."], places: Float[Tensor, " wanted"], loops: bool) -> Tensor:

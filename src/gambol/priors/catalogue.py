@@ -25,7 +25,7 @@ class KnownPrior:
 
     name: str
     licence: str
-    """As its model card states it; read it there before you rely on it."""
+    """Licence as its model card states it; read it there before you rely on it."""
     hub: str | None
     """Where its weights are on the hub, and its card: https://huggingface.co/ and this. None: they come with gambol."""
     experts: int = 1
@@ -33,12 +33,12 @@ class KnownPrior:
 
     @property
     def costs(self) -> PriorCosts:
-        """What it needs."""
+        """Memory and arithmetic that it needs."""
         return PRIOR_COSTS[self.name]
 
     @property
     def parameters(self) -> int:
-        """Of its network, or networks."""
+        """Number of parameters of its network, or of all its experts."""
         return self.experts * self.costs.network
 
     def memory(self, offload: bool = False, encode: bool = True, number: int = HALF) -> int:

@@ -29,15 +29,15 @@ from gambol.render.ground_plane import Backdrop, GroundPlane
 from gambol.render.skinned_gaussians import SkinnedGaussians, bind_gaussians
 from gambol.render.splat import SplatConfig, splat
 
-SPLATS = SplatConfig(kernels=5000)
-"""How the character becomes Gaussians."""
+SPLATS = SplatConfig(gaussians=5000)
+"""Settings with which the character is fitted with Gaussians."""
 AZIMUTHS = (55.0, -55.0, 90.0, -90.0, 35.0, -35.0)
 """In which order cameras are used [degrees; 90 is the character's left side]: both sides by turns; three-quarter before
 side, as it shows the stride and also how far apart legs are; none from behind, where videos seldom are from."""
 ELEVATION = 10.0
-"""Of the cameras [degrees]."""
+"""Elevation of the cameras [degrees]."""
 FIELD_OF_VIEW = 30.0
-"""Of the picture's shorter side [degrees]."""
+"""Field of view of the picture's shorter side [degrees]."""
 FILL = 0.6
 """Share of the picture's height or width that the start motion fills; the rest is room for strides."""
 STEADY = 0.4
@@ -169,12 +169,12 @@ def gaussian_views(
     rate. Rendered on a GPU if there is one.
     """
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    gaussians = bind_gaussians(splat(character, SPLATS.standing(anatomy)).gaussians.to(device), character, rig)
+    gaussians = bind_gaussians(splat(character, SPLATS.with_axes_of(anatomy)).gaussians.to(device), character, rig)
     if not (gaussians.joints >= 0).any():
         raise GambolError(f"no joint moves the surface of '{character.name}'; `gambol skin` binds it to a skeleton")
     ground, length = GroundPlane.of(anatomy, shadow=SHADOW), leg_length(anatomy)
     return GaussianViews(
-        gaussians, ground, rig, start.world(rig), size=size, views=views, length=length, steady=STEADY * start.rate
+        gaussians, ground, rig, start.world(rig), size=size, views=views, length=length, steady=STEADY * start.fps
     )
 
 

@@ -36,7 +36,7 @@ class PartPlaces:
     masses: Float[Tensor, "parts pictures"]
     """How many pixels each part covers."""
     middles: Float[Tensor, "parts pictures 2"]
-    """Of these pixels [half sides of the picture]."""
+    """Mean position of these pixels [half sides of the picture]."""
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ INSTALL = "pip install 'gambol[diffusers]'"
 
 @dataclass(frozen=True)
 class Machine:
-    """What decides whether a prior runs."""
+    """The properties of a machine that decide whether a prior runs on it."""
 
     memory: int
-    """Main memory [bytes]; 0 if it cannot be told."""
+    """Main memory [bytes]; 0 if unknown."""
     gpu: str | None
     """Name of the first CUDA device."""
     gpu_memory: int
-    """Of that [bytes]."""
+    """Memory of that device [bytes]."""
     speed: float
     """Arithmetic of the CPU in single precision [FLOP/s]."""
     missing: tuple[str, ...]
@@ -31,7 +31,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Feasibility:
     """Whether a prior runs here."""
 
     runs: bool
@@ -42,7 +42,7 @@ class Verdict:
 
 
 def this_machine() -> Machine:
-    """Look, and time the CPU for a moment."""
+    """The properties of this machine; measures the speed of the CPU, which takes a moment."""
     import torch
 
     gpu = torch.cuda.is_available()
@@ -77,20 +77,22 @@ def cpu_speed(size: int = 1024, tries: int = 5) -> float:
     return 2 * size**3 / best
 
 
-def judge(prior: KnownPrior, machine: Machine) -> Verdict:
+def feasibility_of(prior: KnownPrior, machine: Machine) -> Feasibility:
     """Whether a prior runs on a machine."""
     if prior.hub is None:
-        return Verdict(True, f"yes: on the CPU, about {_duration(prior.costs.call_flop / machine.speed)} a call", None)
+        return Feasibility(
+            True, f"yes: on the CPU, about {_duration(prior.costs.call_flop / machine.speed)} a call", None
+        )
     weights = find_in_cache(prior.hub)
-    runs, text = _judge_big(prior, machine)
+    runs, text = _feasibility_of_video_model(prior, machine)
     if runs and machine.missing:
-        return Verdict(False, f"no: first {INSTALL}, then {text}", weights)
+        return Feasibility(False, f"no: first {INSTALL}, then {text}", weights)
     if runs and weights is None:
         text = f"{text}; {_gib(prior.weights())} GiB or more to download"
-    return Verdict(runs, f"{'yes' if runs else 'no'}: {text}", weights)
+    return Feasibility(runs, f"{'yes' if runs else 'no'}: {text}", weights)
 
 
-def _judge_big(prior: KnownPrior, machine: Machine) -> tuple[bool, str]:
+def _feasibility_of_video_model(prior: KnownPrior, machine: Machine) -> tuple[bool, str]:
     if not machine.gpu:
         needed = prior.memory(number=SINGLE)
         if machine.memory and needed > machine.memory:

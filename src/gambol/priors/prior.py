@@ -1,4 +1,4 @@
-"""The one question a distiller asks: given this noisy video and this sentence, what was the clean video?"""
+"""The interface of video priors: the clean video, estimated from a noisy one and a sentence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gambol.motion.rig_motion import RigMotion
     from gambol.priors.views import ClipVideos, ViewRenderer
 
-Reference = Literal["none", "rest", "first"]
+ReferenceImage = Literal["none", "rest", "first"]
 """Which picture, taken by the same camera, a prior wants to see: none, the character at rest, or the first frame."""
 
 
@@ -38,7 +38,7 @@ class Prompt:
 
 
 @dataclass(frozen=True)
-class Format:
+class VideoFormat:
     """The videos a prior takes. Nothing is rounded: what does not fit is an error that names what would."""
 
     frames: tuple[int, ...]
@@ -80,15 +80,15 @@ def _listed(values: Sequence) -> str:
 
 @dataclass(frozen=True)
 class SamplingPreset:
-    """How `gambol animate` samples a prior and fits a motion to the samples, unless told otherwise."""
+    """How `gambol animate` samples a prior and fits a motion to the samples by default."""
 
     views: int
-    """Cameras."""
+    """Number of cameras."""
     steps: int
     """Denoising steps."""
     fit_steps: int
     """Optimisation steps of each fit."""
-    fit_rate: float
+    fit_lr: float
     """Learning rate of the fit [rad]."""
     guidance: float = 1.0
     levels: tuple[float, ...] = (1.0,)
@@ -103,26 +103,26 @@ VIDEO_PRESETS: Mapping[str, SamplingPreset] = {
     "draft": SamplingPreset(1, 20, 150, 0.05, guidance=6.0, levels=(0.9,), negative=TC4D_NEGATIVE),
     "standard": SamplingPreset(1, 30, 300, 0.05, guidance=6.0, levels=(0.95, 0.85, 0.7), negative=TC4D_NEGATIVE),
 }
-"""For large video models, which do not know how several views go together."""
+"""Sampling presets of large video models, whose samples of several views would not agree."""
 
 
 class VideoPrior(ABC):
     """A text-to-video diffusion model. Videos are sRGB from 0 to 1; latents are what its network works on."""
 
     name: str
-    format: Format
+    format: VideoFormat
     schedule: Schedule
-    reference: Reference = "none"
+    reference: ReferenceImage = "none"
     vocabulary: tuple[str, ...] | None = None
     """Names of the actions it was trained on; None if it takes any sentence."""
     in_place: bool = False
     """Whether its cameras stand still, so that it sees a motion without its root displacement."""
     presets: Mapping[str, SamplingPreset] = VIDEO_PRESETS
-    """By name: "draft" and "standard"."""
+    """Sampling presets by name: "draft" and "standard"."""
     time_axis: int = 1
     """The axis of latents along which time goes; 0 is the batch."""
-    squeeze: int = 1
-    """Frames of a video in one of its latents; the first frame has one for itself if there are several."""
+    temporal_compression: int = 1
+    """Number of frames in one latent frame; the first frame has a latent of its own if it is above 1."""
 
     @abstractmethod
     def embed(self, text: str) -> Prompt:
@@ -168,7 +168,7 @@ class VideoPrior(ABC):
         return away + guidance * (towards - away)
 
     def views(self, character: Character, anatomy: Anatomy, rig: Rig, start: RigMotion, count: int) -> ViewRenderer:
-        """A renderer of the character from `count` cameras in the look the prior was trained on, by default as it is.
+        """A renderer of the character from `count` cameras in the look it was trained on, by default Gaussians.
 
         start: the first motion, by which following cameras are placed; later ones have its frame rate.
         """

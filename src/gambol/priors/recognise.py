@@ -1,6 +1,6 @@
-"""A video prior as a judge of videos: how well it restores them from noise, told this or that.
+"""A video prior as a zero-shot classifier: denoising errors of a video under several prompts.
 
-Words under which it errs less fit better (Li et al. 2023, Your diffusion model is secretly a zero-shot classifier).
+The prompt with the smallest error fits best (Li et al. 2023, Your diffusion model is secretly a zero-shot classifier).
 """
 
 from __future__ import annotations
@@ -38,5 +38,5 @@ def log_errors(
 
 
 def weighted_mean(squares: Tensor, weights: Tensor | None) -> Float[Tensor, " videos"]:
-    """Of each video, over all that it consists of."""
+    """Weighted mean over frames, pixels and channels, one for each video."""
     return (squares if weights is None else squares * weights).flatten(1).mean(1)

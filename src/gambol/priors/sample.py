@@ -1,4 +1,4 @@
-"""Videos from nothing but noise and a sentence, and the one step that leads there (and, walked backwards, to noise)."""
+"""Sampling of videos from noise by DDIM, and its step from one noise level to another, in either direction."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Schedule(ABC):
         return self.alpha(levels).to(like).view(shape), self.sigma(levels).to(like).view(shape)
 
 
-class Flow(Schedule):
+class FlowSchedule(Schedule):
     """Rectified flow: the level is the share of noise."""
 
     def alpha(self, level: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
@@ -79,7 +79,7 @@ class Flow(Schedule):
         return level
 
 
-class Steps(Schedule):
+class DiscreteSchedule(Schedule):
     """A table with one alpha^2 (`alphas_cumprod`) for each of the steps a network was trained with: the level of step
     k of n is (k + 1) / n, and a level means the nearest step."""
 

@@ -4,9 +4,9 @@ All of them are one gradient, z - z_hat, where z_hat is the clean estimate of al
 the noise eps comes from: drawn afresh (`sds`), by running the sampler backwards (`sdi`), or by asking the prior once
 what it takes for noise (`rfds_rev`). A paper's weight w(level) is a factor of the result; AKD's is 1, and since
 z - z_hat = sigma / alpha (eps_hat - eps), DreamFusion's sigma^2 (eps_hat - eps) is w = alpha sigma. How high the level
-and how strong the guidance are at which time is a `Plan`.
+and how strong the guidance are at which time is a `DistillationSchedule`.
 
-    plan = PLANS["chord"]
+    plan = DISTILLATION_SCHEDULES["chord"]
     level = plan.level(progress, generator)
     denoise = partial(prior.denoise, prompt=prompt, guidance=plan.guidance(progress), negative=negative)
     gradient = sds(latents, draw_noise(latents, generator), level, prior.schedule, denoise)
@@ -24,7 +24,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.errors import GambolError
-from gambol.priors.schedule import Flow, Latents, Level, Schedule
+from gambol.priors.schedule import FlowSchedule, Latents, Level, Schedule
 from gambol.ranges import Range
 
 Denoise = Callable[[Tensor, Level], Tensor]
@@ -41,8 +41,8 @@ def sds(latents: Latents, noise: Latents, level: Level, schedule: Schedule, deno
 def flow_sds(latents: Latents, noise: Latents, level: Level, velocity: Denoise) -> Latents:
     """t (v_hat - (eps - z)), v_hat = velocity((1 - t) z + t eps): `sds` for a network that predicts the velocity of a
     rectified flow. CHORD's v_hat - (eps - z) is this with the weight 1 / t."""
-    predicted = velocity(Flow().add_noise(latents, noise, level), level).to(latents)
-    return Flow().factors(latents, level)[1] * (predicted - (noise - latents))
+    predicted = velocity(FlowSchedule().add_noise(latents, noise, level), level).to(latents)
+    return FlowSchedule().factors(latents, level)[1] * (predicted - (noise - latents))
 
 
 def sdi(
@@ -127,7 +127,7 @@ class Ramp:
 
 
 @dataclass(frozen=True)
-class Plan:
+class DistillationSchedule:
     """Noise level and guidance over the course of a distillation, as functions of progress from 0 to 1."""
 
     highest: Ramp
@@ -152,10 +152,10 @@ class Plan:
         return lowest + drawn * (highest - lowest)
 
 
-PLANS = {
-    "paper": Plan(Ramp(0.98, 0.5, until=0.5), guidance=Ramp(100, 100), lowest=Ramp(0.02, 0.02)),
-    "chord": Plan(Ramp(0.98, 0.02), guidance=Ramp(25, 12)),
-    "sdi": Plan(Ramp(0.98, 0.25), guidance=Ramp(7.5, 7.5)),
+DISTILLATION_SCHEDULES = {
+    "paper": DistillationSchedule(Ramp(0.98, 0.5, until=0.5), guidance=Ramp(100, 100), lowest=Ramp(0.02, 0.02)),
+    "chord": DistillationSchedule(Ramp(0.98, 0.02), guidance=Ramp(25, 12)),
+    "sdi": DistillationSchedule(Ramp(0.98, 0.25), guidance=Ramp(7.5, 7.5)),
 }
-"""As published: AKD; CHORD, which goes from high levels to low ones because only high ones cause motion (its ends are
+"""Published schedules: AKD; CHORD, from high levels to low ones because only high ones cause motion (its ends are
 those of AKD's range here, not its own); Score Distillation via Inversion."""

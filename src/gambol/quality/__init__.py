@@ -1,1 +1,1 @@
-"""How good a motion is, in numbers."""
+"""`gambol.report`: measures of a clip, their percentile ranks among artists' clips, the verdict and the page."""

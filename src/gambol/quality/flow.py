@@ -113,15 +113,15 @@ def _resampled(clip: NormalizedClip, rate: int) -> Float[np.ndarray, "frames poi
 def _high(clip: NormalizedClip, weights: Float[np.ndarray, " points"], cutoff: float) -> float | None:
     """Share of the energy above a frequency [Hz]; see `jitter` [%]. Clips that do not loop are windowed (Hann) after
     their mean is removed."""
-    if clip.rate < 2 * HIGHEST:
+    if clip.fps < 2 * HIGHEST:
         return None
     velocities = clip.velocities(bone_ends(clip.anatomy, clip.joints))
     velocities = velocities - velocities.mean(0)
     if not clip.loops:
         velocities *= np.hanning(len(velocities) + 2)[1:-1, None, None] * np.sqrt(8 / 3)
-    frequencies = np.fft.rfftfreq(len(velocities), 1 / clip.rate)
+    frequencies = np.fft.rfftfreq(len(velocities), 1 / clip.fps)
     lines = np.abs(np.fft.rfft(velocities, axis=0) / len(velocities)) ** 2
-    energy = 2 * np.einsum("fpi,p->f", lines, weights) / np.sinc(frequencies / clip.rate) ** 2  # of differences
+    energy = 2 * np.einsum("fpi,p->f", lines, weights) / np.sinc(frequencies / clip.fps) ** 2  # of differences
     seen = frequencies <= HIGHEST
     return 100 * float(energy[seen & (frequencies > cutoff)].sum() / (energy[seen].sum() + STILL**2))
 

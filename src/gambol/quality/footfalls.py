@@ -95,13 +95,13 @@ def _steps(clip: NormalizedClip, leg: int, period: float | None) -> tuple[float,
         down = down[:-1]
     if down.all() or not down.any() or not clip.seconds > 0:
         return float(down.mean()), []
-    found = [(run[0] / clip.rate, len(run) / clip.rate) for run in runs(down, around)]
+    found = [(run[0] / clip.fps, len(run) / clip.fps) for run in runs(down, around)]
     if not around:
         found = [(start, length) for start, length in found if start > 0]
     longest = max((length for _, length in found), default=0.0)
     steps = [start for start, length in found if length >= SHORT * longest]
     if not around and period:
-        down = down[: round(clip.seconds // period * period * clip.rate)]
+        down = down[: round(clip.seconds // period * period * clip.fps)]
     return float(down.mean()), steps
 
 

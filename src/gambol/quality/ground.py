@@ -87,7 +87,7 @@ def _load(
     taken to have the median duration; a foot that is always down always bears."""
     if len(steps) == count:
         return np.ones(count)
-    ramp = min(SHARE * max(len(steps), usual), LONGEST * clip.rate)
+    ramp = min(SHARE * max(len(steps), usual), LONGEST * clip.fps)
     since, until = np.arange(len(steps)) + 0.5, len(steps) - np.arange(len(steps)) - 0.5
     if not clip.loops and steps[0] == 0:
         since += ramp
@@ -98,7 +98,7 @@ def _load(
 
 def _worst(clip: NormalizedClip, moments: Float[np.ndarray, " steps"]) -> float:
     """Largest median over MOMENT, where at least half of the values are numbers."""
-    width = min(2 * int(MOMENT * clip.rate / 2) + 1, len(moments))
+    width = min(2 * int(MOMENT * clip.fps / 2) + 1, len(moments))
     around = np.pad(moments, width // 2, mode="wrap" if clip.loops else "reflect")
     windows = np.sort(sliding_window_view(around, width), axis=1)  # what is no number comes last
     known = (~np.isnan(windows)).sum(1)
@@ -145,7 +145,7 @@ def _touches(clip: NormalizedClip) -> Bool[np.ndarray, " frames"]:
     lowest = np.minimum.reduce([sole[..., 1].min(1) for sole in clip.soles])
     lowest = np.minimum(lowest, bone_ends(clip.anatomy, clip.joints)[..., 1].min(1))
     soles = np.minimum.reduce(
-        [(sole[..., 1] - stand).min(1) for sole, stand in zip(clip.soles, clip.standing, strict=True)]
+        [(sole[..., 1] - stand).min(1) for sole, stand in zip(clip.soles, clip.sole_rest_heights, strict=True)]
     )
     if not clip.skin.neutral.size:
         return soles < TOUCHES
@@ -163,11 +163,11 @@ def _centre(clip: NormalizedClip) -> Float[np.ndarray, " frames"]:
 
 def _flies(clip: NormalizedClip, heights: Float[np.ndarray, " frames"]) -> bool:
     """Whether heights in the air follow a parabola: see `floating`."""
-    times = np.arange(len(heights)) / clip.rate
+    times = np.arange(len(heights)) / clip.fps
     times -= times.mean()
     bends = times**2 - (times**2).mean()  # so that it is at right angles to 1 and to the times
     gravity = -2 * float(heights @ bends) / max(float(bends @ bends), 1e-30)
     path = heights + max(gravity, WEAKEST) / 2 * bends
     path = path - path.mean() - times * float(path @ times) / max(float(times @ times), 1e-30)
-    rise = max(gravity, WEAKEST) * (len(heights) / clip.rate) ** 2 / 8
+    rise = max(gravity, WEAKEST) * (len(heights) / clip.fps) ** 2 / 8
     return bool(np.abs(path).max() <= max(STRAYS * rise, TOUCHES / 2))

@@ -42,7 +42,7 @@ class Measure:
     family: Family
     meaning: str
     """Definition in one sentence for the user."""
-    unseen: float = 0.0
+    tolerance: float = 0.0
     """Smallest visible fault, in the measure's unit: a value below it, or outside the usual range by less, is never
     bad. Of 319 artists' clips of actions with a usual posture, it makes 5 bad at these values, and 23 of 261 if a clip
     is compared with those of other packs only."""
@@ -64,7 +64,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure("foot_slide_mean", "feet slide", "cm/s", "low", 1, "feet",
         "Mean speed over the ground of feet that bear weight, at 1 m height.", 2.0),
     Measure("foot_slide_worst", "feet slide, worst moment", "cm/s", "low", 0, "feet",
-        "The same at the moment at which it is worst.", 10.0),
+        "Largest median over 0.1 s of the speed of loaded feet, at 1 m height.", 10.0),
     Measure("penetration_mean", "skin sinks into the ground", "mm", "low", 1, "feet",
         "Mean over time of how deep the deepest point of the mesh is, at 1 m height.", 2.0),
     Measure("penetration_worst", "skin sinks, deepest", "mm", "low", 1, "feet",
@@ -89,10 +89,10 @@ MEASURES: tuple[Measure, ...] = (
         "Largest angle by which the head's up leans away from the neutral pose; 180 is upside down.", 20.0),
     Measure("tail_swing", "tail swings", "°", "usual", 0, "posture",
         "Largest angle between two directions of the tail, from root to tip, as seen from the hips.", 30.0),
-    Measure("self_intersection_frames", "moments in which it goes through itself", "%", "low", 0, "skin",
-        "Share of moments in which the mesh goes through itself where it does not in its neutral pose.", 5.0),
-    Measure("self_intersection_triangles", "triangles that go through others", "%", "low", 2, "skin",
-        "Mean share of the mesh's triangles that do so.", 0.2),
+    Measure("self_intersection_frames", "frames with self-intersection", "%", "low", 0, "skin",
+        "Share of frames in which the mesh intersects itself where it does not in its neutral pose.", 5.0),
+    Measure("self_intersection_triangles", "self-intersecting triangles", "%", "low", 2, "skin",
+        "Mean over the frames of the share of triangles that intersect others.", 0.2),
     Measure("volume_drift", "volume changes", "%", "low", 1, "skin",
         "Largest change of the volume that the mesh encloses, against the neutral pose.", 3.0),
     Measure("bone_length_drift", "bones stretch", "%", "low", 2, "bones",
@@ -100,23 +100,23 @@ MEASURES: tuple[Measure, ...] = (
     Measure("joint_range", "joint that turns farthest", "°", "neither", 0, "bones",
         "How far the most active joint turns over the clip."),
     Measure("beyond_limits", "knees and elbows bend the wrong way", "%", "low", 1, "bones",
-        "Share of knees, elbows and moments in which one is bent more than 10° the wrong way.", 1.0),
+        "Share of knees, elbows and frames in which one is bent more than 10° the wrong way.", 1.0),
     Measure("motion_amount", "motion", "m/s", "neither", 2, "flow",
-        "Mean speed of the bones' ends beside the way of the whole body, at 1 m height: 0 stands still."),
+        "Mean speed of the bones' ends relative to the travel of the body, at 1 m height; 0 is a static pose."),
     Measure("jerk", "jerk", "m/s³", "neither", 0, "flow",
         "Mean rate at which accelerations change, at 1 m height and 30 frames a second; brisk motion has more of it."),
     Measure("roughness", "roughness", "", "low", 2, "flow",
         "Jerk regardless of size and pace: 1 for an even swing, more for quick twitches in slow movement.", 1.5),
     Measure("high_frequency", "shaking", "%", "low", 2, "flow",
-        "Share of the energy of the movement in frequencies that bodies do not move at.", 0.5),
+        "Share of the kinetic energy above 8 Hz and above five times the frequency of the movement.", 0.5),
     Measure("seam_pose", "pose jumps at the seam", "%", "low", 2, "flow",
         "Distance from the last pose to the first, in parts of the height; the seam of a loop.", 0.3),
     Measure("seam_velocity", "speed jumps at the seam", "", "low", 2, "flow",
         "Change of velocity from the end to the start beyond that at other keys, in parts of the mean speed.", 0.3),
-    Measure("agreement", "the prior agrees with the words", "%", "high", 0, "prior",
-        "Share that a video prior gives to the words of the clip, among all it knows."),
+    Measure("agreement", "prior agrees with the prompt", "%", "high", 0, "prior",
+        "Probability that a video prior gives to the action of the clip, among all it knows."),
     Measure("plausibility", "the prior finds it plausible", "", "high", 2, "prior",
-        "How well a video prior can restore the clip's noisy video, under its best words."),
+        "Expected over actual denoising error of a video prior on the clip, under its likeliest prompt."),
 )
 # fmt: on
 BY_KEY: Mapping[str, Measure] = {measure.key: measure for measure in MEASURES}

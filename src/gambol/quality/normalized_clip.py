@@ -67,9 +67,9 @@ class NormalizedClip:
         return self.contacts.times
 
     @property
-    def rate(self) -> float:
+    def fps(self) -> float:
         """Frames per second: about 60, more for short clips."""
-        return self.contacts.rate
+        return self.contacts.fps
 
     @property
     def seconds(self) -> float:
@@ -118,7 +118,7 @@ class NormalizedClip:
         return tuple(soles_of(self.anatomy, leg, self.joints) for leg in self.anatomy.legs)
 
     @cached_property
-    def standing(self) -> tuple[Float[np.ndarray, " points"], ...]:
+    def sole_rest_heights(self) -> tuple[Float[np.ndarray, " points"], ...]:
         """Height of the points of each sole in the neutral pose, since few soles are modelled level [m]."""
         neutral = self.neutral_joints[None]
         return tuple(soles_of(self.anatomy, leg, neutral)[0, :, 1] for leg in self.anatomy.legs)
@@ -133,7 +133,7 @@ class NormalizedClip:
         steps = self.steps(points)
         if self.loops and len(steps):
             steps[-1] += self.travel
-        return steps * self.rate - self.ground_velocity
+        return steps * self.fps - self.ground_velocity
 
     @cached_property
     def period(self) -> float | None:
@@ -147,7 +147,7 @@ class NormalizedClip:
         if not self.seconds > 0 or spread(points) < STILL:
             return None
         frames = find_period(points, loops)
-        return frames and (self.seconds * frames / len(points) if loops else frames / self.rate)
+        return frames and (self.seconds * frames / len(points) if loops else frames / self.fps)
 
     @cached_property
     def skin(self) -> SampledMesh:

@@ -136,8 +136,8 @@ def _sections(report: Report, against: Report | None = None) -> list[str]:
 def _measured(report: Report, against: Report | None, family: Family) -> str:
     rows = []
     for each, own, other, place in rows_of(report, against):
-        standing = report.standings[each.key]
-        share = standing.share if standing and each.better not in ("neither", "usual") else None
+        rank = report.ranks[each.key]
+        share = rank.share if rank and each.better not in ("neither", "usual") else None
         if each.family == family:
             rows.append(MetricRow(each.title, own, other, share, place, each.meaning))
     heads = names_of(report, against) if against else None

@@ -138,7 +138,7 @@ def _path(clip: NormalizedClip) -> Float[np.ndarray, "frames 3"]:
             return here + shares * clip.travel
     elif np.ptp(centers, axis=0)[[0, 2]].max() < STAYS:
         return np.broadcast_to((centers.min(0) + centers.max(0)) / 2, centers.shape)
-    return gaussian_filter1d(centers, STEADY * clip.rate, axis=0, mode="wrap" if clip.loops else "nearest")
+    return gaussian_filter1d(centers, STEADY * clip.fps, axis=0, mode="wrap" if clip.loops else "nearest")
 
 
 def _outermost(points: Float[np.ndarray, "moments points 3"]) -> Float[np.ndarray, "directions 3"]:

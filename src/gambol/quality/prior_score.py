@@ -18,7 +18,7 @@ from math import exp
 import torch
 
 from gambol.errors import GambolError
-from gambol.language import understand
+from gambol.language import parse_intent
 from gambol.priors.prior import VideoPrior
 from gambol.priors.recognise import log_errors, weighted_mean
 from gambol.priors.views import ClipVideos
@@ -75,7 +75,7 @@ class PriorScore:
 
 
 def _action_in(words: str) -> str | None:
-    intent = understand(words)
+    intent = parse_intent(words)
     return intent.action if intent else None
 
 
@@ -85,7 +85,9 @@ def score_clip(clip: NormalizedClip, prior: VideoPrior, prompts: Sequence[str] |
     prompts: sentences to choose from; by default the actions of the prior's vocabulary that suit the clip.
     """
     if prompts is None and prior.vocabulary is None:
-        raise GambolError(f"say which prompts the prior '{prior.name}' is to choose from: it has no list of actions")
+        raise GambolError(
+            f"the prior '{prior.name}' has an open vocabulary: give the prompts that it is to choose from"
+        )
     if prompts is not None and not prompts:
         raise GambolError("there must be at least one prompt to choose from, got none")
     embedded = None if prompts is None else [prior.embed(text) for text in dict.fromkeys(prompts)]

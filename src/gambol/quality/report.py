@@ -13,12 +13,12 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.jsonable import jsonable
-from gambol.language import action_of_clip, understand
+from gambol.language import action_of_clip, parse_intent
 from gambol.quality.footfalls import GaitPattern, gait_pattern
 from gambol.quality.measures import MEASURES, Measure, Values, measure
 from gambol.quality.normalized_clip import NormalizedClip, normalize_clip
 from gambol.quality.rules import broken_rule
-from gambol.quality.scale import Standing, artists
+from gambol.quality.scale import PercentileRank, artists
 
 if TYPE_CHECKING:
     from gambol.priors.prior import VideoPrior
@@ -29,13 +29,19 @@ SCHEMA = "gambol.report/2"
 STILL = 0.01
 """A clip with less `motion_amount` is static and gets no rating [m/s at 1 m height]."""
 FROZEN = 1e-4
-"""The same limit for a clip that should stand, in which a character breathes [m/s at 1 m height]."""
+"""Smallest `motion_amount` of a clip that should stand, in which a character breathes [m/s at 1 m height]."""
 SEAMS = ("seam_pose", "seam_velocity")
 SHAKING = ("high_frequency", "roughness")
 MOST_REASONS = 3
 """Bad measures that the summary names, at most."""
 
-RIVALS = ("a character stands still", "a character walks", "a character runs", "a character jumps", "a character falls")
+OTHER_PROMPTS = (
+    "a character stands still",
+    "a character walks",
+    "a character runs",
+    "a character jumps",
+    "a character falls",
+)
 """Sentences that a prior without a vocabulary chooses from, besides the user's own."""
 
 Verdict = Literal["good", "plausible", "doubtful", "still"]
@@ -59,7 +65,7 @@ class Report:
     """What could not be measured, and why, for the user."""
 
     @cached_property
-    def standings(self) -> dict[str, Standing | None]:
+    def ranks(self) -> dict[str, PercentileRank | None]:
         """Place among artists' clips by key of a measure; None where there is none."""
         plan, places = self.clip.anatomy.plan, artists().place
         found = {each.key: places(each.key, self.values.get(each.key), self.action, plan) for each in MEASURES}
@@ -69,19 +75,19 @@ class Report:
 
     @cached_property
     def judged(self) -> list[tuple[float, Measure]]:
-        """Measures that decide the verdict and their shares (`Standing.share`), the worst first. Measures without a
-        good and a bad side do not decide, nor does the prior's score, which is often wrong."""
+        """Measures that decide the verdict and their shares (`PercentileRank.share`), the worst first. Measures
+        without a good and a bad side do not decide, nor does the prior's score, which is often wrong."""
         found = []
         for each in MEASURES:
-            standing = self.standings[each.key]
-            if standing and each.better != "neither" and each.family != "prior":
-                found.append((standing.share, each))
+            rank = self.ranks[each.key]
+            if rank and each.better != "neither" and each.family != "prior":
+                found.append((rank.share, each))
         return sorted(found, key=lambda pair: pair[0])
 
     @cached_property
     def bad(self) -> list[Measure]:
         """Measures that make the clip doubtful, the worst first. Shaking is not seen where hardly anything moves."""
-        found = [each for _, each in self.judged if (standing := self.standings[each.key]) and standing.bad]
+        found = [each for _, each in self.judged if (rank := self.ranks[each.key]) and rank.bad]
         return [each for each in found if each.key not in SHAKING or self.motion_amount >= STILL]
 
     @property
@@ -123,19 +129,19 @@ class Report:
     def place(self, each: Measure, among: str | None = None) -> str:
         """The place of a measure among artists' clips in words; "" if it has none.
 
-        among: the kind of clips (`Standing.kind`) that the reader knows already, which is left out.
+        among: the kind of clips (`PercentileRank.kind`) that the reader knows already, which is left out.
         """
-        standing = self.standings[each.key]
-        if standing is None:
+        rank = self.ranks[each.key]
+        if rank is None:
             return ""
-        of = f" of {standing.among}" if standing.kind != among else ""
+        of = f" of {rank.among}" if rank.kind != among else ""
         if each.better == "usual":
-            return f"{'un' if standing.bad else ''}usual for {standing.among}"
+            return f"{'un' if rank.bad else ''}usual for {rank.among}"
         if each.better == "neither":
-            return f"more than {standing.share:.0%}{of}"
-        if standing.share - standing.worse > 0.02:
-            return f"as good as {standing.share:.0%}{of}"
-        return f"better than {standing.worse:.0%}{of}"
+            return f"more than {rank.share:.0%}{of}"
+        if rank.share - rank.worse > 0.02:
+            return f"as good as {rank.share:.0%}{of}"
+        return f"better than {rank.worse:.0%}{of}"
 
     def plain(self) -> dict[str, Any]:
         """The content of report.json."""
@@ -169,18 +175,18 @@ class Report:
         )
 
     def _metric(self, each: Measure) -> dict[str, Any]:
-        standing = self.standings[each.key]
+        rank = self.ranks[each.key]
         return {
             "value": self.values.get(each.key),
             "unit": each.unit,
             "better": each.better,
-            "artists": standing and {"share": standing.share, "group": standing.group, "clips": standing.clips},
+            "artists": rank and {"share": rank.share, "group": rank.group, "clips": rank.clips},
         }
 
 
 def report(
     character: Character,
-    motion: Clip,
+    clip: Clip,
     anatomy: Anatomy | None = None,
     *,
     prompt: str | None = None,
@@ -192,13 +198,13 @@ def report(
     prompt: what the clip should show; by default its name decides. prior: video model that scores the clip as well.
     Raises GambolError if the clip leads to poses that are not finite.
     """
-    clip = normalize_clip(character, motion, anatomy)
-    values = measure(clip, on_progress)
-    action = action_for(motion.name, prompt)
-    score, notes = _score(clip, prior, prompt or action)
-    if prompt and not understand(prompt):
+    normalized = normalize_clip(character, clip, anatomy)
+    values = measure(normalized, on_progress)
+    action = action_for(clip.name, prompt)
+    score, notes = _score(normalized, prior, prompt or action)
+    if prompt and not parse_intent(prompt):
         notes = [f"no action is recognised in '{prompt}': the clip's name says what it is compared with", *notes]
-    pattern = gait_pattern(clip)
+    pattern = gait_pattern(normalized)
     seen = ACTION_OF_GAIT.get(pattern.name) if pattern else None
     if action and seen and ACTIONS[action].steps and ACTIONS[seen].steps and (action == "walk") != (seen == "walk"):
         notes.append(
@@ -209,29 +215,31 @@ def report(
         "agreement": None if share is None else 100 * share,
         "plausibility": score.plausibility if score else None,
     }
-    return Report(clip, values, action, pattern, broken_rule(clip, action), score, tuple(notes))
+    return Report(normalized, values, action, pattern, broken_rule(normalized, action), score, tuple(notes))
 
 
 def action_for(clip: str, prompt: str | None) -> str | None:
     """The action that a clip of this name should show; a sentence that names an action goes first."""
-    intent = understand(prompt) if prompt else None
+    intent = parse_intent(prompt) if prompt else None
     return intent.action if intent else action_of_clip(clip)
 
 
 def _score(clip: NormalizedClip, prior: VideoPrior | None, sentence: str | None) -> tuple[PriorScore | None, list[str]]:
     """The prior's score, and notes for the user. sentence: what the clip should show. A prior with a vocabulary chooses
-    among its actions; others choose between the sentence and RIVALS."""
+    among its actions; others choose between the sentence and OTHER_PROMPTS."""
     from gambol.errors import GambolError
     from gambol.quality.prior_score import score_clip
 
     if prior is None:
         return None, []
-    prompts = None if prior.vocabulary else [*([sentence] if sentence else []), *RIVALS]
+    prompts = None if prior.vocabulary else [*([sentence] if sentence else []), *OTHER_PROMPTS]
     try:
         score = score_clip(clip, prior, prompts)
     except GambolError as error:
-        return None, [f"the prior was not asked: {error}"]
-    return score, [] if score else ["the prior was not asked: it knows no videos of such clips"]
+        return None, [f"the prior could not score the clip: {error}"]
+    return score, [] if score else [
+        "the prior could not score the clip: it holds no cycle or action of a kind that it was trained on"
+    ]
 
 
 def json_of(report: Report, against: Report | None = None) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gambol.actions import ACTIONS
-from gambol.motion.gait import leg_swing, pairings
+from gambol.motion.gait import leg_correlations, leg_swing
 from gambol.motion.legs import leg_length
 from gambol.quality.normalized_clip import NormalizedClip
 
@@ -40,7 +40,7 @@ def broken_rule(clip: NormalizedClip, action: str | None) -> str:
         return "legs swing while it stands" if np.median(swings) > STILL else ""
     if rule == "aloft":
         return "" if aloft(clip) > ALOFT else "the feet never all leave the ground"
-    found = pairings(anatomy, poses)
+    found = leg_correlations(anatomy, poses)
     if rule in ("alternate", "diagonals") and (found.sides is None or found.sides > -CORRELATED):
         return "left and right legs do not alternate"
     if rule == "diagonals" and (found.diagonals or 0) < CORRELATED:
@@ -52,6 +52,6 @@ def broken_rule(clip: NormalizedClip, action: str | None) -> str:
 
 def aloft(clip: NormalizedClip) -> float:
     """Largest height of the lowest sole above where it is in the neutral pose [leg length]."""
-    soles = [sole[..., 1] - stand for sole, stand in zip(clip.soles, clip.standing, strict=True)]
+    soles = [sole[..., 1] - stand for sole, stand in zip(clip.soles, clip.sole_rest_heights, strict=True)]
     lowest = np.min([sole.min(1) for sole in soles], axis=0)
     return float(lowest.max()) * clip.anatomy.height / leg_length(clip.anatomy)

@@ -22,8 +22,8 @@ RANGE = (0.02, 0.98)
 
 
 @dataclass(frozen=True)
-class Standing:
-    """The place of one value among artists' clips."""
+class PercentileRank:
+    """The percentile rank of one value among artists' clips."""
 
     share: float
     """Share of the artists' clips that are not better. Of a measure that is neither good nor bad: that are lower. Of
@@ -35,7 +35,7 @@ class Standing:
     clips: int
     bad: bool
     """Whether the value alone makes a clip doubtful: it is outside the range of the artists' clips, on the bad side if
-    the measure has one, by more than the smallest visible fault (`Measure.unseen`)."""
+    the measure has one, by more than the smallest visible fault (`Measure.tolerance`)."""
 
     @property
     def among(self) -> str:
@@ -101,7 +101,7 @@ class Scale:
     def __init__(self, groups: Mapping[str, Mapping[str, Distribution]]):
         self.groups = groups
 
-    def place(self, key: str, value: float | None, action: str | None, plan: str = "") -> Standing | None:
+    def place(self, key: str, value: float | None, action: str | None, plan: str = "") -> PercentileRank | None:
         """The place of a value; None if there is no value, or no group to compare it with."""
         measure = BY_KEY[key]
         names = [group_of(action, plan)] if measure.better == "usual" else [action or EVERY, EVERY]
@@ -112,14 +112,14 @@ class Scale:
         below, above = found.below(value), found.above(value)
         low, high = (found.at(share) for share in RANGE)
         beyond = {"low": value - high, "high": low - value, "usual": max(low - value, value - high), "neither": 0.0}
-        bad = beyond[measure.better] > measure.unseen
+        bad = beyond[measure.better] > measure.tolerance
         share, worse = {
             "low": (1.0 - below, above),
             "high": (1.0 - above, below),
             "usual": (min(2 * min(below, above), 1.0), 0.0),
             "neither": (below, above),
         }[measure.better]
-        return Standing(share, worse, group, found.clips, bad)
+        return PercentileRank(share, worse, group, found.clips, bad)
 
     def json(self) -> str:
         plain = {

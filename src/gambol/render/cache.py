@@ -42,7 +42,7 @@ def fingerprint(parts: Iterable[np.ndarray | bytes | str | None]) -> str:
     return digest.hexdigest()[:32]
 
 
-def recall(
+def load_cached(
     name: str, shapes: Mapping[str, tuple[int, ...]], numbers: Sequence[str]
 ) -> tuple[dict[str, Tensor], dict[str, float]] | None:
     """Return the tensors and numbers stored under a name, or None if there are none.
@@ -71,7 +71,7 @@ def recall(
         return None
 
 
-def remember(name: str, tensors: Mapping[str, Tensor], numbers: Mapping[str, float]) -> bool:
+def store_cached(name: str, tensors: Mapping[str, Tensor], numbers: Mapping[str, float]) -> bool:
     """Store float32 tensors and numbers under a name; return False if they cannot be stored, which is no error."""
     try:
         cache_folder().mkdir(parents=True, exist_ok=True)

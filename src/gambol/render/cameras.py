@@ -43,7 +43,7 @@ class Cameras:
         return replace(self, **some)
 
     def to(self, *args, **kwargs) -> Cameras:
-        """As `Tensor.to`."""
+        """Return the cameras with another device or dtype; arguments as for `Tensor.to`."""
         moved = {name: getattr(self, name).to(*args, **kwargs) for name in ("T_camera_world", "focal", "center")}
         return replace(self, **moved)
 
@@ -63,7 +63,7 @@ class Cameras:
         return torch.einsum("fhwc,fcx->fhwx", seen, self.T_camera_world[..., :3])
 
 
-def together(cameras: Sequence[Cameras]) -> Cameras:
+def concatenate(cameras: Sequence[Cameras]) -> Cameras:
     """Return cameras of the same image size, concatenated."""
     first = cameras[0]
     placed, focal, center = (
@@ -136,7 +136,7 @@ def follow(
     times = torch.arange(frames, dtype=torch.float64, device=centers.device)
     if loop:
         away = times - times[:, None]
-        turns = torch.arange(-(laps := math.ceil(6 * smoothing / max(frames, 1)) + 1), laps + 1).to(times)
+        turns = torch.arange(-(repetitions := math.ceil(6 * smoothing / max(frames, 1)) + 1), repetitions + 1).to(times)
         window = torch.exp(-0.5 * ((away[..., None] + turns * frames) / smoothing) ** 2).sum(-1)
         weights = window / window.sum(1, keepdim=True)
         drift = torch.zeros_like(centers) if travel is None else travel * (times[:, None] / max(frames, 1)).to(centers)

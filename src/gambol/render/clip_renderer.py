@@ -85,10 +85,12 @@ class ClipRenderer:
         times: Float[np.ndarray, " frames"],
         view: View,
         size: int,
-        lap: Float[np.ndarray, 3] | None = None,
+        cycle_travel: Float[np.ndarray, 3] | None = None,
     ) -> CameraShot:
         up, forward = self.anatomy.up, self.anatomy.forward
-        return place_cameras(self.character, clip, times, up=up, forward=forward, view=view, size=size, lap=lap)
+        return place_cameras(
+            self.character, clip, times, up=up, forward=forward, view=view, size=size, cycle_travel=cycle_travel
+        )
 
     def _frames(
         self, shot: CameraShot, samples: int, on_progress: Callable[[int, int], None] = lambda done, total: None

@@ -43,7 +43,7 @@ class TargetViews:
 
 
 def fit(
-    start: Gaussians, photos: TargetViews, radius: float, steps: int, on_progress: Progress | None = None
+    start: Gaussians, views: TargetViews, radius: float, steps: int, on_progress: Progress | None = None
 ) -> Gaussians:
     """Return the kernels, of one colour each, after the optimisation. The views are taken in their order, which should
     be random.
@@ -69,7 +69,7 @@ def fit(
     cosine = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: LAST_RATE + (1 - LAST_RATE) * (1 + math.cos(math.pi * step / steps)) / 2
     )
-    batches = [photos[slice(i, i + BATCH)] for i in range(0, len(photos), BATCH)]
+    batches = [views[slice(i, i + BATCH)] for i in range(0, len(views), BATCH)]
     for step in range(steps):
         seen = batches[step % len(batches)]
         shown = rasterize_gaussians(gaussians(), seen.cameras)
@@ -88,13 +88,13 @@ def fit(
 
 
 @torch.no_grad()
-def psnr(gaussians: Gaussians, photos: TargetViews) -> tuple[float, float]:
+def psnr(gaussians: Gaussians, views: TargetViews) -> tuple[float, float]:
     """Return the peak signal-to-noise ratio over white [dB], of whole images and of the pixels where either shows
     something."""
     total = torch.zeros(2, dtype=torch.float64)
     count = torch.zeros(2, dtype=torch.float64)
-    for begin in range(0, len(photos), 8):
-        some = photos[slice(begin, begin + 8)]
+    for begin in range(0, len(views), 8):
+        some = views[slice(begin, begin + 8)]
         shown = rasterize_gaussians(gaussians, some.cameras)
         truth = Rendering(some.image, some.alpha)
         white = torch.ones(1, 1, 1, 3)

@@ -21,13 +21,13 @@ class Gaussians:
     """Kernels as 3DGS defines them, with their parameters as they are used (not their logarithms or logits)."""
 
     means: Float[Tensor, "kernels 3"]
-    """[file units]"""
+    """Centres [file units]."""
     wxyz: Float[Tensor, "kernels 4"]
     """Unit quaternions: from the kernel's own axes to the world."""
     scales: Float[Tensor, "kernels 3"]
     """Standard deviations along the kernel's own axes [file units]."""
     opacities: Float[Tensor, " kernels"]
-    """From 0 to below 1."""
+    """Opacities, from 0 to below 1."""
     harmonics: Float[Tensor, "kernels coefficients 3"]
     """Colour (sRGB) by direction: spherical harmonics with 1, 4, 9 or 16 coefficients (degree 0 to 3), as in 3DGS."""
 
@@ -38,7 +38,7 @@ class Gaussians:
         return covariances_of(self.wxyz, self.scales)
 
     def to(self, *args, **kwargs) -> Gaussians:
-        """As `Tensor.to`."""
+        """Return the Gaussians with another device or dtype; arguments as for `Tensor.to`."""
         return Gaussians(*(getattr(self, field.name).to(*args, **kwargs) for field in fields(self)))
 
     def __getitem__(self, chosen) -> Gaussians:

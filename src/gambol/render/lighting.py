@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from gambol import parallel
-from gambol.render.lighting_kernels import Lamps, nearest_kernel, wp
+from gambol.render.lighting_kernels import LampArrays, nearest_kernel, wp
 from gambol.warp_device import DEVICE
 
 Vector = tuple[float, float, float]
@@ -60,7 +60,7 @@ def make_lamps(light: Light, points: Any, corners: Any, diameter: float) -> Any:
     """Return the lamps with their shadow maps of a mesh in Warp arrays, which lies within a ball of this diameter
     around the origin."""
     toward = light.directions()
-    lamps = Lamps()
+    lamps = LampArrays()
     lamps.count, lamps.keys = len(toward), light.key_lamps
     lamps.key_color = wp.vec3(*(np.array(light.key_color) / max(light.key_lamps, 1)))
     lamps.sky_color = wp.vec3(*(2 * np.array(light.sky_color) / max(light.sky_lamps, 1)))  # the mean cosine is 1/2

@@ -8,13 +8,13 @@ wp = quiet_warp()
 wp.set_module_options({"enable_backward": False})
 
 NOTHING = wp.constant(-1.0e6)
-"""In a map: no surface."""
+"""Entry of a shadow map where there is no surface."""
 SHARE = wp.constant(4)
 """Where a pixel gets many rays, each of them asks one lamp of so many; lamps come in multiples of that."""
 
 
 @wp.struct
-class Lamps:
+class LampArrays:
     count: int
     keys: int  # the first of them are parts of the key lamp, the others of the sky
     key_color: wp.vec3  # of one lamp, linear
@@ -28,7 +28,7 @@ class Lamps:
 
 
 @wp.func
-def in_map(lamps: Lamps, axes: wp.mat33, point: wp.vec3):
+def in_map(lamps: LampArrays, axes: wp.mat33, point: wp.vec3):
     """Column and row, whole numbers at the centres of cells, and how far towards the lamp."""
     half = 0.5 * float(lamps.size) - 0.5
     return axes * point + wp.vec3(half, half, 0.0)
@@ -62,7 +62,7 @@ def draw_face(a: wp.vec3, b: wp.vec3, c: wp.vec3, start: int, size: int, nearest
 
 @wp.kernel
 def nearest_kernel(
-    lamps: Lamps,
+    lamps: LampArrays,
     first: int,
     faces: int,
     points_in: wp.array(dtype=wp.vec3),
@@ -85,7 +85,7 @@ def nearest_kernel(
 
 
 @wp.func
-def clear_way(lamps: Lamps, lamp: int, place: wp.vec3):
+def clear_way(lamps: LampArrays, lamp: int, place: wp.vec3):
     """Whether nothing is between a place in the map and the lamp: 0 to 1, smooth between the cells."""
     most = float(lamps.size) - 1.01
     if place[0] < 0.0 or place[1] < 0.0 or place[0] > most or place[1] > most:
@@ -105,7 +105,7 @@ def clear_way(lamps: Lamps, lamp: int, place: wp.vec3):
 
 
 @wp.func
-def facing_light(lamps: Lamps, first: int, last: int, step: int, point: wp.vec3, normal: wp.vec3):
+def facing_light(lamps: LampArrays, first: int, last: int, step: int, point: wp.vec3, normal: wp.vec3):
     """Sum over lamps that are not hidden of the cosine at which they shine on a surface."""
     total = wp.float32(0.0)
     for lamp in range(first, last, step):
@@ -117,7 +117,7 @@ def facing_light(lamps: Lamps, first: int, last: int, step: int, point: wp.vec3,
 
 
 @wp.func
-def light_at(lamps: Lamps, point: wp.vec3, normal: wp.vec3, first: int, step: int):
+def light_at(lamps: LampArrays, point: wp.vec3, normal: wp.vec3, first: int, step: int):
     """Light on a surface by every step-th lamp, beginning with the first, as if these were all, and by the ground.
 
     The point is lifted off the surface, which must not stand in its own light.

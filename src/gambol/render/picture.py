@@ -72,7 +72,7 @@ class CameraShot:
     """Distance from the cameras to their targets [file units]."""
     floor: Floor
     forward: Float[np.ndarray, 3]
-    lap: Float[np.ndarray, 3] | None = None
+    cycle_travel: Float[np.ndarray, 3] | None = None
     """Displacement of the character over one cycle, if the frames are one cycle of a loop that will be repeated; else
     None [file units]."""
 
@@ -148,7 +148,7 @@ def place_cameras(
     elevation: float | None = None,
     size: int = 512,
     fill: float = FILL,
-    lap: Float[np.ndarray, 3] | None = None,
+    cycle_travel: Float[np.ndarray, 3] | None = None,
 ) -> CameraShot:
     """Return a shot whose cameras follow the character smoothly and cut nothing off in any frame.
 
@@ -167,7 +167,9 @@ def place_cameras(
         raise GambolError(f"'{character.name}' is a single point in all frames: there is nothing to render")
     step = float(np.median(np.abs(np.diff(times)))) if len(times) > 1 else 0.0
     centers, smoothing = (hull.amin(1) + hull.amax(1)) / 2, STEADY / max(step, 1 / 120)
-    targets = follow(centers, smoothing, lap is not None, None if lap is None else torch.as_tensor(lap))
+    targets = follow(
+        centers, smoothing, cycle_travel is not None, None if cycle_travel is None else torch.as_tensor(cycle_travel)
+    )
     own = ANGLES[view]
     turn = torch.full((len(times),), own[0] if azimuth is None else azimuth, dtype=torch.float64)
     if view == "orbit":
@@ -179,7 +181,9 @@ def place_cameras(
         cameras = orbit(targets, *axes, turn, lift, distance, FIELD_OF_VIEW, size, size)
         targets = targets + _off_centre(cameras, hull, distance, sideways=view != "orbit")
     floor = Floor(np.asarray(up, np.float64), float(np.quantile(lowest, RESTING)))
-    return CameraShot(character, poses, times, shifts, cameras, distance, floor, np.asarray(forward, np.float64), lap)
+    return CameraShot(
+        character, poses, times, shifts, cameras, distance, floor, np.asarray(forward, np.float64), cycle_travel
+    )
 
 
 def _repeated(
@@ -192,8 +196,8 @@ def _repeated(
     travel = loop_travel(character, motion)
     if travel is None:
         return times, nowhere
-    laps = np.floor((times - motion.start) / motion.duration + 1e-6)
-    return times - laps * motion.duration, laps[:, None] * travel
+    repetitions = np.floor((times - motion.start) / motion.duration + 1e-6)
+    return times - repetitions * motion.duration, repetitions[:, None] * travel
 
 
 DrawCharacter = Callable[[int, Cameras], Rendering]
@@ -252,7 +256,7 @@ def _studio(shot: CameraShot, tiles: bool) -> Studio:
     low, high = shot.character.bounds
     height, longest = abs((high - low) @ shot.floor.up), float((high - low).max())
     tile = 0.35 * float(np.sqrt(max(height, 0.2 * longest) * longest))
-    way = 0.0 if shot.lap is None else abs(float(shot.lap @ shot.forward))
+    way = 0.0 if shot.cycle_travel is None else abs(float(shot.cycle_travel @ shot.forward))
     if way > 0.3 * tile:  # a light and a dark tile, a whole number of times
         tile = way / (2 * max(round(way / (2 * tile)), 1))
     return Studio(shot.light, shot.floor, shot.forward, tile)

@@ -17,7 +17,7 @@ from gambol.errors import GambolError
 from gambol.render.cameras import Cameras
 from gambol.render.drawing_kernels import CameraArrays, project_kernel
 from gambol.render.lighting import Light, make_lamps
-from gambol.render.lighting_kernels import Lamps
+from gambol.render.lighting_kernels import LampArrays
 from gambol.render.rasterize import Rendering
 from gambol.render.raycast_kernels import contrast_kernel, hits_kernel, render_kernel, wp
 from gambol.render.surface_kernels import MeshArrays, vertex_normals_kernel
@@ -55,7 +55,7 @@ class Floor:
     up: Float[np.ndarray, 3]
     """Unit vector."""
     height: float
-    """Along up [file units]."""
+    """Height of the plane along up [file units]."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class MeshScene:
         """
         if samples < 1:
             raise ValueError(f"samples must be at least 1, got {samples}")
-        lamps = self.lamps(light) if light else Lamps()
+        lamps = self.lamps(light) if light else LampArrays()
         picture = torch.empty(len(cameras), cameras.height, cameras.width, 4)
         vertices = len(self._same)
         at_once = max(1, ROOM // (12 * vertices))

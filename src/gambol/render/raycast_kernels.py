@@ -8,7 +8,7 @@ that stand within the mesh's box.
 """
 
 from gambol.render.drawing_kernels import FAR, Band, CameraArrays, ahead_at, draw_band, floor_distance
-from gambol.render.lighting_kernels import SHARE, Lamps, light_at
+from gambol.render.lighting_kernels import SHARE, LampArrays, light_at
 from gambol.render.surface_kernels import (
     MeshArrays,
     encode,
@@ -53,7 +53,7 @@ def cast(scene: MeshArrays, start: wp.vec3, direction: wp.vec3, begin: float):
 @wp.func
 def seen(
     scene: MeshArrays,
-    lamps: Lamps,
+    lamps: LampArrays,
     view: CameraArrays,
     frame: int,
     x: float,
@@ -124,7 +124,7 @@ def any_marked(band: Band, marked: wp.array(dtype=wp.uint8, ndim=3)):
 @wp.kernel
 def render_kernel(
     scene: MeshArrays,
-    lamps: Lamps,
+    lamps: LampArrays,
     view: CameraArrays,
     first: int,
     step: int,

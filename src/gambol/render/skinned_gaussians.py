@@ -35,7 +35,7 @@ class SkinnedGaussians:
     """Kernels bound to a character."""
 
     means: Float[Tensor, "kernels 3"]
-    """In the space of their mesh, before binding."""
+    """Centres in the space of their mesh, before skinning."""
     covariances: Float[Tensor, "kernels 6"]
     """Packed, in the same space."""
     opacities: Float[Tensor, " kernels"]

@@ -17,7 +17,7 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.neutral import neutral_world
 from gambol.errors import GambolError
-from gambol.render.cache import fingerprint, recall, remember
+from gambol.render.cache import fingerprint, load_cached, store_cached
 from gambol.render.cameras import Cameras, orbit, sphere_distance
 from gambol.render.fit import Progress, TargetViews, fit, psnr
 from gambol.render.gaussians import ZEROTH, Gaussians
@@ -49,14 +49,14 @@ FLATNESS = 0.25
 class SplatConfig:
     """Settings for turning a mesh into Gaussians."""
 
-    kernels: int = 10_000
+    gaussians: int = 10_000
     views: int = 200
     """Number of views from random directions to fit to."""
     size: int = 256
     """Width and height of the views [pixels]."""
-    look: Literal["lit", "unlit"] = "lit"
+    shading: Literal["lit", "unlit"] = "lit"
     """Lit: under soft light from above, the same in all views, so that shape shows. Unlit: plain surface colours."""
-    start: Literal["surface", "vertices"] = "surface"
+    init: Literal["surface", "vertices"] = "surface"
     """Initial positions of kernels: anywhere on the visible surface, evenly by area, or at vertices."""
     up: Vector = (0.0, 1.0, 0.0)
     forward: Vector = (0.0, 0.0, 1.0)
@@ -68,7 +68,7 @@ class SplatConfig:
     def check(self) -> None:
         """Raise GambolError if a number is out of its range."""
         for what, value, least, most in (
-            ("kernels", self.kernels, 16, 1_000_000),
+            ("gaussians", self.gaussians, 16, 1_000_000),
             ("views", self.views, 4, 2000),
             ("size", self.size, 16, 2048),
             ("steps", self.steps, 1, 100_000),
@@ -80,13 +80,13 @@ class SplatConfig:
             way_out = f"use at most {fewer} views" if fewer >= 4 else "use a smaller size"
             raise GambolError(f"{self.views} views of size {self.size} take too much memory; {way_out}")
 
-    def standing(self, anatomy: Anatomy) -> SplatConfig:
+    def with_axes_of(self, anatomy: Anatomy) -> SplatConfig:
         """Return these settings for a character with the axes that its anatomy says."""
         return replace(self, up=_axis(anatomy.up), forward=_axis(anatomy.forward))
 
     @property
     def light(self) -> Light | None:
-        if self.look == "unlit":
+        if self.shading == "unlit":
             return None
         up, forward = np.array(self.up), np.array(self.forward)
         x, y, z = KEY[0] * np.cross(up, forward) + KEY[1] * up + KEY[2] * forward
@@ -122,18 +122,18 @@ def splat(
     config.check()
     name = f"splats-{identity(character, config)}"
     widths = {"means": (3,), "wxyz": (4,), "scales": (3,), "opacities": (), "harmonics": (1, 3)}
-    shapes = {key: (config.kernels, *width) for key, width in widths.items()}
-    known = recall(name, shapes, FACTS)
+    shapes = {key: (config.gaussians, *width) for key, width in widths.items()}
+    known = load_cached(name, shapes, FACTS)
     if known is not None:
         tensors, facts = known
         whole, inside, seconds = (facts[fact] for fact in FACTS)
         return FittedGaussians(Gaussians(**tensors), whole, inside, seconds, cached=True)
     began = time.perf_counter()
-    photos, hidden, start, radius = prepare(character, config)
-    gaussians = fit(start, photos, radius, config.steps, on_progress)
-    whole, inside = psnr(gaussians, hidden)
+    views, held_out, start, radius = prepare(character, config)
+    gaussians = fit(start, views, radius, config.steps, on_progress)
+    whole, inside = psnr(gaussians, held_out)
     made = FittedGaussians(gaussians, whole, inside, time.perf_counter() - began)
-    remember(name, vars(gaussians), {fact: getattr(made, fact) for fact in FACTS})
+    store_cached(name, vars(gaussians), {fact: getattr(made, fact) for fact in FACTS})
     return made
 
 
@@ -151,11 +151,11 @@ def prepare(character: Character, config: SplatConfig) -> tuple[TargetViews, Tar
     close = (torch.arange(len(cameras)) % CLOSE_UPS == 0) & (torch.arange(len(cameras)) < config.views)
     cameras = zoomed(cameras, aims, torch.where(close, ZOOM, 1.0))
     seen = scene.render(cameras, config.light)
-    photos = TargetViews(cameras, seen.image, seen.alpha)
-    shown, hidden = photos[slice(0, config.views)], photos[slice(config.views, None)]
+    views = TargetViews(cameras, seen.image, seen.alpha)
+    shown, held_out = views[slice(0, config.views)], views[slice(config.views, None)]
     patches = visible_patches(shown, scene.hits(shown.cameras), points, faces)
     begin = first_kernels(patches, used, config, np.random.default_rng(config.seed))
-    return shown, hidden, begin, radius
+    return shown, held_out, begin, radius
 
 
 def all_around(
@@ -192,21 +192,21 @@ class SurfacePatches:
 
 
 def visible_patches(
-    photos: TargetViews, hits: Hits, points: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]
+    views: TargetViews, hits: Hits, points: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]
 ) -> SurfacePatches:
     """Return a patch for each pixel that shows the character."""
-    filled = (hits.face >= 0) & (photos.alpha > 0.3)
+    filled = (hits.face >= 0) & (views.alpha > 0.3)
     if not filled.any():
         raise GambolError("the character cannot be seen: its surfaces are all but transparent, or have no area")
     corners = points[faces[hits.face[filled].numpy()]]
     positions = np.einsum("pk,pkx->px", hits.barycentric[filled].numpy(), corners)
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
-    rays = photos.cameras.rays()[filled].numpy()
+    rays = views.cameras.rays()[filled].numpy()
     slope = np.abs((rays * normals).sum(1)).clip(0.05)  # grazing pixels are large, but not without limit
-    pixel = 1 / photos.cameras.focal.prod(1)[filled.nonzero()[:, 0]].numpy()
+    pixel = 1 / views.cameras.focal.prod(1)[filled.nonzero()[:, 0]].numpy()
     areas = pixel * hits.depth[filled].numpy() ** 2 / slope
-    colors = photos.image[filled] / photos.alpha[filled][:, None]
+    colors = views.image[filled] / views.alpha[filled][:, None]
     return SurfacePatches(positions, normals, colors.numpy(), areas)
 
 
@@ -221,12 +221,12 @@ def first_kernels(
     What no view shows, such as the inside of a mouth or a mesh under clothes, gets none.
     """
     chance = patches.areas / patches.areas.sum()
-    chosen = generator.choice(len(chance), config.kernels, p=chance)
+    chosen = generator.choice(len(chance), config.gaussians, p=chance)
     positions = patches.positions[chosen]
-    if config.start == "vertices":
+    if config.init == "vertices":
         distance, nearest = KDTree(patches.positions).query(vertices)
         seen = np.flatnonzero(distance < 2 * np.sqrt(patches.areas[nearest]))
-        seen = generator.permutation(seen)[: config.kernels]  # too few vertices: the surface gives the rest
+        seen = generator.permutation(seen)[: config.gaussians]  # too few vertices: the surface gives the rest
         positions[: len(seen)], chosen[: len(seen)] = vertices[seen], nearest[seen]
     near, _ = KDTree(positions).query(positions, k=4)
     width = np.sqrt((near[:, 1:] ** 2).mean(1)).clip(1e-6 * np.ptp(positions))
@@ -256,8 +256,8 @@ def identity(character: Character, config: SplatConfig) -> str:
 
 def compare(character: Character, gaussians: Gaussians, config: SplatConfig, path: Path) -> None:
     """Write a sheet with held-out views of the mesh above and of the Gaussians below."""
-    _, hidden, _, _ = prepare(character, replace(config, views=4))
-    some = hidden[slice(0, 6)]
+    _, held_out, _, _ = prepare(character, replace(config, views=4))
+    some = held_out[slice(0, 6)]
     paper = torch.full((3,), 0.96)
     rows = (Rendering(some.image, some.alpha), rasterize_gaussians(gaussians, some.cameras))
     frames = [frame for row in rows for frame in (row.over(paper).clamp(0, 1) * 255).round().byte().numpy()]

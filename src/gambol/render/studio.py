@@ -13,7 +13,7 @@ from gambol.character.colors import linear_from_srgb
 from gambol.render.cameras import Cameras
 from gambol.render.lighting import Light
 from gambol.render.raycast import Floor, MeshScene, launch_rows
-from gambol.render.studio_kernels import Room, floor_light_kernel, room_kernel, wp
+from gambol.render.studio_kernels import StudioArrays, floor_light_kernel, room_kernel, wp
 from gambol.warp_device import DEVICE
 
 Vector = tuple[float, float, float]
@@ -80,7 +80,7 @@ class Studio:
         east = self.along
         north = np.cross(self.floor.up, east)
         origin = scene.center
-        room = Room()
+        room = StudioArrays()
         room.east, room.north = (wp.vec3(*(axis * scene.size / self.tile)) for axis in (east, north))
         room.corner = wp.vec2(*(float(axis @ origin / self.tile) % 2 for axis in (east, north)))
         room.light_tile, room.dark_tile = (_linear(color) for color in (self.light_tile, self.dark_tile))

@@ -3,7 +3,7 @@
 """The studio behind a character: a tiled floor with soft shadows that fades into the backdrop."""
 
 from gambol.render.drawing_kernels import CameraArrays, ahead_at, floor_distance, floor_up
-from gambol.render.lighting_kernels import Lamps, facing_light
+from gambol.render.lighting_kernels import LampArrays, facing_light
 from gambol.render.surface_kernels import encode
 from gambol.warp_device import quiet_warp
 
@@ -12,7 +12,7 @@ wp.set_module_options({"enable_backward": False})
 
 
 @wp.struct
-class Room:
+class StudioArrays:
     east: wp.vec3  # along the tiles, in tiles
     north: wp.vec3
     corner: wp.vec2  # where in the pattern the origin is
@@ -29,8 +29,8 @@ class Room:
 @wp.kernel
 def floor_light_kernel(
     view: CameraArrays,
-    lamps: Lamps,
-    room: Room,
+    lamps: LampArrays,
+    room: StudioArrays,
     first: int,
     step: int,
     first_lamp: int,
@@ -61,7 +61,7 @@ def wave(position: float, width: float):
 
 
 @wp.func
-def tile_share(view: CameraArrays, room: Room, direction: wp.vec3, point: wp.vec3):
+def tile_share(view: CameraArrays, room: StudioArrays, direction: wp.vec3, point: wp.vec3):
     """How much of a pixel shows light tiles, 0 to 1: the pattern's mean over what the pixel covers of the floor."""
     rotation = view.T_camera_world[0]
     right = direction + wp.vec3(rotation[0, 0], rotation[0, 1], rotation[0, 2]) / view.focal[0][0]
@@ -96,7 +96,7 @@ def between(light: wp.array(dtype=wp.float32, ndim=2), x: float, y: float):
 @wp.kernel
 def room_kernel(
     view: CameraArrays,
-    room: Room,
+    room: StudioArrays,
     first: int,
     step: int,
     key_in: wp.array(dtype=wp.float32, ndim=2),

@@ -67,7 +67,7 @@ def vertex_normals_kernel(
 
 @wp.func
 def encode(linear: float):
-    """sRGB."""
+    """sRGB value of a linear one."""
     value = wp.clamp(linear, 0.0, 1.0)
     if value <= 0.0031308:
         return 12.92 * value
@@ -76,7 +76,7 @@ def encode(linear: float):
 
 @wp.func
 def softly_clipped(light: wp.vec3):
-    """What is brighter than 0.7 approaches 1, as on film, instead of being cut off there."""
+    """Tone curve: values above 0.7 are compressed so that they approach 1 instead of being clipped."""
     over = wp.max(light - wp.vec3(0.7), wp.vec3())
     beyond = wp.vec3(1.0 - wp.exp(-over[0] / 0.3), 1.0 - wp.exp(-over[1] / 0.3), 1.0 - wp.exp(-over[2] / 0.3))
     return wp.min(light, wp.vec3(0.7)) + 0.3 * beyond
@@ -94,7 +94,7 @@ def wrapped(position: float, mode: int):
 
 @wp.func
 def texel_index(index: int, count: int, mode: int):
-    """Of a texel that may be one or two places beyond the border."""
+    """Index of a texel that may be one or two places beyond the border."""
     if mode == CLAMP:
         return wp.clamp(index, 0, count - 1)
     if mode == MIRROR:

@@ -26,7 +26,7 @@ SAMPLES = 96
 LOW = 0.3
 """Share of the height below which skin can come near the ground at all."""
 ITERATIONS = 4
-"""At most so many times feet and body are raised."""
+"""Largest number of rounds in which feet and body are raised."""
 
 
 def fitted(plan: GaitPlan) -> GaitPlan:

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.interpolate import CubicSpline
 
-from gambol.character.transforms import about
+from gambol.character.transforms import rotation_about
 from gambol.motion.legs import Leg
 
 Point = Float[np.ndarray, "3"]
@@ -66,7 +66,7 @@ class GroundPath:
     """Turn to the left [rad per cycle]."""
 
     def rotation(self, cycles: PerFrame) -> Rotations:
-        return about(self.up, self.turning * cycles)
+        return rotation_about(self.up, self.turning * cycles)
 
     def apply(self, points: Vectors, cycles: PerFrame) -> Vectors:
         """Carry points of the body at the start along the path."""
@@ -138,7 +138,7 @@ class FootPath:
             middle = np.zeros(len(cycles))
         left = np.cross(self.path.up, self.path.forward)
         tilt = self.roll.tilt(part, self.duty) if self.leg.foot is not None and self.duty < 1 else np.zeros(len(cycles))
-        rolled = about(left, -tilt)
+        rolled = rotation_about(left, -tilt)
         heel, toe = self.leg.pivots
         pivot = np.where((tilt < 0)[:, None], toe, heel)
         end = pivot + np.einsum("fij,fj->fi", rolled, self.leg.end - pivot)

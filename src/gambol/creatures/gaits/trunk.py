@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from gambol.character.anatomy import Anatomy
 from gambol.character.limbs import Limb
 from gambol.character.skeleton import line_up
-from gambol.character.transforms import about, normalize
+from gambol.character.transforms import normalize, rotation_about
 from gambol.creatures.gaits.foot_paths import PerFrame, Point, Rotations, Turns, Vectors, smooth
 from gambol.creatures.gaits.footfalls import Footfalls
 
@@ -131,7 +131,11 @@ class TrunkMotion:
             sway = 0.008 * wave(cycles, 0.25)
             roll = 0.4 * wave(cycles, 0.25)
         factor = np.radians(self.bounce)
-        rotation = about(up, yaw * factor) @ about(left, pitch * factor) @ about(forward, roll * factor)
+        rotation = (
+            rotation_about(up, yaw * factor)
+            @ rotation_about(left, pitch * factor)
+            @ rotation_about(forward, roll * factor)
+        )
         shift = self.hip_height * (height[:, None] * up + self.bounce * sway[:, None] * left)
         return rotation, self.pivot + shift - rotation @ self.pivot
 
@@ -199,7 +203,7 @@ class TrunkMotion:
             arch = 1.0 * wave(cycles, 0.5, 2)
         factor = np.radians(self.bounce) / len(self.spine)
         for joint in self.spine:
-            turns[:, joint] = about(up, twist * factor) @ about(left, arch * factor)
+            turns[:, joint] = rotation_about(up, twist * factor) @ rotation_about(left, arch * factor)
 
     def _swing_tail(self, turns: Turns, cycles: PerFrame) -> None:
         joints = self.anatomy.joints_of("tail")
@@ -213,7 +217,9 @@ class TrunkMotion:
                 aside = 0 * aside
             lifted = wave(cycles, self.footfalls.highest + 0.15 + lag / 2, self.footfalls.bounces)
             raised = nod * lifted + (self.tail_lift if order == 0 else 0.0)
-            turns[:, joint] = about(self.anatomy.up, amount * aside) @ about(self.anatomy.left, raised)
+            turns[:, joint] = rotation_about(self.anatomy.up, amount * aside) @ rotation_about(
+                self.anatomy.left, raised
+            )
 
     def _steady_head(self, turns: Turns, cycles: PerFrame) -> None:
         """The neck takes back most of what the trunk does, so the eyes stay level; a walking bird's head bobs."""
@@ -229,14 +235,16 @@ class TrunkMotion:
             turns[:, joint] = Rotation.from_rotvec(undo - self.head_lift / len(line) * self.anatomy.left).as_matrix()
         neck, left = line[:-1], self.anatomy.left
         if self.still:
-            turns[:, line[-1]] = turns[:, line[-1]] @ about(self.anatomy.up, np.radians(2.0) * wave(cycles, 0.4))
+            turns[:, line[-1]] = turns[:, line[-1]] @ rotation_about(
+                self.anatomy.up, np.radians(2.0) * wave(cycles, 0.4)
+            )
         elif neck and self.stepping and not self.upright:
             # The head is thrust forward while a foot swings, and stays behind while the body passes over the foot.
             bird = self.bipedal and any(limb.kind == "wing" for limb in self.anatomy.limbs)
             bob = np.radians((9.0 if bird else 2.5) * (1 - 0.6 * self.vigour) * self.bounce)
             nod = bob * wave(cycles, 0.1, 2)
-            turns[:, neck[0]] = turns[:, neck[0]] @ about(left, nod)
-            turns[:, line[-1]] = turns[:, line[-1]] @ about(left, -nod)
+            turns[:, neck[0]] = turns[:, neck[0]] @ rotation_about(left, nod)
+            turns[:, line[-1]] = turns[:, line[-1]] @ rotation_about(left, -nod)
 
     def _swing_arm(self, turns: Turns, cycles: PerFrame, limb: Limb) -> None:
         """Arms hang and swing against the legs; those of a body that is not upright only sway a little."""
@@ -248,13 +256,13 @@ class TrunkMotion:
         side = 1.0 if limb.side == "left" else -1.0
         upper, lower = long[0], long[1] if len(long) > 1 else None
         if not self.upright:
-            turns[:, upper] = about(left, np.radians(6.0 * self.stepping) * side * wave(cycles))
+            turns[:, upper] = rotation_about(left, np.radians(6.0 * self.stepping) * side * wave(cycles))
             return
         hanging = _lowered(body.tips[(lower if lower is not None else upper)] - body.heads[upper], up, left * side)
         swing, flexed = self._arm_angles(cycles, side)
-        turns[:, upper] = about(left, swing) @ hanging
+        turns[:, upper] = rotation_about(left, swing) @ hanging
         if lower is not None:
-            turns[:, lower] = hanging.T @ about(left, -flexed) @ hanging
+            turns[:, lower] = hanging.T @ rotation_about(left, -flexed) @ hanging
 
     def _arm_angles(self, cycles: PerFrame, side: float) -> tuple[PerFrame, PerFrame]:
         """Backward swing of the upper arm and flexion of the elbow [rad]."""

@@ -22,11 +22,11 @@ Line = tuple[int, str]
 """A line, or the part of one between brackets, and its number."""
 
 MOST_JOINTS = 100_000
-"""As for nodes of glTF."""
+"""Largest number of joints; the same as for nodes of glTF."""
 MOST_VALUES = 20_000_000
 """Frames times channels: two hours at 30 a second of 90 channels."""
 LONGEST = 1e6
-"""[s] As for clips of glTF."""
+"""Longest clip [s]; the same as for glTF."""
 CHANNEL = re.compile(r"([xyz])(position|rotation)", re.IGNORECASE)
 
 
@@ -65,7 +65,7 @@ class _Joint:
     channels: list[tuple[int, str]] | None = None
     """(axis, position or rotation) in the order of the columns."""
     first: int = 0
-    """Its first column in a frame."""
+    """Index of the first column of the joint in a frame."""
 
 
 def _error(path: Path, line: Line, problem: str) -> AssetError:

@@ -190,7 +190,7 @@ def _numbers(values: Float[np.ndarray, 3], decimals: int) -> str:
 
 
 def safe_names(names: tuple[str, ...]) -> list[str]:
-    """Unique, of letters, digits and . _ - only: blanks and brackets end a name, colons are namespaces in Maya."""
+    """Unique names of letters, digits and . _ - only: blanks and brackets end a name, colons are namespaces in Maya."""
     found: dict[str, None] = {}
     reached: dict[str, int] = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""A document's animations as motions."""
+"""A document's animations as clips."""
 
 from collections.abc import Container
 
@@ -20,7 +20,7 @@ LONGEST = 1e6
 
 
 def read_clips(document: Document, accessors: Accessors, warnings: list[str]) -> dict[str, Clip]:
-    """Motions by name. A broken clip is left out with a warning: the character can be used without it."""
+    """Clips by name. A broken clip is left out with a warning: the character can be used without it."""
     clips: dict[str, Clip] = {}
     reached: dict[str, int] = {}
     for i, animation in enumerate(document.lists["animations"]):

@@ -230,7 +230,7 @@ class _Builder:
             slot_of_bind[bind] = skin.slots[int(bind)]
         joints, weights = _packed_influences(np.where(used, slot_of_bind[mesh.binds], 0), mesh.weights)
         if len(skin.joints) > 2**16:
-            raise AssetError(f"mesh '{mesh.name}' hangs on {len(skin.joints)} joints; glTF can number 65,536 of them")
+            raise AssetError(f"mesh '{mesh.name}' is bound to {len(skin.joints)} joints; glTF allows at most 65,536")
         dtype = "|u1" if len(skin.joints) <= 2**8 else "<u2"
         attributes = {}
         for number, start in enumerate(range(0, joints.shape[1], 4)):

@@ -10,7 +10,7 @@ SPECULAR_GLOSSINESS = "KHR_materials_pbrSpecularGlossiness"
 OTHER_IMAGE_SOURCES = ("EXT_texture_webp", "KHR_texture_basisu", "EXT_texture_avif")
 """Extensions that name another image for a texture; the first the file offers is used if there is no plain one."""
 LARGEST_IMAGES = 1024**3
-"""[bytes] Of all images together. A small file can name the same bytes many times over."""
+"""Largest size of all images together [bytes]. A small file can name the same bytes many times over."""
 
 
 def read_materials(document: Document, accessors: Accessors, warnings: list[str]) -> list[tuple[Material, int]]:

@@ -5,7 +5,7 @@ from scipy.spatial import cKDTree
 
 from gambol.character.character import Material, Mesh
 from gambol.errors import AssetError
-from gambol.formats.files import in_range
+from gambol.formats.files import LARGEST_NUMBER, in_range
 from gambol.formats.gltf.accessors import Accessors, component_type
 from gambol.formats.gltf.document import Document
 from gambol.formats.gltf.draco import EXTENSION as DRACO
@@ -115,7 +115,9 @@ class MeshReader:
             if len(values) != vertices:
                 raise AssetError(f"{primitive.where}: {key} has {len(values)} entries for {vertices} vertices")
         if not in_range(attributes["POSITION"]):
-            raise AssetError(f"{primitive.where}: vertex positions hold NaN, infinite or absurd numbers")
+            raise AssetError(
+                f"{primitive.where}: vertex positions hold numbers that are NaN, infinite or beyond {LARGEST_NUMBER:g}"
+            )
         for key in attributes:
             if key.startswith(_LOOKS):
                 attributes[key] = finite(attributes[key], name, key, self._warnings)
@@ -248,7 +250,9 @@ def _rest_weights(node: Fields, mesh: Fields, targets: int) -> np.ndarray:
     given = node.numbers("weights", None, targets) or mesh.numbers("weights", None, targets) or []
     weights = np.array(given + [0.0] * (targets - len(given)))
     if not in_range(weights):
-        raise AssetError(f"{node.where} or its mesh has absurd morph weights")
+        raise AssetError(
+            f"{node.where} or its mesh has morph weights that are NaN, infinite or beyond {LARGEST_NUMBER:g}"
+        )
     return weights
 
 

@@ -23,7 +23,7 @@ from gambol.text import printable
 IGNORED_GEOMETRY = ("EXT_mesh_gpu_instancing", "KHR_node_visibility")
 """Extensions that change what is drawn and that are not evaluated here."""
 LARGEST_WORLD = 1e30
-"""Of transforms multiplied along a chain of nodes."""
+"""Largest entry of a world transform, the product along a chain of nodes."""
 MOST_NODES = 100_000
 """Thousands of times the joints of a person; a file of a few megabytes can hold millions of empty nodes."""
 
@@ -72,7 +72,7 @@ def _extension_warnings(document: Document) -> Iterator[str]:
     for name in required if isinstance(required, list) else []:
         if isinstance(name, str) and not name.startswith(KNOWN):
             what = f"the file requires {name[:60]}, which gambol does not know"
-            yield f"{what}: the character may not be what it should be"
+            yield f"{what}: it may look or move differently than intended"
 
 
 def read_skeleton(document: Document, warnings: list[str]) -> Skeleton:
@@ -172,7 +172,9 @@ class Binds:
         if len(matrices) < len(joints):
             raise AssetError(f"{skin.where} has {len(joints)} joints but {len(matrices)} inverse bind matrices")
         if not in_range(matrices):
-            raise AssetError(f"{skin.where}: its inverse bind matrices hold NaN, infinite or absurd numbers")
+            raise AssetError(
+                f"{skin.where}: its inverse bind matrices hold numbers that are NaN, infinite or too large"
+            )
         self._skins[index] = np.array([self._add(j, m) for j, m in zip(joints, matrices, strict=False)], np.int64)
         return self._skins[index]
 

@@ -55,7 +55,7 @@ def append_motion(
 ) -> tuple[str, tuple[tuple[bytes, bytes], ...] | None]:
     """Add an animation to a file's JSON, in place, and its keys to the binary chunk; returns name and chunks."""
     if not motion.tracks:
-        raise GambolError(f"motion '{motion.name}' has no tracks: nothing moves, so there is nothing to save")
+        raise GambolError(f"clip '{motion.name}' has no tracks: nothing moves, so there is nothing to save")
     nodes = content.get("nodes", [])
     for track in motion.tracks:
         _check_track(motion.name, track, len(nodes))
@@ -86,7 +86,7 @@ def append_motion(
 
 def _check_track(motion: str, track: Track, nodes: int) -> None:
     """What a track must be so that it can be read back."""
-    where = f"motion '{motion}', node {track.node}"
+    where = f"clip '{motion}', node {track.node}"
     if not 0 <= track.node < nodes:
         raise GambolError(f"{where}: the file has nodes 0 to {nodes - 1}")
     keys = (len(track.times), 3) if track.interpolation == "CUBICSPLINE" else (len(track.times),)
@@ -103,7 +103,7 @@ def _stored_times(track: Track) -> np.ndarray:
     if not (np.diff(times) > 0).all() or not np.isfinite(times).all():
         raise GambolError(f"the key times of node {track.node} do not increase once they are float32; not saved")
     if times[0] < 0:
-        raise GambolError(f"the motion starts at {times[0]:g} s; glTF has no time before 0: shift its keys")
+        raise GambolError(f"the clip starts at {times[0]:g} s; glTF has no time before 0: shift its keys")
     return times
 
 
@@ -112,7 +112,7 @@ def _stored_values(track: Track) -> np.ndarray:
     values = xyzw_from_wxyz(track.values) if track.path == "rotation" else track.values
     width = 1 if track.path == "weights" else values.shape[-1]
     if not (np.abs(values) <= np.finfo(np.float32).max).all():  # also false for NaN
-        raise GambolError(f"the motion holds NaN or infinite keys at node {track.node} ({track.path}); not saved")
+        raise GambolError(f"the clip holds NaN or infinite keys at node {track.node} ({track.path}); not saved")
     return np.ascontiguousarray(values, dtype="<f4").reshape(-1, width)
 
 

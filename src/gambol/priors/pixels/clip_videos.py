@@ -101,7 +101,7 @@ def _cycle_videos(prior: VideoPrior, anatomy: Anatomy, cycle: ActionCycle, words
 def _brought_back(
     anatomy: Anatomy, poses: Float[np.ndarray, "frames joints 4 4"], loops: bool, leg: float
 ) -> Float[np.ndarray, "frames joints 4 4"]:
-    """With the root over the place where it is at rest, on the whole or, if it does not loop, at first."""
+    """Poses shifted so that the root is over its rest position: on average in a loop, else in the first frame."""
     off = (poses if loops else poses[:1])[:, 0, :3, 3].mean(0) - anatomy.body.heads[0]
     off = off - off @ anatomy.up * anatomy.up
     if np.linalg.norm(off) < AWAY * leg:

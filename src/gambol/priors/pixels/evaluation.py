@@ -49,9 +49,9 @@ PHASE = 0.03
 EVALUATED = tuple(action.name for action in TABLE if action.evaluated)
 """The actions that are evaluated; their names are the prompts."""
 
-Advance = Callable[[int, int], None]
-Progress = Callable[[str], AbstractContextManager[Advance]]
-"""Given what begins, yields what to call with (done, total); `gambol.progress.progress` is one."""
+OnProgress = Callable[[int, int], None]
+ProgressBars = Callable[[str], AbstractContextManager[OnProgress]]
+"""Opens a progress bar with a title and yields its update (done, total), as `gambol.progress.progress` does."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ class HeldOutCharacter:
     character: Character
     anatomy: Anatomy
     cycles: dict[str, ActionCycle]
-    """By action."""
+    """True cycles by name of the action."""
 
 
-def held_out_creatures(count: int, on_progress: Advance = lambda done, total: None) -> list[HeldOutCharacter]:
+def held_out_creatures(count: int, on_progress: OnProgress = lambda done, total: None) -> list[HeldOutCharacter]:
     """Random creatures, the body plans in turn, with their synthetic gaits."""
     plans, found = list(SHARES), []
     for number in range(count):
@@ -120,7 +120,7 @@ def classify(
     latents: Latents,
     rests: Float[Tensor, "videos size size 3"],
     seed: int = 0,
-    on_progress: Advance = lambda done, total: None,
+    on_progress: OnProgress = lambda done, total: None,
 ) -> list[str]:
     """The action of `EVALUATED` under which the prior denoises each video best. rests: pictures at rest, scaled."""
     prompts, weights = [prior.embed(prompt) for prompt in EVALUATED], limb_weights(latents, rests)
@@ -146,7 +146,7 @@ def sample_actions(prior: VideoPrior, batch: Batch, seed: int = 0) -> Latents:
 
 
 def leg_measurements(
-    characters: Sequence[HeldOutCharacter], animate: Animate, count: int, on_progress: Advance
+    characters: Sequence[HeldOutCharacter], animate: Animate, count: int, on_progress: OnProgress
 ) -> dict[str, Float[np.ndarray, " legs"]]:
     """Legs of motions that are fitted to samples, for `count` of the characters that have legs, evenly chosen: ratios
     of knee flexion ("flexion") and foot lift ("lift") to the true ones, and by the name of a gait phase errors of all
@@ -183,7 +183,7 @@ def evaluate(
     animate: Animate,
     fitted: int,
     seed: int = 0,
-    progress: Progress = lambda what: nullcontext(lambda done, total: None),
+    progress: ProgressBars = lambda what: nullcontext(lambda done, total: None),
 ) -> list[PriorCheck]:
     """Measure everything. fitted: number of characters whose motions are fitted, which takes most of the time."""
     batch = render_cycles(characters, prior.format.sizes[0][0], seed)

@@ -40,9 +40,9 @@ VIEWS = (55.0, 90.0, 125.0, -55.0, -90.0, -125.0)
 """Azimuths of the cameras, as in `cameras.orbit` [degrees]: whoever asks the prior chooses the cameras, so it need not
 know more of them. From both sides, since one leg hides the other; askew, since a side view has no depth."""
 ELEVATION = 10.0
-"""Of the cameras [degrees]."""
+"""Elevation of the cameras [degrees]."""
 FIELD_OF_VIEW = 20.0
-"""[degrees] A long lens, as perspective adds nothing but variety."""
+"""Field of view [degrees]: a long lens, since perspective would only add variety to learn."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class StickFigure:
 
 
 def draw_stick_figure(anatomy: Anatomy) -> StickFigure:
-    """Which strokes stand for a character."""
+    """The stick figure of a character."""
     strokes: list[tuple[int, np.ndarray, np.ndarray, tuple, float, str]] = []
     body = anatomy.body
     limbs = [limb for limb in anatomy.limbs if limb.kind != "ear"]
@@ -224,7 +224,7 @@ def unscaled(latents: Float[Tensor, "*pictures 3"]) -> Float[Tensor, "*pictures 
 def limb_weights(
     videos: Float[Tensor, "videos frames size size 3"], rests: Float[Tensor, "videos size size 3"], most: float = 8.0
 ) -> Float[Tensor, "videos frames size size 1"]:
-    """Of pixels, as a network sees them: limbs, which are colourful, count most; where they are at rest too."""
+    """Weights of pixels in the loss: colourful ones, which are limbs, count most, also where limbs are at rest."""
     seen = torch.cat([rests[:, None], videos], 1)
     vivid = (seen.amax(-1) - seen.amin(-1)).mul(CONTRAST / 0.6).clamp(0, 1)
     return 1 + most * torch.maximum(vivid[:, 1:], vivid[:, :1])[..., None]

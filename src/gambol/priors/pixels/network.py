@@ -22,7 +22,7 @@ from gambol.actions import ACTIONS
 from gambol.priors.pixels.data.cycle import FRAMES
 from gambol.ranges import Range
 
-WORDS = len(ACTIONS) + 1
+EMBEDDING_SIZE = len(ACTIONS) + 1
 """Length of a prompt's embedding: the share of each action of the table, then the pace."""
 SPAN = 2
 """Frames in a block."""
@@ -33,18 +33,18 @@ Coarse = Float[Tensor, "batch slots places width"]
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """4 million parameters by default, 0.7 billion multiplications for a video."""
+    """Size of the network; by default 4 million parameters and 0.7 billion multiplications for a video."""
 
     size: Annotated[int, Range(8, 512)] = 60
     """Width and height of a video [pixels]."""
     patch: Annotated[int, Range(1, 64)] = 5
     """Side of a block [pixels]."""
     fine: Annotated[int, Range(1, 1_024)] = 64
-    """Numbers that stand for a block."""
+    """Width of the convolutional layers: channels of a block."""
     local: Annotated[int, Range(0, 32)] = 2
     """Convolutional layers before the transformer, and as many after it."""
     width: Annotated[int, Range(1, 2_048)] = 224
-    """Numbers that stand for eight blocks."""
+    """Width of the transformer: channels of a token, which stands for eight blocks."""
     depth: Annotated[int, Range(0, 64)] = 5
     """Layers of the transformer."""
     heads: Annotated[int, Range(1, 64)] = 7
@@ -59,17 +59,17 @@ SHIPPED = NetworkConfig()
 
 
 class LocalMixer(nn.Module):
-    """A convolution in space, then one in time, which is a circle."""
+    """A convolution in space, then a circular one in time."""
 
     def __init__(self, config: NetworkConfig):
         super().__init__()
         self.space = nn.Conv2d(config.fine, config.fine, 3, padding=1)
         self.time = nn.Linear(3 * config.fine, config.fine)
         self.modulation = nn.Linear(config.width, 3 * config.fine)
-        _start(self.modulation, (0.0, 0.0, 0.5))
+        _init_constant(self.modulation, (0.0, 0.0, 0.5))
 
-    def forward(self, blocks: Fine, told: Float[Tensor, "batch times width"]) -> Fine:
-        shift, scale, strength = self.modulation(told)[:, :, None, None].chunk(3, -1)
+    def forward(self, blocks: Fine, conditioning: Float[Tensor, "batch times width"]) -> Fine:
+        shift, scale, strength = self.modulation(conditioning)[:, :, None, None].chunk(3, -1)
         seen = _modulated(blocks, shift, scale).flatten(0, 1).permute(0, 3, 1, 2)
         seen = functional.gelu(self.space(seen), approximate="tanh").permute(0, 2, 3, 1).unflatten(0, blocks.shape[:2])
         around = torch.cat([seen.roll(1, 1), seen, seen.roll(-1, 1)], -1)
@@ -105,7 +105,8 @@ class TransformerBlock(nn.Module):
 
 
 class PixelNetwork(nn.Module):
-    """(noisy video, level, words, picture at rest) to clean video, all scaled as `PixelPrior.encode` does."""
+    """Maps noisy video, noise level, prompt embedding and picture at rest to the clean video, all scaled as by
+    `PixelPrior.encode`."""
 
     def __init__(self, config: NetworkConfig = SHIPPED):
         super().__init__()
@@ -132,8 +133,8 @@ class PixelNetwork(nn.Module):
         self.leave = nn.Linear(fine, SPAN * pixels)
         self.ends = nn.Linear(width, 3 * fine)
         """How strongly noisy pixels enter, and scale and shift before the result leaves."""
-        _start(self.modulation, (0.0, 0.0, 0.5, 0.0, 0.0, 0.5))
-        _start(self.ends, (0.0, 0.0, 0.0))
+        _init_constant(self.modulation, (0.0, 0.0, 0.5, 0.0, 0.0, 0.5))
+        _init_constant(self.ends, (0.0, 0.0, 0.0))
         with torch.no_grad():
             self.leave.weight.mul_(0.1)
             self.leave.bias.zero_()
@@ -147,39 +148,41 @@ class PixelNetwork(nn.Module):
     ) -> Float[Tensor, "batch frames size size 3"]:
         shares, pace = words[:, :-1], words[:, -1:]
         shares = torch.cat([shares, 1 - shares.sum(1, keepdim=True)], 1)
-        condition = shares @ self.action + pace * self.pace + self.level(_waves(level))
-        told = self.told(condition[:, None] + self.moment)
-        entering, scale, shift = self.ends(told)[:, :, None, None].chunk(3, -1)
-        seen = self.enter(self._cut(noisy)) * (trust(level).view(-1, 1, 1, 1, 1) * (1 + entering))
-        blocks = seen + self.rest(self._cut(rest[:, None])) + self.place
+        condition = shares @ self.action + pace * self.pace + self.level(_sinusoidal_embedding(level))
+        conditioning = self.told(condition[:, None] + self.moment)
+        entering, scale, shift = self.ends(conditioning)[:, :, None, None].chunk(3, -1)
+        seen = self.enter(self._patchify(noisy)) * (wiener_factor(level).view(-1, 1, 1, 1, 1) * (1 + entering))
+        blocks = seen + self.rest(self._patchify(rest[:, None])) + self.place
         for local in self.before:
-            blocks = local(blocks, told)
-        blocks = blocks + self._think(blocks, told[:, ::2])
+            blocks = local(blocks, conditioning)
+        blocks = blocks + self._transformer(blocks, conditioning[:, ::2])
         for local in self.after:
-            blocks = local(blocks, told)
-        return self._paste(self.leave(_modulated(blocks, shift, scale))) + rest[:, None]
+            blocks = local(blocks, conditioning)
+        return self._unpatchify(self.leave(_modulated(blocks, shift, scale))) + rest[:, None]
 
-    def _think(self, blocks: Fine, told: Float[Tensor, "batch slots width"]) -> Fine:
-        """The transformer's part."""
+    def _transformer(self, blocks: Fine, conditioning: Float[Tensor, "batch slots width"]) -> Fine:
+        """Merge blocks into tokens, apply the transformer, and split them into blocks again."""
         side = self.config.side // 2
         merged = blocks.unflatten(3, (side, 2)).unflatten(2, (side, 2)).unflatten(1, (-1, 2))
         merged = merged.permute(0, 1, 3, 5, 2, 4, 6, 7).flatten(4).flatten(2, 3)  # batch slots places eight
         tokens = self.merge(merged) + self.where
-        modulation = self.modulation(told).unflatten(-1, (6, -1))
+        modulation = self.modulation(conditioning).unflatten(-1, (6, -1))
         for block in self.blocks:
             tokens = block(tokens, modulation)
         parts = self.split(functional.layer_norm(tokens, tokens.shape[-1:]))
         parts = parts.unflatten(3, (2, 2, 2, -1)).unflatten(2, (side, side)).permute(0, 1, 4, 2, 5, 3, 6, 7)
         return parts.reshape(blocks.shape)
 
-    def _cut(self, video: Float[Tensor, "batch frames size size 3"]) -> Float[Tensor, "batch times side side pixels"]:
-        """Into blocks; a single picture into blocks of one frame."""
+    def _patchify(
+        self, video: Float[Tensor, "batch frames size size 3"]
+    ) -> Float[Tensor, "batch times side side pixels"]:
+        """Cut a video into blocks; a single picture into blocks of one frame."""
         side, patch = self.config.side, self.config.patch
         blocks = video.unflatten(3, (side, patch)).unflatten(2, (side, patch))
         blocks = blocks.unflatten(1, (-1, min(SPAN, video.shape[1])))  # batch times span side patch side patch 3
         return blocks.permute(0, 1, 3, 5, 2, 4, 6, 7).flatten(4)
 
-    def _paste(
+    def _unpatchify(
         self, blocks: Float[Tensor, "batch times side side pixels"]
     ) -> Float[Tensor, "batch frames size size 3"]:
         patch = self.config.patch
@@ -191,41 +194,41 @@ def _modulated(tokens: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
     return functional.layer_norm(tokens, tokens.shape[-1:]) * (1 + scale) + shift
 
 
-def _start(layer: nn.Linear, values: tuple[float, ...]) -> None:
+def _init_constant(layer: nn.Linear, values: tuple[float, ...]) -> None:
     """Let a layer give these values, each for an equal part of its outputs, whatever comes in."""
     with torch.no_grad():
         layer.weight.zero_()
         layer.bias.copy_(torch.tensor(values).repeat_interleave(layer.out_features // len(values)))
 
 
-def trust(level: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-    """How much noisy pixels say about clean ones: Wiener's factor for a signal of variance 2, about that of what moves.
-    Pure noise says nothing."""
+def wiener_factor(level: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+    """Wiener factor of noisy pixels, for a signal of variance 2, about that of moving parts; 0 for pure noise:
+    2 (1 - level) / (2 (1 - level)^2 + level^2)."""
     return 2 * (1 - level) / (2 * (1 - level).square() + level.square())
 
 
-def _waves(level: Float[Tensor, " batch"]) -> Float[Tensor, "batch 64"]:
+def _sinusoidal_embedding(level: Float[Tensor, " batch"]) -> Float[Tensor, "batch 64"]:
     """A level as sines and cosines of 32 frequencies."""
     frequencies = torch.exp(torch.linspace(0, 5, 32, device=level.device))
     angles = level[:, None] * frequencies
     return torch.cat([angles.sin(), angles.cos()], 1)
 
 
-def words_of(action: str | None, pace: float = 0.0) -> Float[Tensor, " words"]:
-    """The embedding of a prompt; zeros mean that nothing was said."""
-    words = torch.zeros(WORDS)
+def prompt_embedding(action: str | None, pace: float = 0.0) -> Float[Tensor, " words"]:
+    """The embedding of a prompt: one-hot action, then pace; all zeros for no prompt."""
+    words = torch.zeros(EMBEDDING_SIZE)
     if action is not None:
         words[list(ACTIONS).index(action)] = 1.0
         words[-1] = pace
     return words
 
 
-def rows_of(network: PixelNetwork) -> Float[Tensor, "rows width"]:
+def action_embedding(network: PixelNetwork) -> Float[Tensor, "rows width"]:
     """The embedding of the actions that a network was trained on, and of none, as weights are saved."""
     return network.action[[*(list(ACTIONS).index(name) for name in network.actions), -1]]
 
 
-def set_rows(network: PixelNetwork, actions: Sequence[str], rows: Float[Tensor, "rows width"]) -> None:
+def set_action_embedding(network: PixelNetwork, actions: Sequence[str], rows: Float[Tensor, "rows width"]) -> None:
     """Take over the embedding of actions, in any order, and of none, which is the last row. Actions of the table that
     are not among them begin like none."""
     if len(rows) != len(actions) + 1:

@@ -20,16 +20,22 @@ from gambol.character.clip import Clip
 from gambol.character.rig import Rig
 from gambol.errors import AssetError, GambolError
 from gambol.jsonable import from_json, parse_json
-from gambol.language import require
+from gambol.language import require_intent
 from gambol.motion.contacts import Contacts
 from gambol.motion.rig_motion import RigMotion
 from gambol.parallel import run, shares, workers
 from gambol.priors.pixels.data.cycle import FRAMES
 from gambol.priors.pixels.figure import draw_stick_figure, scaled, unscaled
-from gambol.priors.pixels.network import NetworkConfig, PixelNetwork, rows_of, set_rows, words_of
+from gambol.priors.pixels.network import (
+    NetworkConfig,
+    PixelNetwork,
+    action_embedding,
+    prompt_embedding,
+    set_action_embedding,
+)
 from gambol.priors.pixels.views import StickViews
-from gambol.priors.prior import Format, Prompt, SamplingPreset, VideoPrior
-from gambol.priors.schedule import Flow
+from gambol.priors.prior import Prompt, SamplingPreset, VideoFormat, VideoPrior
+from gambol.priors.schedule import FlowSchedule
 from gambol.priors.views import ClipVideos
 from gambol.render.cache import fingerprint
 from gambol.tensor_files import read_tensors, write_tensors
@@ -38,8 +44,8 @@ Videos = Float[Tensor, "batch frames height width 3"]
 
 
 PRESETS = {
-    "draft": SamplingPreset(views=4, steps=1, fit_steps=60, fit_rate=0.05),
-    "standard": SamplingPreset(views=6, steps=1, fit_steps=200, fit_rate=0.06),
+    "draft": SamplingPreset(views=4, steps=1, fit_steps=60, fit_lr=0.05),
+    "standard": SamplingPreset(views=6, steps=1, fit_steps=200, fit_lr=0.06),
 }
 
 
@@ -56,25 +62,25 @@ class PixelPrior(VideoPrior):
         self.network = network.eval().requires_grad_(False)
         self.vocabulary = network.actions
         size = network.config.size
-        self.format = Format(frames=(FRAMES,), sizes=((size, size),), fps=0)
-        self.schedule = Flow()
+        self.format = VideoFormat(frames=(FRAMES,), sizes=((size, size),), fps=0)
+        self.schedule = FlowSchedule()
 
     @staticmethod
     def load(path: Path | None = None) -> PixelPrior:
-        """From a file that `save_network` wrote, by default the one that comes with gambol."""
+        """Read the prior from a file that `save_network` wrote, by default the one that comes with gambol."""
         return PixelPrior(load_network(path or shipped()))
 
     def embed(self, text: str) -> Prompt:
         """The action and the pace a sentence speaks of. The empty sentence says nothing; one without any action that
         the prior knows is refused."""
         if not text.strip():
-            return Prompt(text, words_of(None))
-        intent = require(text)
+            return Prompt(text, prompt_embedding(None))
+        intent = require_intent(text)
         if intent.action not in self.network.actions:
             known = ", ".join(self.network.actions)
             raise GambolError(f"these weights were not trained on '{intent.action}'; they know: {known}")
         note = f"only '{intent.action}' is shown, not {' and '.join(intent.left_out)}" if intent.left_out else ""
-        return Prompt(text, words_of(intent.action, intent.pace), note)
+        return Prompt(text, prompt_embedding(intent.action, intent.pace), note)
 
     def encode(self, video: Videos) -> Videos:
         self.format.check(*video.shape[1:4])
@@ -140,7 +146,7 @@ def shipped() -> Path:
 
 def save_network(network: PixelNetwork, path: Path, facts: dict | None = None) -> None:
     """Weights in half precision, with the shape of the network, the actions that it knows and how it was trained."""
-    state = {**network.state_dict(), "action": rows_of(network)}
+    state = {**network.state_dict(), "action": action_embedding(network)}
     tensors = {name: value.detach().half().contiguous() for name, value in state.items()}
     about = {"network": asdict(network.config), "actions": network.actions, "facts": facts or {}}
     write_tensors(path, tensors, {name: json.dumps(value) for name, value in about.items()})
@@ -160,10 +166,10 @@ def load_network(path: Path) -> PixelNetwork:
             raise ValueError("its tensors have other shapes than its header says")
         tensors = {name: value.float() for name, value in tensors.items()}
         network = PixelNetwork(config)
-        set_rows(network, actions, tensors["action"])
+        set_action_embedding(network, actions, tensors["action"])
         network.load_state_dict({**tensors, "action": network.action.detach()})
     except (GambolError, TypeError, KeyError, ValueError, RuntimeError, ArithmeticError) as error:
         raise AssetError(f"'{path}' holds no weights of the prior pixels: {error}") from error
     if not all(value.isfinite().all() for value in tensors.values()):
-        raise AssetError(f"'{path}' holds weights that are no numbers; was its training cut short?")
+        raise AssetError(f"'{path}' holds NaN or infinite weights; train it again")
     return network

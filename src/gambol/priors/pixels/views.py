@@ -10,7 +10,7 @@ from torch import Tensor
 from gambol.priors.image_loss import loss_to_videos
 from gambol.priors.pixels.figure import BACKGROUND, ELEVATION, KERNELS, OPACITY, StickFigure, aim, kernels_of
 from gambol.priors.views import PoseLoss
-from gambol.render.cameras import together
+from gambol.render.cameras import concatenate
 from gambol.render.rasterize import rasterize
 
 ORDER = (55.0, -55.0, 125.0, -125.0, 90.0, -90.0)
@@ -27,7 +27,7 @@ class StickViews:
             raise ValueError(f"there must be 1 to {len(ORDER)} views, got {views}")
         aimed = [aim(figure, azimuth, ELEVATION, size) for azimuth in ORDER[:views]]
         self.figure, self.views, self.length = figure, views, figure.leg
-        self.cameras = together([camera for camera, _ in aimed])
+        self.cameras = concatenate([camera for camera, _ in aimed])
         self.halves = torch.tensor([half for _, half in aimed])
         """Half the side of each picture at the character's middle [file units]."""
         self.joints = np.unique(figure.joints)

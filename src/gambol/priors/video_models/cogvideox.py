@@ -12,8 +12,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.errors import GambolError
-from gambol.priors.prior import Format
-from gambol.priors.schedule import Latents, Steps
+from gambol.priors.prior import VideoFormat
+from gambol.priors.schedule import DiscreteSchedule, Latents
 from gambol.priors.video_models.chunked_encoding import TileLayout, run_chunks, run_tiles
 from gambol.priors.video_models.components import ModelCheckpoint, VideoModelConfig
 from gambol.priors.video_models.latent_prior import LatentPrior
@@ -29,7 +29,7 @@ CLASSES = {
 }
 
 
-def cogvideox_format(transformer: Mapping[str, Any], vae: Mapping[str, Any]) -> Format:
+def cogvideox_format(transformer: Mapping[str, Any], vae: Mapping[str, Any]) -> VideoFormat:
     """The videos that a model takes, from its configuration. The numbers of frames are those of its model card: 8k+1 up
     to 49, and 16k+1 up to 161 for version 1.5. The autoencoder would change any number that is not 8k+1."""
     shrink = 2 ** (len(vae["block_out_channels"]) - 1)
@@ -39,7 +39,7 @@ def cogvideox_format(transformer: Mapping[str, Any], vae: Mapping[str, Any]) -> 
         size = (transformer["sample_height"] * shrink, transformer["sample_width"] * shrink)
     else:
         counts, fps, size = range(17, 162, 16), 16.0, (768, 1360)
-    return Format((trained, *(count for count in counts if count != trained)), (size,), fps, multiple)
+    return VideoFormat((trained, *(count for count in counts if count != trained)), (size,), fps, multiple)
 
 
 class CogVideoXPrior(LatentPrior):
@@ -51,25 +51,25 @@ class CogVideoXPrior(LatentPrior):
         super().__init__(checkpoint, config)
         transformer, vae = checkpoint.settings["transformer"], checkpoint.settings["vae"]
         if transformer["in_channels"] != vae["latent_channels"]:
-            raise GambolError(f"{self.name} animates a picture; gambol takes the text-to-video models of CogVideoX")
+            raise GambolError(f"{self.name} is an image-to-video model; gambol needs a text-to-video CogVideoX")
         self.format = cogvideox_format(transformer, vae)
         self.text_length = transformer["max_text_seq_length"]
         self._settings, self._scale = transformer, vae["scaling_factor"]
         self._shrink = 2 ** (len(vae["block_out_channels"]) - 1)
-        self.squeeze = vae["temporal_compression_ratio"]
+        self.temporal_compression = vae["temporal_compression_ratio"]
         self._padding = self._find_padding()
         scheduler = self.components.use("scheduler")
         if scheduler.config.prediction_type != "v_prediction":
             raise GambolError(f"{self.name} predicts {scheduler.config.prediction_type}; gambol expects v_prediction")
-        self.schedule: Steps = Steps(scheduler.alphas_cumprod)
+        self.schedule: DiscreteSchedule = DiscreteSchedule(scheduler.alphas_cumprod)
         self._rotary = lru_cache(maxsize=4)(self._find_rotary)
 
     def _find_padding(self) -> int:
         """Number of copies of the first latent frame to put in front. Version 1.5 takes latent frames in pairs, but
         16k+1 frames have 4k+1 latent ones, so the first one was doubled in training."""
         together = self._settings.get("patch_size_t") or 1
-        if self.squeeze % together:
-            raise GambolError(f"{self.name} takes {together} latent frames at a time, a form unknown to gambol")
+        if self.temporal_compression % together:
+            raise GambolError(f"{self.name} has a temporal patch size of {together}, which gambol does not support")
         return together - 1
 
     def _prepare(self, name: str, part: Any) -> None:
@@ -93,7 +93,7 @@ class CogVideoXPrior(LatentPrior):
                 )
 
     def latent_shape(self, frames: int, height: int, width: int) -> tuple[int, ...]:
-        count = (frames - 1) // self.squeeze + 1 + self._padding
+        count = (frames - 1) // self.temporal_compression + 1 + self._padding
         return count, self._settings["in_channels"], height // self._shrink, width // self._shrink
 
     def _embed(self, text: str) -> Float[Tensor, "tokens width"]:

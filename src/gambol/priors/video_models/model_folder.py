@@ -128,11 +128,13 @@ def fetch(hub_id: str, pipelines: Collection[str], download: bool = True) -> Pat
         wanted = [INDEX, *(f"{name}/*" for name in components(content))]
         return Path(snapshot_download(hub_id, allow_patterns=wanted, **place))
     except GatedRepoError:
-        raise GambolError(f"{hub_id} asks to accept its licence first, on its page at huggingface.co") from None
+        raise GambolError(
+            f"{hub_id} is gated: accept its licence at https://huggingface.co/{hub_id}, then log in"
+        ) from None
     except RepositoryNotFoundError:
         raise GambolError(f"the hub knows no model {hub_id}") from None
     except LocalEntryNotFoundError:
-        way_out = "connect, or give the folder of a copy" if download else "allow to download it"
+        way_out = "connect, or give the folder of a copy" if download else "allow the download (download=True)"
         raise GambolError(f"{hub_id} is not on this machine and the hub was not reached; {way_out}") from None
     except (OSError, ValueError) as error:
         raise GambolError(f"{hub_id} cannot be fetched: {first_line(error)}") from None

@@ -12,8 +12,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.errors import GambolError
-from gambol.priors.prior import Format, Prompt
-from gambol.priors.schedule import Flow, Latents, Level
+from gambol.priors.prior import Prompt, VideoFormat
+from gambol.priors.schedule import FlowSchedule, Latents, Level
 from gambol.priors.video_models.chunked_encoding import TileLayout, run_chunks, run_tiles
 from gambol.priors.video_models.components import ModelCheckpoint, VideoModelConfig
 from gambol.priors.video_models.latent_prior import LatentPrior
@@ -27,13 +27,13 @@ CLASSES = {
     "tokenizer": ("transformers", "AutoTokenizer"),
 }
 TEXT_LENGTH = 512
-SQUEEZE = 4
+TEMPORAL_COMPRESSION = 4
 """Number of video frames in a latent frame."""
 STEPS = 1000
 """The timestep of pure noise: the network is given the noise level times this."""
 
 
-def wan_format(transformer: Mapping[str, Any], vae: Mapping[str, Any]) -> Format:
+def wan_format(transformer: Mapping[str, Any], vae: Mapping[str, Any]) -> VideoFormat:
     """The videos that a model takes, from its configuration: 4k+1 frames, and the sizes that its model card names."""
     multiple = vae["scale_factor_spatial"] * transformer["patch_size"][1]
     if vae["scale_factor_spatial"] == 16:
@@ -43,8 +43,8 @@ def wan_format(transformer: Mapping[str, Any], vae: Mapping[str, Any]) -> Format
     return _format(81, (*small, (720, 1280), (1280, 720)) if large else small, 16.0, multiple)
 
 
-def _format(frames: int, sizes: tuple[tuple[int, int], ...], fps: float, multiple: int) -> Format:
-    return Format((frames, *range(1 + SQUEEZE, frames, SQUEEZE)), sizes, fps, multiple)
+def _format(frames: int, sizes: tuple[tuple[int, int], ...], fps: float, multiple: int) -> VideoFormat:
+    return VideoFormat((frames, *range(1 + TEMPORAL_COMPRESSION, frames, TEMPORAL_COMPRESSION)), sizes, fps, multiple)
 
 
 class WanPrior(LatentPrior):
@@ -52,15 +52,15 @@ class WanPrior(LatentPrior):
 
     prediction = "flow"
     text_length = TEXT_LENGTH
-    time_axis, squeeze = 2, SQUEEZE
+    time_axis, temporal_compression = 2, TEMPORAL_COMPRESSION
 
     def __init__(self, checkpoint: ModelCheckpoint, config: VideoModelConfig):
         super().__init__(checkpoint, config)
         transformer, vae = checkpoint.settings["transformer"], checkpoint.settings["vae"]
         if transformer["in_channels"] != vae["z_dim"]:
-            raise GambolError(f"{self.name} animates a picture; gambol takes the text-to-video models of Wan")
+            raise GambolError(f"{self.name} is an image-to-video model; gambol needs a text-to-video Wan")
         self.format = wan_format(transformer, vae)
-        self.schedule: Flow = Flow()
+        self.schedule: FlowSchedule = FlowSchedule()
         self._boundary = checkpoint.index.get("boundary_ratio")
         """Noise levels from this one on belong to the first of two experts; None if there is only one network."""
         if self._boundary is not None and "transformer_2" not in checkpoint.settings:
@@ -71,7 +71,12 @@ class WanPrior(LatentPrior):
         self._deviation = torch.tensor(vae["latents_std"], dtype=torch.float64).view(1, -1, 1, 1, 1)
 
     def latent_shape(self, frames: int, height: int, width: int) -> tuple[int, ...]:
-        return self._mean.numel(), (frames - 1) // SQUEEZE + 1, height // self._shrink, width // self._shrink
+        return (
+            self._mean.numel(),
+            (frames - 1) // TEMPORAL_COMPRESSION + 1,
+            height // self._shrink,
+            width // self._shrink,
+        )
 
     def _embed(self, text: str) -> Float[Tensor, "tokens width"]:
         from diffusers.pipelines.wan.pipeline_wan import prompt_clean
@@ -105,7 +110,7 @@ class WanPrior(LatentPrior):
             state = [None] * _convolutions(vae.encoder) if state is None else list(state)
             return vae.quant_conv(vae.encoder(chunk, feat_cache=state, feat_idx=[0])), state
 
-        cuts = [1, *[SQUEEZE] * ((pixels.shape[2] - 1) // SQUEEZE)]
+        cuts = [1, *[TEMPORAL_COMPRESSION] * ((pixels.shape[2] - 1) // TEMPORAL_COMPRESSION)]
         return torch.cat(run_chunks(step, pixels.split(cuts, dim=2), self.config.checkpoint, forget), dim=2)
 
     def _to_latents(self, means: Float[Tensor, "batch channels frames height width"]) -> Latents:

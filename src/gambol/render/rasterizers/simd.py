@@ -172,7 +172,7 @@ def _run(kernel: Any, job: Job, planes: int) -> Sequence[int]:
             time.sleep(NAP)
             wp.launch(kernel, 1, inputs, device=DEVICE, record_tape=False)
 
-    parallel.together(work, workers)
+    parallel.run_workers(work, workers)
     return progress[:by_worker]
 
 

@@ -32,7 +32,7 @@ LONGEST = 8.0
 """A loop that lasts longer without repeating is cut into parts that close by themselves [s]: sixteen frames cannot show
 a dance of 24 s."""
 SHORTEST_PART, LONGEST_PART = 1.5, 6.0
-"""Of such parts [s]."""
+"""Shortest and longest of such parts [s]."""
 MOST_SEARCHED = 120.0
 """Only the beginning of a long clip is searched for them [s], as all its poses are compared with each other."""
 

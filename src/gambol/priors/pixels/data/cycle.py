@@ -71,7 +71,7 @@ def begin_of(action: str, anatomy: Anatomy, poses: Float[np.ndarray, "frames joi
 
 
 def left_hind(anatomy: Anatomy) -> int:
-    """Its place in `Anatomy.legs`; of a biped the left leg."""
+    """Index of the left hind leg in `Anatomy.legs`; of a biped, of its left leg."""
     hind = max(leg.rank for leg in anatomy.legs)
     return next(i for i, leg in enumerate(anatomy.legs) if leg.rank == hind and leg.side == "left")
 

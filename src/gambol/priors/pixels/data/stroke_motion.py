@@ -19,7 +19,7 @@ from gambol.character.anatomy import Anatomy
 from gambol.priors.pixels.actions import PIXEL_ACTIONS
 from gambol.priors.pixels.data.cycle import FRAMES, ActionCycle
 from gambol.priors.pixels.figure import ELEVATION, VIEWS, StickFigure, aim, render_strokes
-from gambol.render.cameras import together
+from gambol.render.cameras import concatenate
 
 ASTRAY, ZOOMED, SHIFTED = 3.0, 1.02, 0.015
 """Largest deviation of training cameras from the usual ones: angles [degrees], zoom factor, shift [half sides]."""
@@ -36,7 +36,7 @@ class StrokeMotion:
     action: str
     pace: float
     points: Float[np.ndarray, "frames strokes 2 3"]
-    """In place [leg lengths]."""
+    """Start and end of each stroke in each frame, in place [leg lengths]."""
     rest: Float[np.ndarray, "strokes 2 3"]
     colors: Float[np.ndarray, "strokes 3"]
     widths: Float[np.ndarray, " strokes"]
@@ -135,7 +135,7 @@ def _hung(rest: Float[np.ndarray, "strokes 2 3"]) -> tuple[list[int], list[int]]
 
 
 def with_arms_elsewhere(motion: StrokeMotion, generator: np.random.Generator) -> StrokeMotion:
-    """At rest the arms of characters hang, stand off or are spread (A- and T-poses), whatever they do afterwards."""
+    """The motion with arms at a random angle in the rest picture, since rigs rest in A-, T- and hanging poses."""
     rest = motion.rest.copy()
     target = np.radians(generator.uniform(5, 95))
     for side, sign in (("left", 1.0), ("right", -1.0)):
@@ -172,6 +172,6 @@ def render_motions(
         widths[number, :count] = torch.from_numpy(motion.widths) * half
         cameras.append(camera)
     every = torch.arange(len(motions)).repeat_interleave(1 + FRAMES)
-    pictures = render_strokes(points.flatten(0, 1), colors[every], widths[every], together(cameras)[every])
+    pictures = render_strokes(points.flatten(0, 1), colors[every], widths[every], concatenate(cameras)[every])
     pictures = pictures.unflatten(0, (len(motions), -1))
     return pictures[:, 1:], pictures[:, 0]

@@ -27,7 +27,7 @@ from gambol.priors.pixels.data.stroke_motion import (
 )
 from gambol.priors.pixels.data.synthetic import motions_of_body, motions_of_creature
 from gambol.priors.pixels.figure import draw_stick_figure, limb_weights, scaled
-from gambol.priors.pixels.network import words_of
+from gambol.priors.pixels.network import prompt_embedding
 from gambol.render.cache import fingerprint
 
 APART = 100_000
@@ -147,7 +147,7 @@ class BatchSampler:
 
 def batch_of(motions: Sequence[StrokeMotion], videos: Tensor, rests: Tensor) -> Batch:
     """Rendered motions as the network sees them."""
-    words = torch.stack([words_of(motion.action, motion.pace) for motion in motions])
+    words = torch.stack([prompt_embedding(motion.action, motion.pace) for motion in motions])
     actions = tuple(motion.action for motion in motions)
     return Batch(scaled(videos), scaled(rests), words, actions)
 

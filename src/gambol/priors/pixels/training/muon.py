@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
-"""Of the quintic whose iteration drives singular values towards 1 (Jordan et al. 2024)."""
+"""Coefficients of the quintic whose iteration drives singular values towards 1 (Jordan et al. 2024)."""
 
 
 class Muon(torch.optim.Optimizer):
@@ -33,7 +33,7 @@ class Muon(torch.optim.Optimizer):
                     matrix.mul_(1 - group["lr"] * group["weight_decay"]).sub_(direction, alpha=group["lr"] * size)
 
     def _momentum(self, matrix: Tensor, keep: float) -> Tensor:
-        """Nesterov's."""
+        """Update the momentum buffer of a matrix; return the Nesterov momentum."""
         buffer = self.state[matrix].setdefault("momentum", torch.zeros_like(matrix))
         gradient = matrix.grad if matrix.grad is not None else torch.zeros_like(matrix)
         buffer.lerp_(gradient, 1 - keep)

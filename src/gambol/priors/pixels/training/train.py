@@ -30,7 +30,7 @@ from gambol.priors.pixels.training.dataset import Batch, BatchSampler, batch_of
 from gambol.priors.pixels.training.muon import Muon
 
 HALVES = 2
-"""Threads that learn. With torch's own two threads on a batch of 16 the second was idle half of the time."""
+"""Threads for gradients. With torch's own two threads on a batch of 16 the second was idle half of the time."""
 
 
 @dataclass(frozen=True)
@@ -41,22 +41,22 @@ class TrainConfig:
     """Videos to train on, each of them new."""
     batch: int = 24
     seed: int = 0
-    rate: float = 2e-3
-    """Of AdamW (vectors, ends of the network) [per step]."""
-    matrix_rate: float = 3e-3
-    """Of Muon (matrices of the blocks), scaled as AdamW's [per step]."""
-    average: float = 0.998
-    """Of the exponential average of the weights, which is what is used."""
-    warm: int = 200
-    """Steps in which the rates rise."""
+    lr: float = 2e-3
+    """Learning rate of AdamW (vectors, first and last layers)."""
+    matrix_lr: float = 3e-3
+    """Learning rate of Muon (matrices of the blocks), on the scale of AdamW's."""
+    ema_decay: float = 0.998
+    """Decay of the exponential moving average of the weights, which is what is saved."""
+    warmup_steps: int = 200
+    """Number of steps over which the learning rates rise."""
     lr_decay: float = 0.3
-    """Last part of the training, in which the learning rates fall to nothing."""
+    """Share of the training, at its end, over which the learning rates decay to 1 %."""
     near_noise: float = 0.35
     """Share of videos with next to no signal, from which all that is learnt is how a figure moves."""
-    silent: float = 0.12
-    """Share of videos without words."""
-    blind: float = 0.04
-    """Share of videos without the picture at rest."""
+    prompt_dropout: float = 0.12
+    """Share of training videos whose prompt is dropped, for classifier-free guidance."""
+    reference_dropout: float = 0.04
+    """Share of training videos whose reference picture (the character at rest) is dropped."""
     network: NetworkConfig = SHIPPED
 
     @property
@@ -77,8 +77,8 @@ class Training:
         matrices = [value for name, value in named.items() if name.startswith("blocks") and "scales" not in name]
         others = [value for value in named.values() if all(value is not matrix for matrix in matrices)]
         self.optimizers = (
-            Muon(matrices, lr=config.matrix_rate),
-            torch.optim.AdamW(others, lr=config.rate, betas=(0.9, 0.99), weight_decay=0.0),
+            Muon(matrices, lr=config.matrix_lr),
+            torch.optim.AdamW(others, lr=config.lr, betas=(0.9, 0.99), weight_decay=0.0),
         )
         self.step = 0
         generator = np.random.default_rng([config.seed, 77])
@@ -89,19 +89,21 @@ class Training:
     def begin_with(self, network: PixelNetwork) -> None:
         """Start from trained weights instead of random ones; actions that they do not know are learnt anew."""
         if network.config != self.config.network:
-            raise GambolError("these weights are of a network of another shape, and cannot be trained further")
+            raise GambolError("these weights are of a network of another shape: train from scratch, without --start")
         self.network.load_state_dict(network.state_dict())
         self.network.actions = tuple(name for name in ACTIONS if name in {*network.actions, *self.sampler.actions})
         self.average = {name: value.detach().clone() for name, value in self.network.named_parameters()}
 
     def advance(self) -> float:
-        """One step; the loss."""
+        """Do one training step; return its loss."""
         config = self.config
         generator = np.random.default_rng([config.seed, 1, self.step])
         batch = self.sampler.batch(generator, config.batch)
         loss = self._learn(self._task(batch, generator))
         if not math.isfinite(loss):
-            raise GambolError(f"the loss is {loss} after {self.step * config.batch:,} videos; try a lower rate")
+            raise GambolError(
+                f"the loss is {loss} after {self.step * config.batch:,} videos; try a lower learning rate (TrainConfig)"
+            )
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
         with _without_interruption():
             self._update()
@@ -110,11 +112,11 @@ class Training:
     def _update(self) -> None:
         """Change the weights by their gradients, and their average by them; all of it or nothing."""
         config = self.config
-        for optimizer, rate in zip(self.optimizers, (config.matrix_rate, config.rate), strict=True):
-            optimizer.param_groups[0]["lr"] = rate * self._lr_scale()
+        for optimizer, lr in zip(self.optimizers, (config.matrix_lr, config.lr), strict=True):
+            optimizer.param_groups[0]["lr"] = lr * self._lr_scale()
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
-        keep = min(config.average, (1 + self.step) / (10 + self.step))
+        keep = min(config.ema_decay, (1 + self.step) / (10 + self.step))
         with torch.no_grad():
             for name, parameter in self.network.named_parameters():
                 self.average[name].lerp_(parameter, 1 - keep)
@@ -122,7 +124,7 @@ class Training:
 
     def _lr_scale(self) -> float:
         left = (self.config.steps - self.step) / max(self.config.lr_decay * self.config.steps, 1)
-        return min(1.0, (self.step + 1) / self.config.warm, max(left, 0.01))
+        return min(1.0, (self.step + 1) / self.config.warmup_steps, max(left, 0.01))
 
     def _task(self, batch: Batch, generator: np.random.Generator) -> tuple[Tensor, ...]:
         """What the network is given (noisy videos, levels, words, rests), the truth, and the weights of its pixels."""
@@ -131,8 +133,10 @@ class Training:
         near_noise = 1 - 0.1 * generator.random(count) ** 2
         level = np.where(generator.random(count) < self.config.near_noise, near_noise, level)
         levels = torch.tensor(level, dtype=torch.float32)
-        words = batch.words * torch.tensor(generator.random(count) >= self.config.silent)[:, None]
-        rests = batch.rests * torch.tensor(generator.random(count) >= self.config.blind)[:, None, None, None]
+        words = batch.words * torch.tensor(generator.random(count) >= self.config.prompt_dropout)[:, None]
+        rests = (
+            batch.rests * torch.tensor(generator.random(count) >= self.config.reference_dropout)[:, None, None, None]
+        )
         noise = torch.from_numpy(generator.standard_normal(batch.videos.shape, dtype=np.float32))
         share = levels.view(-1, 1, 1, 1, 1)
         noisy = (1 - share) * batch.videos + share * noise

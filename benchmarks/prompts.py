@@ -1,6 +1,6 @@
-"""Do characters do what they are told? `gambol animate` for every character and action, judged as `gambol report` does.
+"""Prompt following: `gambol animate` for every character and action, rated as `gambol report` does.
 
-    python benchmarks/told.py [fox human duck FILE.glb ...] [--actions walk trot run jump stand] [--preset standard]
+    python benchmarks/prompts.py [fox human duck FILE.glb ...] [--actions walk trot run jump stand] [--preset standard]
 
 Prints a Markdown table: verdict, foot slide and sinking, trunk twist, gait, and the reason where it is doubtful.
 """
@@ -26,7 +26,7 @@ def main() -> None:
     options = parser.parse_args()
     prior = gambol.open_prior("pixels")
     titles = " | ".join(f"{BY_KEY[key].title} [{BY_KEY[key].unit}]".replace(" []", "") for key in SHOWN)
-    print(f"| who | told | verdict | {titles} | gait | reason |\n|---|---|---|{'---|' * len(SHOWN)}---|---|")
+    print(f"| character | action | verdict | {titles} | gait | reason |\n|---|---|---|{'---|' * len(SHOWN)}---|---|")
     for name in options.characters:
         character = gambol.load(name)
         for action in options.actions:
