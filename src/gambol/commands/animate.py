@@ -18,7 +18,7 @@ import tyro
 
 from gambol.actions import listing
 from gambol.commands.messages import say, warn
-from gambol.commands.options import AS_MADE, AUTO_AXES, Axes, Finishing, check_name
+from gambol.commands.options import AS_MADE, AUTO_AXES, Axes, Editing, check_name
 from gambol.errors import GambolError
 from gambol.files import locked_folder
 from gambol.ranges import FPS, MOST_FRAMES, SECONDS, SEED, STRENGTH, check_frames
@@ -109,7 +109,7 @@ class AnimateCommand:
     """Big priors: encode frames in tiles, which takes less memory."""
     watch: bool = False
     """Open a page that shows the motion while it is made."""
-    finishing: Finishing = AS_MADE
+    editing: Editing = AS_MADE
     export: Annotated[tuple[Literal["bvh", "npz"], ...], tyro.conf.arg(metavar="{bvh,npz} ...")] = ()
     """Also write the clip alone, without a mesh: .bvh for other programs, .npz for numpy."""
     axes: Axes = AUTO_AXES
@@ -135,7 +135,7 @@ class AnimateCommand:
             raise GambolError("--loop and --no-loop exclude each other; leave one out")
         check_frames(self.seconds or 0.0, self.fps)
         check_name(self.name)
-        self.finishing.check()
+        self.editing.check()
         if self.init is None and self.strength != USUAL_STRENGTH:
             raise GambolError("--strength says how much a clip may change: name that clip with --init")
         if self.init is None and self.frames is not None:
@@ -164,7 +164,7 @@ class AnimateCommand:
         from gambol.distillation.outputs import check_references
         from gambol.distillation.run import Run, check_room, check_unused, room_for
         from gambol.distillation.run_config import RunConfig, hash_character, lasting_name
-        from gambol.finishing.finish import check
+        from gambol.editing.edit import check
 
         check_unused(folder)
         assert self.character is not None and self.prompt is not None
@@ -179,7 +179,7 @@ class AnimateCommand:
             preset=self.preset,
             prior=choice.lasting(),
             name=self.name,
-            finish=self.finishing.config(),
+            edit=self.editing.config(),
             export=tuple(dict.fromkeys(self.export)),
             up=self.axes.up,
             forward=self.axes.forward,
@@ -188,7 +188,7 @@ class AnimateCommand:
             prior_hash=prior.fingerprint(),
         )
         problem = run_config.problem(character, prior)
-        check(problem.character, problem.anatomy, run_config.finish)
+        check(problem.character, problem.anatomy, run_config.edit)
         check_room(folder, room_for(problem))
         return Run.begin(folder, run_config), problem
 
@@ -203,7 +203,7 @@ class AnimateCommand:
         for field in dataclasses.fields(self):
             if field.name not in ("resume", "watch", "prior") and getattr(self, field.name) != field.default:
                 spoken = {"character": "the character", "prompt": "the sentence", "axes": "--up and --forward"}
-                spoken["finishing"] = self.finishing.given
+                spoken["editing"] = self.editing.given
                 given = spoken.get(field.name, "--" + field.name.replace("_", "-"))
                 raise GambolError(f"--resume uses the run's own settings: leave out {given}")
         if not folder.is_dir():

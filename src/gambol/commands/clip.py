@@ -13,8 +13,8 @@ from gambol.commands.options import (
     AS_MADE,
     AUTO_AXES,
     Axes,
+    Editing,
     File,
-    Finishing,
     check_name,
     check_not_input,
     clips_named,
@@ -26,7 +26,7 @@ from gambol.ranges import FPS, SPEED
 if TYPE_CHECKING:
     from gambol.character.character import Character
     from gambol.character.clip import Clip
-    from gambol.finishing.finish import EditConfig, EditedClip
+    from gambol.editing.edit import EditConfig, EditedClip
 
 
 @dataclass
@@ -60,7 +60,7 @@ class ClipCommand:
     """Factor on the speed: 2 is twice as fast."""
     fps: Annotated[float | None, FPS] = None
     """Frame rate of the result [frames/s]; by default the keys stay where they are."""
-    finishing: Finishing = AS_MADE
+    editing: Editing = AS_MADE
     name: str | None = None
     """Name of the new clip; by default the old name and what was done."""
     axes: Axes = AUTO_AXES
@@ -84,7 +84,7 @@ class ClipCommand:
         motion = self._chosen(character)
         if alone:  # where there is no room for events
             config = replace(config, events=False)
-        done = self._finished(character, motion, config)
+        done = self._edited(character, motion, config)
         write = self._export if alone else self._save
         name = write(character, motion, done, output)
         say(f"wrote {output}: clip '{name}', {done.motion.duration:.2f} s")
@@ -97,11 +97,11 @@ class ClipCommand:
             raise GambolError("--force is for --loop: add it, or leave out --force")
         if self.trim is not None:
             _part(self.trim)
-        self.finishing.check()
+        self.editing.check()
 
     def _config(self) -> EditConfig:
         part = _part(self.trim) if self.trim is not None else None
-        return self.finishing.config(trim=part, speed=self.speed, loop=self.loop, force=self.force, fps=self.fps)
+        return self.editing.config(trim=part, speed=self.speed, loop=self.loop, force=self.force, fps=self.fps)
 
     def _beside(self) -> Path:
         kept = self.file.suffix.lower()
@@ -111,14 +111,14 @@ class ClipCommand:
         wanted = () if self.clip is None else (self.clip,)
         return character.clips[clips_named(character, self.file, wanted)[0]]
 
-    def _finished(self, character: Character, motion: Clip, config: EditConfig) -> EditedClip:
-        from gambol.finishing.finish import finish
+    def _edited(self, character: Character, motion: Clip, config: EditConfig) -> EditedClip:
+        from gambol.editing.edit import edit
         from gambol.motion.standing import standing_on_ground
         from gambol.progress import progress
 
         character, anatomy = standing_on_ground(character, motion, self.axes.up, self.axes.forward)
-        with progress("locking feet" if config.lock_feet else "finishing the clip") as advance:
-            return finish(character, anatomy, motion, config, advance)
+        with progress("locking feet" if config.lock_feet else "editing the clip") as advance:
+            return edit(character, anatomy, motion, config, advance)
 
     def _named(self, motion: Clip, done: EditedClip) -> Clip:
         return replace(done.motion, name=self.name or " ".join([motion.name, *self._config().words]))

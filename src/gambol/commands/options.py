@@ -16,7 +16,7 @@ from gambol.ranges import SMOOTH
 
 if TYPE_CHECKING:
     from gambol.character.character import Character
-    from gambol.finishing.finish import EditConfig
+    from gambol.editing.edit import EditConfig
 
 NO_HINT = tyro.conf.arg(help_behavior_hint="")
 """Hides the hint at the default of a --no-... flag, which would read as its opposite."""
@@ -127,7 +127,7 @@ class EditOptions:
 
     def config(self, **more) -> EditConfig:
         """These options as a `EditConfig`, with further fields of it."""
-        from gambol.finishing.finish import EditConfig
+        from gambol.editing.edit import EditConfig
 
         return EditConfig(
             in_place=self.in_place,
@@ -141,5 +141,5 @@ class EditOptions:
 
 AS_MADE = EditOptions()
 
-Finishing = Annotated[EditOptions, tyro.conf.arg(name="")]
+Editing = Annotated[EditOptions, tyro.conf.arg(name="")]
 """`EditOptions` as options of the command itself, without a prefix."""

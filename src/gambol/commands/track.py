@@ -15,8 +15,8 @@ from gambol.commands.options import (
     AUTO_AXES,
     NO_HINT,
     Axes,
+    Editing,
     File,
-    Finishing,
     check_name,
     check_not_input,
     clips_named,
@@ -63,7 +63,7 @@ class TrackCommand:
     """Do not keep planted feet from sliding before the clip is tracked: the body then follows feet that skate."""
     fps: Annotated[float | None, FPS] = None
     """Frame rate of the new clip [frames/s]; by default 30, and more for small animals, which move fast."""
-    finishing: Finishing = AS_MADE
+    editing: Editing = AS_MADE
     movie: Annotated[Path | None, tyro.conf.arg(metavar="MP4")] = None
     """Also render the result to this movie."""
     mujoco_check: bool = False
@@ -74,7 +74,7 @@ class TrackCommand:
 
     def run(self) -> None:
         check_name(self.name)
-        self.finishing.check()
+        self.editing.check()
         if self.all and self.clip:
             raise GambolError("--all takes every clip: leave out --clip")
         several = self.all or len(self.clip) > 1
@@ -84,10 +84,10 @@ class TrackCommand:
             )
         output = self.output or self.file.parent / f"{self.file.stem}-physics.glb"
         check_not_input(output, self.file)
-        finishing = self.finishing.config()
+        editing = self.editing.config()
         from gambol.character.anatomy import analyze
+        from gambol.editing.edit import check
         from gambol.files import check_folder
-        from gambol.finishing.finish import check
         from gambol.formats import check_output
         from gambol.render.movie import check_movie
 
@@ -103,13 +103,13 @@ class TrackCommand:
         character = load_character(self.file)
         anatomy = analyze(character, self.axes.up, self.axes.forward)
         clips = self._clips(character)
-        check(character, anatomy, finishing)
+        check(character, anatomy, editing)
         names = self._track(character, anatomy, clips, output)
         say(f"wrote {output}: {len(names)} clip(s) added: {', '.join(repr(name) for name in names)}")
 
     def _track(self, character: Character, anatomy: Anatomy, clips: list[str], output: Path) -> list[str]:
         """One clip after the other, each saved as soon as it is done; the names they got."""
-        from gambol.finishing.finish import finish
+        from gambol.editing.edit import edit
         from gambol.physics.simulation import PAPER, SolverConfig
         from gambol.physics.target import PhysicalCharacter
         from gambol.physics.track import track_clips
@@ -132,13 +132,13 @@ class TrackCommand:
                     raise
                 warn(f"left out: {error}")
                 continue
-            finished = finish(character, anatomy, done.motion, self.finishing.config())
-            after = ground_values(normalize_clip(character, finished.motion, anatomy))
-            done = replace(done, motion=finished.motion, after=after)
+            edited = edit(character, anatomy, done.motion, self.editing.config())
+            after = ground_values(normalize_clip(character, edited.motion, anatomy))
+            done = replace(done, motion=edited.motion, after=after)
             names.append(self._save(done, character, output, bool(names)))
             self._print_summary(done, names[-1])
-            if finished.notes:
-                say(f"{names[-1]}: {'; '.join(finished.notes)}")
+            if edited.notes:
+                say(f"{names[-1]}: {'; '.join(edited.notes)}")
             if self.export_mjcf:
                 self._export(done)
             if self.movie:

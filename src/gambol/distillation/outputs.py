@@ -13,9 +13,9 @@ from gambol.distillation.animate import Problem
 from gambol.distillation.run import FILES, MOVIE, NUMBERS, REPORT, SHEET, Run, read_losses
 from gambol.distillation.run_config import RunConfig
 from gambol.distillation.stage_runner import StageRunner
+from gambol.editing.edit import edit
 from gambol.errors import GambolError
 from gambol.files import write_file
-from gambol.finishing.finish import finish as finish_clip
 from gambol.formats import export, save
 from gambol.formats.gltf.document import Document
 from gambol.progress import peak_memory
@@ -81,7 +81,7 @@ def write_outputs(
     warnings = [*problem.warnings, *(row["trouble"] for row in losses)]
     clip = problem.clip(motion, config.name or problem.title)
     try:
-        clip = finish_clip(problem.character, problem.anatomy, clip, config.finish).motion
+        clip = edit(problem.character, problem.anatomy, clip, config.edit).motion
     except GambolError as error:
         warnings.append(f"the clip is written without the edits asked for: {error}")
     path = folder / clip_file(problem.character)

@@ -12,8 +12,8 @@ from gambol.character.axes import AxisChoice
 from gambol.character.character import Character
 from gambol.distillation.animate import Problem, prepare
 from gambol.distillation.config import AnimateConfig, Preset
+from gambol.editing.edit import EditConfig
 from gambol.errors import GambolError
-from gambol.finishing.finish import EditConfig
 from gambol.jsonable import from_json, parse_json
 from gambol.priors.prior import VideoPrior
 from gambol.ranges import Range
@@ -67,7 +67,7 @@ class RunConfig:
     prior: PriorChoice = field(default_factory=PriorChoice)
     name: str | None = None
     """Name of the clip; by default the action."""
-    finish: EditConfig = field(default_factory=EditConfig)
+    edit: EditConfig = field(default_factory=EditConfig)
     """Edits of the clip before it is written."""
     export: tuple[Literal["bvh", "npz"], ...] = ()
     """Formats in which the clip is also written without a mesh."""

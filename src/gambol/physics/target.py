@@ -16,8 +16,8 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.rig import Rig, build_rig
+from gambol.editing.locking import STANDS
 from gambol.errors import GambolError
-from gambol.finishing.locking import STANDS
 from gambol.language import action_of_clip
 from gambol.motion.contacts import find_contacts
 from gambol.motion.foot_lock import FootLock, FootLockConfig, contact_loads

@@ -9,10 +9,10 @@ from walkers import fall, held, joined, places, rounds_of, walk, walker
 
 import gambol
 from gambol.character.clip import Clip, Track
+from gambol.editing.edit import EditConfig, edit
+from gambol.editing.loops import closed, make_loop
+from gambol.editing.timing import trim
 from gambol.errors import GambolError
-from gambol.finishing.finish import EditConfig, finish
-from gambol.finishing.loops import closed, make_loop
-from gambol.finishing.timing import trim
 from gambol.motion.cycles import find_cycle
 from gambol.motion.loops import looped_clip
 
@@ -220,8 +220,8 @@ def test_a_face_alone_can_loop():
 def test_notes_say_what_was_done():
     character, anatomy = walker("human")
     config = EditConfig(loop=True, events=False)
-    assert finish(character, anatomy, walk("human"), config).notes == ("loops already",)
-    (note,) = finish(character, anatomy, disturbed(rounds_of(walk("human"), 1.3), 0.04), config).notes
+    assert edit(character, anatomy, walk("human"), config).notes == ("loops already",)
+    (note,) = edit(character, anatomy, disturbed(rounds_of(walk("human"), 1.3), 0.04), config).notes
     assert note.startswith("looped ") and note.endswith("of the height closed") and " s to " in note
 
 

@@ -7,9 +7,9 @@ import pytest
 from walkers import fall, held, places, walk, walker
 
 from gambol.character.clip import Clip, Track
+from gambol.editing.locking import lock_feet
+from gambol.editing.timing import speed
 from gambol.errors import GambolError
-from gambol.finishing.locking import lock_feet
-from gambol.finishing.timing import speed
 from gambol.quality.ground import foot_slide
 from gambol.quality.normalized_clip import normalize_clip
 

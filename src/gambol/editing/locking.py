@@ -14,8 +14,8 @@ from gambol.character.character import Character
 from gambol.character.clip import Clip, natural_fps
 from gambol.character.rig import Rig, build_rig
 from gambol.character.transforms import nearest_rotation
+from gambol.editing.retrack import retracked, world_of
 from gambol.errors import GambolError
-from gambol.finishing.retrack import retracked, world_of
 from gambol.language import action_of_clip
 from gambol.motion.joint_poses import Poses
 from gambol.motion.legs import body_size

@@ -13,8 +13,8 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.transforms import nearest_rotation, rotation_about, twist
+from gambol.editing.retrack import rigid
 from gambol.errors import GambolError
-from gambol.finishing.retrack import rigid
 from gambol.motion.contacts import find_contacts
 from gambol.motion.joint_poses import bone_ends, world_poses
 from gambol.motion.loops import TRAVELS, TURNS, LoopedClip, horizontal, looped_clip

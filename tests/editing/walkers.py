@@ -1,4 +1,4 @@
-"""Walkers and clips for the tests of finishing tools. All are shared: studying one takes longer than a test."""
+"""Walkers and clips for the tests of editing. All are shared: analysing one takes longer than a test."""
 
 from dataclasses import replace
 from functools import cache

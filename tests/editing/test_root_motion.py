@@ -10,10 +10,10 @@ from walkers import fall, held, places, rounds_of, walk, walker
 from gambol.character.anatomy import analyze
 from gambol.character.clip import Clip, Track
 from gambol.character.transforms import quaternion_from_matrix, quaternion_multiply, rotation_about
+from gambol.editing.path import find_path
+from gambol.editing.retrack import key_times, retracked, world_of
+from gambol.editing.root_motion import in_place, root_node, with_root_motion
 from gambol.errors import GambolError
-from gambol.finishing.path import find_path
-from gambol.finishing.retrack import key_times, retracked, world_of
-from gambol.finishing.root_motion import in_place, root_node, with_root_motion
 
 
 def level(anatomy, points: np.ndarray) -> np.ndarray:
@@ -216,7 +216,7 @@ def test_of_several_roots_none_can_carry_the_way():
     parents = character.skeleton.parents.copy()
     parents[np.flatnonzero(parents == np.flatnonzero(parents < 0)[0])[0]] = -1
     apart = replace(character, skeleton=replace(character.skeleton, parents=parents), clips={})
-    with pytest.raises(GambolError, match=r"no node for root motion: its joints hang on 2 nodes.*--in-place"):
+    with pytest.raises(GambolError, match=r"no node for root motion: its joints are under 2 separate root nodes.*--in-place"):
         with_root_motion(apart, analyze(apart), walk("human"))
 
 

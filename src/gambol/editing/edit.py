@@ -11,13 +11,13 @@ import numpy as np
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
+from gambol.editing.events import with_events
+from gambol.editing.locking import lock_feet, require_feet
+from gambol.editing.loops import make_loop
+from gambol.editing.path import RootMotion
+from gambol.editing.root_motion import in_place, require_root, root_node, with_root_motion
+from gambol.editing.timing import own_extras, resample, smooth, speed, trim
 from gambol.errors import GambolError
-from gambol.finishing.events import with_events
-from gambol.finishing.locking import lock_feet, require_feet
-from gambol.finishing.loops import make_loop
-from gambol.finishing.path import RootMotion
-from gambol.finishing.root_motion import in_place, require_root, root_node, with_root_motion
-from gambol.finishing.timing import own_extras, resample, smooth, speed, trim
 from gambol.motion.cycles import find_cycle
 from gambol.motion.loops import loop_if_any
 from gambol.ranges import FPS, SMOOTH, SPEED
@@ -89,7 +89,7 @@ def check(character: Character, anatomy: Anatomy, config: EditConfig) -> None:
         require_feet(character, anatomy)
 
 
-def finish(
+def edit(
     character: Character,
     anatomy: Anatomy,
     motion: Clip,

@@ -16,8 +16,8 @@ from gambol.character.character import Character
 from gambol.character.clip import Clip, Track, continuous, natural_fps
 from gambol.character.skeleton import Skeleton
 from gambol.character.transforms import decompose, normalize, quaternion_multiply, rotation_about
-from gambol.finishing.retrack import GRID, merged, rigid, world_of
-from gambol.finishing.timing import CONJUGATE, SAME, trim
+from gambol.editing.retrack import GRID, merged, rigid, world_of
+from gambol.editing.timing import CONJUGATE, SAME, trim
 from gambol.motion.cycles import Cycle, find_cycle
 from gambol.motion.joint_poses import bone_ends
 from gambol.motion.loops import SEAM, TRAVELS, horizontal, looped_clip, turn_between

@@ -9,9 +9,9 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.skeleton import Skeleton
+from gambol.editing.path import RootMotion, find_path
+from gambol.editing.retrack import key_times, retracked, world_of
 from gambol.errors import GambolError
-from gambol.finishing.path import RootMotion, find_path
-from gambol.finishing.retrack import key_times, retracked, world_of
 
 GROUND = 0.1
 """Largest height of a root joint without skin above the ground; a higher one is the hips [height]."""

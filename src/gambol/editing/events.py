@@ -8,7 +8,7 @@ from typing import Any
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
-from gambol.finishing.path import RootMotion
+from gambol.editing.path import RootMotion
 from gambol.motion.contacts import Contacts, find_contacts
 
 VERSION = 1

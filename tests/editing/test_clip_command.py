@@ -19,8 +19,8 @@ from gambol.distillation.config import AnimateConfig
 from gambol.distillation.fit import VideoFitConfig
 from gambol.distillation.run_config import RunConfig
 from gambol.distillation.sample_and_fit import SampleConfig
+from gambol.editing.edit import EditConfig
 from gambol.errors import GambolError
-from gambol.finishing.finish import EditConfig
 from gambol.formats import export
 from gambol.formats.npz import read_npz
 from gambol.motion.foot_lock import FootLockConfig
@@ -66,7 +66,7 @@ def test_one_more_clip_in_a_copy_of_the_file(human_file, tmp_path, capsys):
     told = capsys.readouterr()
     assert told.out.startswith(f"wrote {out}: clip 'stroll loop smooth root motion 30 fps', ")
     assert "looped" in told.out and "smoothed over 0.03 s, across the seam" in told.out
-    assert "root motion on 'armature'; goes" in told.out and "contacts of feet noted" in told.out
+    assert "root motion on 'armature'; travels" in told.out and "contacts of feet noted" in told.out
     assert told.err == "" and told.out.count("\n") == 2
     before, after = gambol.load(human_file), gambol.load(out)
     assert list(after.clips) == [*before.clips, "stroll loop smooth root motion 30 fps"]
@@ -109,7 +109,7 @@ def test_motion_capture_stands_on_its_ground(capture_file, tmp_path, capsys):
     out = tmp_path / "take.glb"
     clip(capture_file, "--loop", "--in-place", "-o", out)
     told = capsys.readouterr().out
-    assert "looped" in told and "in place; goes" in told and re.search(r"\d contacts of feet noted", told)
+    assert "looped" in told and "in place; travels" in told and re.search(r"\d contacts of feet noted", told)
     character = gambol.load(out)
     assert character.meshes and list(character.clips) == ["take", "take loop in place"]
     assert abs(gambol.analyze(character).ground) < 0.1
@@ -151,7 +151,7 @@ def test_the_input_is_not_replaced(human_file):
 
 def test_a_run_remembers_what_to_do_with_its_clip():
     wanted = EditConfig(trim=(0.5, None), smooth=0.03, in_place=True, events=False)
-    run_config = RunConfig("fox", "a fox is walking", AnimateConfig(), finish=wanted, export=("bvh", "npz"))
+    run_config = RunConfig("fox", "a fox is walking", AnimateConfig(), edit=wanted, export=("bvh", "npz"))
     assert RunConfig.from_json(run_config.json()) == run_config
 
 
@@ -162,7 +162,7 @@ def test_animate_refuses_what_the_character_cannot_have(tmp_path, monkeypatch, c
     assert "--in-place and --root-motion exclude each other" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
     with pytest.raises(GambolError, match="leave out --lock-feet"):
-        AnimateCommand(resume=tmp_path, finishing=replace(AnimateCommand.finishing, lock_feet=True)).run()
+        AnimateCommand(resume=tmp_path, editing=replace(AnimateCommand.editing, lock_feet=True)).run()
 
 
 @dataclass
@@ -180,7 +180,7 @@ def test_track_gives_root_motion(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(physics_track, "track_clips", lambda *arguments, **options: [done])
     monkeypatch.setattr("gambol.commands.track.TrackCommand._print_summary", lambda *arguments: None)
     main(["track", str(file), "-o", str(out), "--root-motion"])
-    assert "walk physics: root motion on 'armature'; goes" in capsys.readouterr().out
+    assert "walk physics: root motion on 'armature'; travels" in capsys.readouterr().out
     assert gambol.load(out).clips["walk physics"].extras["gambol"]["root_motion"]["node"] == "armature"
 
 
@@ -197,7 +197,7 @@ def test_animate_writes_a_finished_clip_and_joints_alone(tmp_path, monkeypatch, 
     main(["animate", "dog.glb", "a dog is walking", "-o", "run", "--in-place", "--export", "bvh", "npz"])
     assert "wrote run/: clip.glb, clip.bvh, clip.npz" in capsys.readouterr().out
     config = json.loads((tmp_path / "run" / "config.json").read_text())
-    assert config["finish"]["in_place"] is True and config["export"] == ["bvh", "npz"]
+    assert config["edit"]["in_place"] is True and config["export"] == ["bvh", "npz"]
     character = gambol.load(tmp_path / "run" / "clip.glb")
     motion = character.clips["walk"]
     assert motion.extras["gambol"]["root_motion"]["node"] is None and motion.extras["gambol"]["loops"]

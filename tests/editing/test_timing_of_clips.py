@@ -8,8 +8,8 @@ from scipy.ndimage import gaussian_filter1d
 from walkers import angles_between, random_track
 
 from gambol.character.clip import Clip, Track
+from gambol.editing.timing import resample, smooth, speed, trim
 from gambol.errors import GambolError
-from gambol.finishing.timing import resample, smooth, speed, trim
 
 PATHS = ("translation", "rotation", "scale", "weights")
 INTERPOLATIONS = ("LINEAR", "STEP", "CUBICSPLINE")
@@ -216,7 +216,7 @@ def test_a_filter_far_wider_than_the_clip_is_no_more_work(loops, duration, monke
         seen.append(len(values))
         return gaussian_filter1d(values, width, **options)
 
-    monkeypatch.setattr("gambol.finishing.timing.gaussian_filter1d", counted)
+    monkeypatch.setattr("gambol.editing.timing.gaussian_filter1d", counted)
     times = np.linspace(0, duration, 9)
     wave = np.sin(np.linspace(0, 2 * np.pi, 9))
     motion = Clip("short", (Track(0, "translation", times, np.stack([wave, 3 + 0 * wave, wave], 1)),))

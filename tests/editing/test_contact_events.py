@@ -7,9 +7,9 @@ import pytest
 from walkers import fall, held, rounds_of, walk, walker
 
 import gambol
-from gambol.finishing.events import with_events
-from gambol.finishing.finish import EditConfig, finish
-from gambol.finishing.timing import speed
+from gambol.editing.edit import EditConfig, edit
+from gambol.editing.events import with_events
+from gambol.editing.timing import speed
 
 
 def contacts_of(character, anatomy, motion):
@@ -69,7 +69,7 @@ def test_what_has_no_legs_has_no_contacts():
 def test_files_keep_them(tmp_path):
     character, anatomy = walker("dog")
     motion = replace(walk("dog"), extras={"author": "me", "gambol": "old"})
-    done = finish(character, anatomy, motion, EditConfig(in_place=True, fps=24.0))
+    done = edit(character, anatomy, motion, EditConfig(in_place=True, fps=24.0))
     said = done.motion.extras["gambol"]
     assert said["version"] == 1 and said["loops"] is True and len(said["contacts"]) == 4
     assert said["root_motion"]["node"] is None
@@ -85,5 +85,5 @@ def test_they_can_be_left_out():
     character, anatomy = walker("dog")
     motion = with_events(character, anatomy, walk("dog"))
     assert "root_motion" not in motion.extras["gambol"]
-    done = finish(character, anatomy, motion, EditConfig(events=False))
+    done = edit(character, anatomy, motion, EditConfig(events=False))
     assert done.motion.extras == {} and done.notes == ()
