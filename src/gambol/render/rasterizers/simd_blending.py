@@ -6,8 +6,7 @@ A band is blended in planes of its worker's own: transmittance and three colours
 still behind and three gradients. Rows have room for a vector beyond their last pixel.
 """
 
-from gambol.render.rasterizers.simd_job import JOB, wp
-from gambol.render.simd_code import VECTORS
+from gambol.render.rasterizers.simd_job import JOB, VECTORS, wp
 
 PIXELS = (
     JOB

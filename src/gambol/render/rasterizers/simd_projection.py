@@ -2,8 +2,7 @@
 # Warp reads the annotations of kernels itself; they are values, not types.
 """Kernels to slots, and gradients of slots to gradients of kernels, in C++, eight at a time."""
 
-from gambol.render.rasterizers.simd_job import JOB, wp
-from gambol.render.simd_code import VECTORS
+from gambol.render.rasterizers.simd_job import JOB, VECTORS, wp
 
 KERNELS = (
     JOB
