@@ -18,17 +18,23 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from gambol import analyze, load, open_prior
 from gambol.errors import GambolError
-from gambol.quality.measures import MEASURES
+from gambol.quality.measures import BY_KEY, MEASURES, Values
 from gambol.quality.report import SEAMS, report
-from gambol.quality.scale import Scale
+from gambol.quality.scale import EVERY, Distribution, Scale, group_of, seen
 
 HOME = Path(__file__).parents[1] / "src/gambol/quality/artists.json"
 TESTS = ("InterpolationTest", "MorphStressTest", "RiggedSimple", "SimpleSkin", "RecursiveSkeletons")
 """Files that test readers of glTF rather than show a character."""
 LONGEST = 30.0
 """Longer clips are recordings of several actions [s]."""
+
+FEWEST = 8
+"""Smallest number of clips in a group; an action with fewer is compared with all clips."""
+KNOTS = 51
+"""Quantiles kept of each distribution, from the lowest value to the highest."""
 
 Row = dict[str, Any]
 
@@ -52,8 +58,8 @@ def main() -> None:
                 log.write(json.dumps(row) + "\n")
         if not row["still"]:
             rows.append(row)
-    scale = Scale.of([(row["action"], row["plan"], row["values"]) for row in rows])
-    options.output.write_text(scale.json())
+    scale = scale_of([(row["action"], row["plan"], row["values"]) for row in rows])
+    options.output.write_text(json_of(scale))
     slowest = max(rows, key=lambda row: row["seconds"])
     print(f"{len(rows)} clips, the slowest took {slowest['seconds']} s ({slowest['file']}); wrote {options.output}")
     print_doubtful(rows, scale)
@@ -62,7 +68,7 @@ def main() -> None:
 def measured(folders: Sequence[Path], exclude: tuple[str, ...], done: dict[tuple[str, ...], Row]) -> Iterator[Row]:
     """One row for each different clip of the folders, taken from `done` where it has been measured before."""
     prior = open_prior("pixels")
-    seen = set()
+    known = set()
     for family, path in characters(folders, exclude):
         try:
             character = load(path)
@@ -72,9 +78,9 @@ def measured(folders: Sequence[Path], exclude: tuple[str, ...], done: dict[tuple
             continue
         for name, motion in character.clips.items():
             key = (family, name, f"{motion.duration:.3f}")
-            if key in seen or not 0 < motion.duration < LONGEST:
+            if key in known or not 0 < motion.duration < LONGEST:
                 continue
-            seen.add(key)
+            known.add(key)
             if key in done:
                 yield done[key]
                 continue
@@ -108,6 +114,36 @@ def characters(folders: Sequence[Path], exclude: tuple[str, ...]) -> Iterator[tu
             readable = path.suffix.lower() in (".glb", ".gltf", ".vrm")
             if readable and family not in exclude and not path.name.startswith(exclude):
                 yield family, path
+
+
+def scale_of(clips: Sequence[tuple[str | None, str, Values]]) -> Scale:
+    """The scale of clips, each given as (action, body plan, values)."""
+    groups: dict[str, dict[str, Distribution]] = {}
+    actions = sorted({action for action, _, _ in clips if action})
+    plans = sorted({group_of(action, plan) for action, plan, _ in clips if action})
+    for group in (EVERY, *actions, *plans):
+        chosen = [values for action, plan, values in clips if group in (EVERY, action, group_of(action, plan))]
+        for key in BY_KEY:
+            if (BY_KEY[key].better == "usual") != (group in plans):
+                continue
+            there = [seen(key, value) for values in chosen if (value := values.get(key)) is not None]
+            if len(there) >= FEWEST:
+                groups.setdefault(group, {})[key] = distribution_of(there)
+    return Scale(groups)
+
+
+def distribution_of(values: Sequence[float]) -> Distribution:
+    shares = np.linspace(0, 1, min(KNOTS, len(values)))
+    return Distribution(len(values), tuple(float(f"{each:.4g}") for each in np.quantile(values, shares)))
+
+
+def json_of(scale: Scale) -> str:
+    """The text of artists.json, which `Scale.from_json` reads: one line per distribution."""
+    groups = []
+    for group, keys in scale.groups.items():
+        rows = [f"    {json.dumps(key)}: {json.dumps({'clips': d.clips, 'knots': d.knots})}" for key, d in keys.items()]
+        groups.append(f"  {json.dumps(group)}: {{\n" + ",\n".join(rows) + "\n  }")
+    return "{\n" + ",\n".join(groups) + "\n}\n"
 
 
 def print_doubtful(rows: Sequence[Row], scale: Scale) -> None:

@@ -24,6 +24,7 @@ import numpy as np
 from gambol.character import heat
 from gambol.character.skin import Bones, baked, find_bones, strongest
 from gambol.character.surface import Surface
+from gambol.character.transforms import nearest_on
 from gambol.character.welding import weld
 from gambol.creatures.mesh import isosurface
 from gambol.errors import GambolError
@@ -79,7 +80,8 @@ def stages(vertices: Array, faces: Array, heads: Array, tips: Array) -> Array:
     clock = _Clock()
     skin = weld(vertices, faces)
     clock.lap("weld")
-    distance = np.stack([heat._to_bone(skin.points, *ends)[1] for ends in zip(heads, tips, strict=True)], axis=1)
+    nearest = np.stack([nearest_on(skin.points, *ends) for ends in zip(heads, tips, strict=True)], axis=1)
+    distance = np.linalg.norm(skin.points[:, None] - nearest, axis=-1)
     clock.lap("distances")
     visible = heat.visible_bones(skin, heads, tips, distance, lambda done: None)
     clock.lap("visibility")

@@ -1,5 +1,5 @@
-"""Memory and arithmetic of the video models: `python benchmarks/video_model_costs.py [NAME ...]` prints the table of
-`gambol.priors.costs`.
+"""Memory and arithmetic of the priors: `python benchmarks/video_model_costs.py [NAME ...]` prints what the rows of
+`gambol.priors.catalogue` say.
 
 No weights are needed: gambol's own code runs at full size on fake tensors, which have a shape and no content, while the
 arithmetic of every operation and the bytes of every living buffer are added up. The bytes are those of tensors; the
@@ -12,13 +12,12 @@ import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import astuple
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import gambol  # noqa: F401  # before torch, whose idle threads would else take our cores
 import torch
-from gambol.priors.costs import PriorCosts
 from gambol.priors.pixels.network import PixelNetwork
 from gambol.priors.pixels.prior import PixelPrior
 from gambol.priors.prior import Prompt, VideoPrior
@@ -36,6 +35,51 @@ from video_model_configurations import VIDEO_MODELS, VideoModel
 ATTENTION = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 ATTENTION_BACKWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 """torch's own counter knows the attention on GPUs only and would miss half of the arithmetic of CogVideoX-5B."""
+
+
+GIB = 2**30
+HALF = 2
+"""Size of a number in bfloat16 [bytes]."""
+
+
+@dataclass(frozen=True)
+class PriorCosts:
+    """What a model needs for one video of the length and size it was trained on, in bfloat16."""
+
+    video: tuple[int, int, int]
+    """Frames, width and height of the video."""
+    network: int
+    """Number of parameters of the network; of each one if there are two experts."""
+    call: int
+    """Peak memory of a guided call (two prompts in one batch) beside the weights [bytes]."""
+    call_flop: int
+    """Arithmetic of that call [FLOP]; a multiplication and an addition are two."""
+    vae: int = 0
+    """Number of parameters of the video autoencoder."""
+    text_encoder: int = 0
+    """Number of parameters of the text encoder."""
+    encode: int = 0
+    """Peak memory of encoding the video and of the backward pass to its pixels, beside the weights [bytes]."""
+    experts: int = 1
+    """Number of networks that share the noise levels."""
+
+    @property
+    def memory(self) -> float:
+        """Memory of a step of distillation (a guided call, and encoding a video with gradients), weights included; the
+        text encoder is freed before [GiB]."""
+        weights = HALF * (self.experts * self.network + self.vae)
+        return max(weights + max(self.call, self.encode), HALF * self.text_encoder) / GIB
+
+    @property
+    def offloaded(self) -> float:
+        """GPU memory of that step if only the part that works is on the GPU [GiB]."""
+        working = HALF * self.network + self.call, HALF * self.vae + self.encode, HALF * self.text_encoder
+        return max(working) / GIB
+
+    @property
+    def weights(self) -> float:
+        """Size of all weights [GiB]."""
+        return HALF * (self.experts * self.network + self.vae + self.text_encoder) / GIB
 
 
 class CostMeter(TorchDispatchMode):
@@ -93,14 +137,14 @@ def count_costs(model: VideoModel, encode: bool = True) -> PriorCosts:
         call = measure(lambda: prior.denoise(latents, 0.5, prompts[0], 6.0, prompts[1]), network)
         there_and_back = measure(lambda: _encode_and_back(prior, video), vae) if encode else None
         return PriorCosts(
-            *_video(prior),
-            network=_parameters(network),
-            vae=_parameters(vae),
-            text_encoder=_parameters(text_encoder),
-            call=call.peak,
-            call_flop=call.flop,
-            encode=there_and_back.peak if there_and_back else 0,
-            encode_flop=there_and_back.flop if there_and_back else 0,
+            _video(prior),
+            _parameters(network),
+            call.peak,
+            call.flop,
+            _parameters(vae),
+            _parameters(text_encoder),
+            there_and_back.peak if there_and_back else 0,
+            model.experts,
         )
 
 
@@ -111,12 +155,13 @@ def count_pixel_costs() -> PriorCosts:
         prior = PixelPrior(PixelNetwork())
         latents = torch.empty(1, prior.format.frames[0], *prior.format.sizes[0], 3)
         call = measure(lambda: prior.denoise(latents, 0.5, prior.embed(""), 6.0), prior.network)
-        return PriorCosts(*_video(prior), _parameters(prior.network), 0, 0, call.peak, call.flop, 0, 0)
+        return PriorCosts(_video(prior), _parameters(prior.network), call.peak, call.flop)
 
 
-def _video(prior: VideoPrior) -> tuple[int, int, int, float]:
-    """Frames, height, width and frame rate that a prior was trained on."""
-    return prior.format.frames[0], *prior.format.sizes[0], prior.format.fps
+def _video(prior: VideoPrior) -> tuple[int, int, int]:
+    """Frames, width and height that a prior was trained on."""
+    height, width = prior.format.sizes[0]
+    return prior.format.frames[0], width, height
 
 
 def measure(work: Callable[[], Any], module: torch.nn.Module) -> CostMeter:
@@ -172,8 +217,9 @@ def _parameters(module: torch.nn.Module) -> int:
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or [*VIDEO_MODELS, "pixels"]:
-        values = astuple(count_pixel_costs() if name == "pixels" else count_costs(VIDEO_MODELS[name]))
-        print(f'    "{name}": PriorCosts(')
-        for part in (values[:7], values[7:]):
-            print("        " + ", ".join(f"{value:_}" for value in part) + ",")
-        print("    ),", flush=True)
+        costs = count_pixel_costs() if name == "pixels" else count_costs(VIDEO_MODELS[name])
+        print(
+            f"{name}: {costs.experts * costs.network / 1e6:.2f} M parameters, {costs.video}, {costs.memory:.1f} GiB, "
+            f"{costs.offloaded:.1f} with offload, {costs.weights:.1f} of weights, {costs.call_flop / 1e12:.3g} TFLOP",
+            flush=True,
+        )

@@ -26,7 +26,7 @@ def main(path: Path, names: list[str]) -> None:
         upright = high[1] - low[1] > 1.4 * (high[2] - low[2])
         azimuth = UPRIGHT if upright else LENGTHWISE
         shot = place_cameras(creature.character(), up=up, forward=forward, azimuth=azimuth, size=230, fill=0.88)
-        pictures[name] = next(render_frames(shot, tiles=False, samples=4))
+        pictures[name] = next(render_frames(shot, samples=4))
     path.parent.mkdir(parents=True, exist_ok=True)
     write_picture(contact_sheet(list(pictures.values()), list(pictures), columns=8), path)
     print(f"wrote {path}: {len(pictures)} creatures")

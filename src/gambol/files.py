@@ -73,18 +73,6 @@ def locked_folder(folder: Path) -> Iterator[None]:
             lock.release()
 
 
-def read_own_file(path: Path, most: int = 50_000_000) -> bytes:
-    """What one of our own files holds; OSError if it cannot be read, ValueError if it is no file or larger than `most`
-    bytes. A device or a pipe in its place would be read forever."""
-    if not path.exists():
-        raise FileNotFoundError(f"{path.name} does not exist")
-    if not path.is_file():
-        raise ValueError(f"{path.name} is not a file")
-    if path.stat().st_size > most:
-        raise ValueError(f"{path.name} is larger than {most / 1e6:,.0f} MB")
-    return path.read_bytes()
-
-
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A new file to write to, which takes the place of `path` at the end.

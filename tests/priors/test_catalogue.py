@@ -9,7 +9,6 @@ from tiny_models import write_cogvideox, write_wan
 
 from gambol.errors import GambolError
 from gambol.priors.catalogue import PRIORS, open_prior
-from gambol.priors.costs import PRIOR_COSTS
 from gambol.priors.video_models import model_folder
 from gambol.priors.video_models.components import ModelComponents
 
@@ -39,12 +38,10 @@ def refused(name, **options) -> str:
 
 def test_every_big_prior_is_described():
     names = {name for name, prior in PRIORS.items() if prior.hub}
-    assert names == set(VIDEO_MODELS) == set(PRIOR_COSTS) - {"pixels"}
+    assert names == set(VIDEO_MODELS)
     for name in names:
         assert model_folder.is_hub_id(PRIORS[name].hub)
-        assert PRIORS[name].experts == VIDEO_MODELS[name].experts
-        memory = PRIORS[name].memory
-        assert memory() > memory(offload=True) >= memory(offload=True, encode=False)
+        assert PRIORS[name].memory > PRIORS[name].offloaded
 
 
 @pytest.mark.parametrize(
@@ -61,8 +58,7 @@ def test_every_big_prior_is_described():
 )
 def test_formats_are_those_of_the_cards(name, frames, size, fps, multiple, wrong):
     taken = VIDEO_MODELS[name].format
-    costs = PRIORS[name].costs
-    assert (costs.frames, (costs.height, costs.width), costs.fps) == (taken.frames[0], taken.sizes[0], taken.fps)
+    assert PRIORS[name].video == (taken.frames[0], *taken.sizes[0][::-1])
     assert (taken.frames[0], taken.fps, taken.multiple) == (frames, fps, multiple)
     assert size in taken.sizes
     assert len(set(taken.frames)) == len(taken.frames)

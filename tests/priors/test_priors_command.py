@@ -6,9 +6,9 @@ import pytest
 from gambol.cli import main
 from gambol.priors import machine as machines
 from gambol.priors.catalogue import PRIORS
-from gambol.priors.machine import GIB, Machine, feasibility_of
+from gambol.priors.machine import Machine, feasibility_of
 
-WORKSTATION = Machine(64 * GIB, "RTX 4090", 24 * GIB, 1e12, ())
+WORKSTATION = Machine(64.0, "RTX 4090", 24.0, ())
 
 
 @pytest.fixture(autouse=True)
@@ -35,9 +35,10 @@ def test_json_is_json(capsys):
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert list(rows) == list(PRIORS)
     assert rows["pixels"]["runs"] and rows["pixels"]["hub"] is None
-    assert rows["wan-2.2-a14b"]["parameters"] == 2 * rows["wan-2.1-14b"]["parameters"]
+    millions = [rows[name]["parameters_millions"] for name in ("wan-2.2-a14b", "wan-2.1-14b")]
+    assert millions[0] == pytest.approx(2 * millions[1], abs=2)
     assert rows["cogvideox-5b"]["licence"] == "CogVideoX License"
-    assert rows["cogvideox-5b"]["call_flop"] == pytest.approx(664e12, rel=0.01)
+    assert rows["cogvideox-5b"]["call_tflop"] == 664
 
 
 def test_the_way_to_install_is_shown_as_it_is(capsys, monkeypatch):
@@ -49,14 +50,13 @@ def test_the_way_to_install_is_shown_as_it_is(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "changes", "runs", "text"),
     [
-        ("pixels", {"gpu": None}, True, "yes: on the CPU, about "),
-        ("cogvideox-5b", {"gpu": "A100", "gpu_memory": 40 * GIB}, True, "yes: on A100; 20 GiB or more to download"),
+        ("pixels", {"gpu": None}, True, "yes: on the CPU"),
+        ("cogvideox-5b", {"gpu": "A100", "gpu_memory": 40.0}, True, "yes: on A100; 20 GiB or more to download"),
         ("cogvideox-5b", {}, True, "yes: on RTX 4090 with offload; 20 GiB or more to download"),
-        ("cogvideox-5b", {"gpu_memory": 16 * GIB}, False, "no: needs 18 GiB, RTX 4090 has 16; try tiling or smaller"),
+        ("cogvideox-5b", {"gpu_memory": 16.0}, False, "no: needs 18 GiB, RTX 4090 has 16"),
         ("wan-2.1-14b", {}, False, "no: needs 34 GiB, RTX 4090 has 24"),
-        ("cogvideox-5b", {"memory": 8 * GIB}, False, "no: offload needs 20 GiB of main memory, there are 8"),
-        ("cogvideox-5b", {"gpu": None}, False, "no: no CUDA GPU, and the CPU would need 11 min a call"),
-        ("cogvideox-5b", {"gpu": None, "memory": 16 * GIB}, False, "the CPU would need 56 GiB of memory"),
+        ("cogvideox-5b", {"memory": 8.0}, False, "no: offload needs 20 GiB of main memory, there are 8"),
+        ("cogvideox-5b", {"gpu": None}, False, "no: no CUDA GPU, and the CPU would need 56 GiB"),
         ("cogvideox-5b", {"missing": ("ftfy",)}, False, "no: first pip install 'gambol[diffusers]', then on RTX 4090"),
     ],
 )
@@ -69,4 +69,3 @@ def test_verdicts(name, changes, runs, text):
 
 def test_main_memory_is_plausible():
     assert 2**28 < machines.main_memory() < 2**50
-    assert 1e8 < machines.cpu_speed(size=256) < 1e15

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from benchmark_modules import load_benchmark
 
 from gambol.quality.measures import BY_KEY, MEASURES
-from gambol.quality.scale import FEWEST, Distribution, Scale, artists
+from gambol.quality.scale import Scale, artists
+
+recording = load_benchmark("artists")
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -12,14 +15,14 @@ from gambol.quality.scale import FEWEST, Distribution, Scale, artists
 def test_shares_are_those_of_counting(seed, count):
     rng = np.random.default_rng(seed)
     values = rng.lognormal(size=count)
-    found = Distribution.of(list(values))
+    found = recording.distribution_of(list(values))
     for value in rng.choice(values, 5):
         assert found.above(value) == pytest.approx((values > value).mean(), abs=0.03 + 2 / count)
         assert found.below(value) == pytest.approx((values < value).mean(), abs=0.03 + 2 / count)
 
 
 def test_ties_are_neither_better_nor_worse():
-    found = Distribution.of([0.0] * 60 + [1.0] * 40)
+    found = recording.distribution_of([0.0] * 60 + [1.0] * 40)
     assert found.above(0.0) == pytest.approx(0.4, abs=0.03)
     assert found.below(0.0) == 0.0
     assert found.below(1.0) == pytest.approx(0.6, abs=0.03)
@@ -27,7 +30,7 @@ def test_ties_are_neither_better_nor_worse():
 
 
 def test_beyond_the_ends():
-    found = Distribution.of(list(range(10)))
+    found = recording.distribution_of(list(range(10)))
     assert (found.above(-1), found.above(9), found.below(10), found.below(0)) == (1.0, 0.0, 1.0, 0.0)
 
 
@@ -37,7 +40,7 @@ def scale_of(walks: int) -> Scale:
         for number in range(walks)
     ]
     others = [(None, "biped", {"foot_slide_mean": 100.0 + number, "agreement": None}) for number in range(20)]
-    return Scale.of([*clips, *others])
+    return recording.scale_of([*clips, *others])
 
 
 def test_better_is_lower_or_higher():
@@ -49,10 +52,10 @@ def test_better_is_lower_or_higher():
 
 
 def test_few_clips_of_an_action_are_compared_with_all():
-    scale = scale_of(FEWEST - 1)
+    scale = scale_of(recording.FEWEST - 1)
     rank = scale.place("foot_slide_mean", 50.0, "walk")
-    assert rank.group == "all" and rank.clips == FEWEST - 1 + 20
-    assert rank.share == pytest.approx(20 / (FEWEST - 1 + 20), abs=0.05)
+    assert rank.group == "all" and rank.clips == recording.FEWEST - 1 + 20
+    assert rank.share == pytest.approx(20 / (recording.FEWEST - 1 + 20), abs=0.05)
     assert "artist clips" in rank.among
 
 
@@ -73,7 +76,7 @@ def test_posture_is_compared_by_action_and_body_plan():
 
 def test_what_nobody_sees_is_not_bad():
     scale = scale_of(21)
-    low = Scale.of([("walk", "biped", {"foot_slide_mean": 0.1})] * 20)
+    low = recording.scale_of([("walk", "biped", {"foot_slide_mean": 0.1})] * 20)
     assert not low.place("foot_slide_mean", BY_KEY["foot_slide_mean"].tolerance, "walk").bad
     assert low.place("foot_slide_mean", 1.1 * BY_KEY["foot_slide_mean"].tolerance, "walk").bad
     assert scale.place("foot_slide_mean", 200.0, "walk").bad and not scale.place("foot_slide_mean", 20.0, "walk").bad
@@ -87,7 +90,7 @@ def test_nothing_to_compare():
 
 def test_json_round_trip():
     scale = scale_of(12)
-    assert Scale.from_json(scale.json()).groups == scale.groups
+    assert Scale.from_json(recording.json_of(scale)).groups == scale.groups
 
 
 def test_the_scale_that_ships():
@@ -105,14 +108,18 @@ def test_the_scale_that_ships():
 
 
 def test_what_is_perfect_is_as_good_as_others_that_are():
-    scale = Scale.of([("walk", "biped", {"floating": 0.0})] * 15 + [("walk", "biped", {"floating": 50.0})] * 5)
+    scale = recording.scale_of(
+        [("walk", "biped", {"floating": 0.0})] * 15 + [("walk", "biped", {"floating": 50.0})] * 5
+    )
     rank = scale.place("floating", 0.0, "walk")
     assert rank.share == 1.0 and rank.worse == pytest.approx(0.25, abs=0.06)
     assert scale.place("floating", 60.0, "walk").share == 0.0
 
 
 def test_rounding_is_not_seen():
-    scale = Scale.of([("walk", "biped", {"seam_pose": 0.0})] * 15 + [("walk", "biped", {"seam_pose": 1.0})] * 5)
+    scale = recording.scale_of(
+        [("walk", "biped", {"seam_pose": 0.0})] * 15 + [("walk", "biped", {"seam_pose": 1.0})] * 5
+    )
     assert scale.place("seam_pose", 3e-7, "walk") == scale.place("seam_pose", 0.0, "walk")
 
 

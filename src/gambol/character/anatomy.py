@@ -51,6 +51,12 @@ class Anatomy:
     def legs(self) -> tuple[Limb, ...]:
         return tuple(limb for limb in self.limbs if limb.kind == "leg")
 
+    @property
+    def left_hind(self) -> int:
+        """Place in `legs` of the left hind leg; of a biped, the left one."""
+        hind = max(leg.rank for leg in self.legs)
+        return next(i for i, leg in enumerate(self.legs) if leg.rank == hind and leg.side == "left")
+
     def joints_of(self, part: Part) -> list[int]:
         return [joint for joint, found in enumerate(self.parts) if found == part]
 

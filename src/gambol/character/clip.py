@@ -143,10 +143,10 @@ class Clip:
         return Clip(name, tuple(tracks))
 
 
-def continuous(wxyz: Float[np.ndarray, "keys 4"]) -> Float[np.ndarray, "keys 4"]:
+def continuous(wxyz: Float[np.ndarray, "keys *batch 4"]) -> Float[np.ndarray, "keys *batch 4"]:
     """The same rotations with signs chosen so that neighbours are close: q and -q are one rotation."""
     flips = np.where((wxyz[1:] * wxyz[:-1]).sum(-1) < 0, -1.0, 1.0)
-    return wxyz * np.concatenate([[1.0], np.cumprod(flips)])[:, None]
+    return wxyz * np.concatenate([np.ones((1, *flips.shape[1:])), np.cumprod(flips, axis=0)])[..., None]
 
 
 def natural_fps(motion: Clip) -> float:

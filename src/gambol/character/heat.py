@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 from scipy.sparse.linalg import SuperLU, splu
 
+from gambol.character.transforms import nearest_on
 from gambol.character.welding import Welded, require_mesh, vertex_normals, weld
 
 OnProgress = Callable[[int, int], None]
@@ -78,7 +79,8 @@ def diffuse_heat(
     heads, tips = (heads - middle) / size, (tips - middle) / size
 
     total = -(-len(skin.points) // CHUNK) + len(heads)
-    distance = np.stack([_to_bone(skin.points, *ends)[1] for ends in zip(heads, tips, strict=True)], axis=1)
+    nearest = [nearest_on(skin.points, *ends) for ends in zip(heads, tips, strict=True)]
+    distance = np.stack([np.linalg.norm(skin.points - points, axis=1) for points in nearest], axis=1)
     visible = visible_bones(skin, heads, tips, distance, lambda done: advance(done, total) if advance else None)
     seen = np.asarray(visible.any(1))
     expose_hidden_pieces(visible, distance, skin.piece)
@@ -86,16 +88,6 @@ def diffuse_heat(
     if attach:
         _attach_hidden_pieces(weights, skin, seen)
     return HeatWeights(weights[skin.point_of], seen[skin.point_of])
-
-
-def _to_bone(
-    points: Float[np.ndarray, "points 3"], head: Float[np.ndarray, "3"], tip: Float[np.ndarray, "3"]
-) -> tuple[Float[np.ndarray, "points 3"], Float[np.ndarray, " points"]]:
-    """The nearest point on a bone, and its distance."""
-    way = tip - head
-    share = np.clip((points - head) @ way / max(way @ way, 1e-300), 0.0, 1.0)
-    nearest = head + share[:, None] * way
-    return nearest, np.linalg.norm(points - nearest, axis=1)
 
 
 def visible_bones(
@@ -122,7 +114,7 @@ def visible_bones(
         targets = np.empty_like(points)
         for bone in np.unique(bones):
             mine = bones == bone
-            targets[mine] = _to_bone(points[mine], heads[bone], tips[bone])[0]
+            targets[mine] = nearest_on(points[mine], heads[bone], tips[bone])
         out = points - targets
         frontal = (out * normals[rows]).sum(1) > FRONTAL * np.linalg.norm(out, axis=1)
         frontal |= distance[rows, bones] < TOUCHING  # a bone in the skin itself is seen

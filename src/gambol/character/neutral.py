@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from gambol.character.character import Character
+from gambol.character.transforms import right_handed
 
 SAME = 0.01
 """Share of the skeleton's size below which bind pose and rest pose count as one."""
@@ -102,7 +103,7 @@ def _alignment(
     joints = character.bind_nodes[binds]
     tops = set(character.skeleton.parents[joints].tolist()) - set(joints.tolist()) - {-1}
     armatures = [node for node in sorted(tops) if not character.skeleton.is_joint[node]]
-    upright = [np.eye(3), *(_rotation_of(rest[node]) for node in (*armatures, *carriers))]
+    upright = [np.eye(3), *(right_handed(rest[node, :3, :3]) for node in (*armatures, *carriers))]
     alignment[:3, :3] = np.median(np.cbrt(volume)) * _snapped(u @ vt, upright)
     bind = np.linalg.inv(character.inverse_binds[binds])[:, :3, 3]
     alignment[:3, 3] = (rest[character.bind_nodes[binds], :3, 3] - bind @ alignment[:3, :3].T).mean(0)
@@ -119,8 +120,3 @@ def _snapped(rotation: Float[np.ndarray, "3 3"], upright: list[Float[np.ndarray,
             if turn > cosine + 1e-9 and np.linalg.det(candidate) > 0:
                 best, cosine = candidate, turn
     return best
-
-
-def _rotation_of(T_world: Float[np.ndarray, "4 4"]) -> Float[np.ndarray, "3 3"]:
-    u, _, vt = np.linalg.svd(T_world[:3, :3])
-    return u @ vt * np.sign(np.linalg.det(u @ vt))

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from gambol.character.anatomy import Anatomy
+from gambol.character.transforms import right_handed
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,4 @@ def _joint_axes(anatomy: Anatomy, joint: int, linear: Float[np.ndarray, "3 3"]) 
     bend = across - twist * (twist @ across)
     bend /= np.linalg.norm(bend)
     world = np.stack([bend, np.cross(twist, bend), twist], axis=1)
-    u, _, vt = np.linalg.svd(np.linalg.solve(linear, world))  # nearest orthonormal: armatures may scale unevenly
-    axes = u @ vt
-    return axes if np.linalg.det(axes) > 0 else -axes  # a mirrored armature also mirrors the sense of a turn
+    return right_handed(np.linalg.solve(linear, world))  # armatures may scale unevenly, or mirror the sense of a turn

@@ -21,6 +21,11 @@ class Pose:
     morphs: dict[int, Float[np.ndarray, "*frames targets"]] = field(default_factory=dict)
     """Morph target weights by the node that carries the mesh; nodes not named keep the mesh's own weights."""
 
+    def at(self, frame: int) -> "Pose":
+        """One frame of several."""
+        morphs = {node: weights[frame] for node, weights in self.morphs.items()}
+        return Pose(self.translation[frame], self.rotation[frame], self.scale[frame], morphs)
+
     def matrices(self) -> Float[np.ndarray, "*frames nodes 4 4"]:
         """T_parent_node."""
         return compose(self.translation, self.rotation, self.scale)

@@ -174,6 +174,28 @@ def strongest(
     return np.where(kept > 0, bones, bones[:, :1]), kept / kept.sum(1, keepdims=True)
 
 
+def strongest_sums(
+    binds: Int[np.ndarray, "points entries"], weights: Float[np.ndarray, "points entries"], influences: int
+) -> tuple[Int[np.ndarray, "points influences"], Float[np.ndarray, "points influences"]]:
+    """Return the sums of the weights of equal binds: the largest, in descending order, scaled to 1; unused entries have
+    weight 0.
+
+    There are fewer columns if no point has so many binds.
+    """
+    points, entries = binds.shape
+    order = np.argsort(binds, axis=1, kind="stable")
+    binds, weights = np.take_along_axis(binds, order, 1), np.take_along_axis(weights, order, 1)
+    fresh = np.diff(binds, axis=1, prepend=-1) != 0
+    places = np.cumsum(fresh, axis=1) - 1 + entries * np.arange(points)[:, None]
+    sums = np.bincount(places.ravel(), weights.ravel(), minlength=points * entries).reshape(points, entries)
+    names = np.zeros(points * entries, np.int64)
+    names[places[fresh]] = binds[fresh]
+    kept = np.argsort(-sums, axis=1, kind="stable")[:, :influences]
+    kept = kept[:, : max(1, int((sums > 0).sum(1).max(initial=0)))]
+    sums = np.take_along_axis(sums, kept, 1)
+    return np.take_along_axis(names.reshape(points, entries), kept, 1), sums / sums.sum(1, keepdims=True)
+
+
 def baked(character: Character) -> list[Mesh]:
     """The meshes that have faces, with positions, normals and morph targets in the world, in the neutral pose."""
     matrices = character.bind_matrices(neutral_world(character))[:, :3]

@@ -21,6 +21,15 @@ def normalize(vectors: Float[np.ndarray, "*batch width"]) -> Float[np.ndarray, "
     return vectors / np.where(length > 0, length, 1.0)
 
 
+def nearest_on(
+    points: Float[np.ndarray, "points 3"], start: Float[np.ndarray, "*#points 3"], end: Float[np.ndarray, "*#points 3"]
+) -> Float[np.ndarray, "points 3"]:
+    """The nearest point to each on a segment, one for all or one each."""
+    way = end - start
+    share = ((points - start) * way).sum(-1) / np.maximum((way * way).sum(-1), 1e-300)
+    return start + np.clip(share, 0.0, 1.0)[..., None] * way
+
+
 def matrix_from_quaternion(wxyz: Float[np.ndarray, "*batch 4"]) -> Float[np.ndarray, "*batch 3 3"]:
     """Rotation of the normalised quaternion."""
     w, x, y, z = np.moveaxis(normalize(wxyz), -1, 0)
@@ -133,6 +142,14 @@ def rotation_about(
     return np.eye(3) + sine * skew + (1 - cosine) * (skew @ skew)
 
 
+def right_handed(linear: Float[np.ndarray, "*batch 3 3"]) -> Float[np.ndarray, "*batch 3 3"]:
+    """The nearest orthonormal axes, all negated if they are left-handed: angles about them keep their signs then, since
+    both the axis and the sense of rotation are mirrored."""
+    u, _, vt = np.linalg.svd(linear)
+    axes = u @ vt
+    return axes * np.sign(np.linalg.det(axes))[..., None, None]
+
+
 def nearest_rotation(linear: Float[np.ndarray, "*batch 3 3"]) -> Float[np.ndarray, "*batch 3 3"]:
     """The rotations nearest to linear maps, by singular value decomposition."""
     u, _, vt = np.linalg.svd(linear)
@@ -145,3 +162,32 @@ def twist(rotations: Float[np.ndarray, "frames 3 3"], axis: Float[np.ndarray, "3
     skew = rotations - np.swapaxes(rotations, -1, -2)
     rotation_axis = np.stack([skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]], axis=-1)
     return 2 * np.arctan2(rotation_axis @ axis, 1 + np.trace(rotations, axis1=1, axis2=2))
+
+
+def near_angles(
+    rotations: Float[np.ndarray, "*batch 3 3"], near: Float[np.ndarray, "*batch 3"]
+) -> Float[np.ndarray, "*batch 3"]:
+    """x, y, z of R = Rx Ry Rz [rad]; of all angles that give the same rotation, those nearest to `near`.
+
+    Once x is known the rest is never singular; where y is a right angle x may be anything, so it is that of `near`.
+    """
+    r = rotations
+    singular = np.hypot(r[..., 1, 2], r[..., 2, 2]) < 1e-6
+    first = np.where(singular, near[..., 0], np.arctan2(-r[..., 1, 2], r[..., 2, 2]))
+    ways = []
+    for x in (first, first + np.pi):
+        sin, cos = np.sin(x), np.cos(x)
+        y = np.arctan2(r[..., 0, 2], cos * r[..., 2, 2] - sin * r[..., 1, 2])
+        z = np.arctan2(cos * r[..., 1, 0] + sin * r[..., 2, 0], cos * r[..., 1, 1] + sin * r[..., 2, 1])
+        angles = np.stack([x, y, z], -1)
+        ways.append(angles + 2 * np.pi * np.round((near - angles) / (2 * np.pi)))
+    far = [np.abs(way - near).sum(-1, keepdims=True) for way in ways]
+    return np.where(far[0] <= far[1], ways[0], ways[1])
+
+
+def continuous_angles(rotations: Float[np.ndarray, "frames *batch 3 3"]) -> Float[np.ndarray, "frames *batch 3"]:
+    """x, y, z of R = Rx Ry Rz [rad], the first frame nearest to zero, each other one to the frame before."""
+    angles = np.zeros(rotations.shape[:-1])
+    for frame, turned in enumerate(rotations):
+        angles[frame] = near_angles(turned, angles[max(frame - 1, 0)])
+    return angles

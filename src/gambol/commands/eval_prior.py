@@ -83,8 +83,7 @@ class EvalPriorCommand:
 
         def animate(subject: HeldOutCharacter, prompt: str) -> np.ndarray:
             problem = prepare(subject.character, prompt, prior, config, subject.anatomy)
-            world = StageRunner(stages_of(problem), problem.start).run().world(problem.rig).numpy()
-            return np.concatenate([world, np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*world.shape[:2], 1, 4))], 2)
+            return StageRunner(stages_of(problem), problem.start).run().poses(problem.rig)
 
         return animate
 

@@ -10,7 +10,7 @@ import tyro
 
 from gambol.commands.messages import say
 from gambol.commands.options import AUTO_AXES, Axes, File, check_name, load_character
-from gambol.errors import GambolError
+from gambol.ranges import Range
 
 
 @dataclass
@@ -25,18 +25,15 @@ class FlexCommand:
     """A rigged character: .glb, .vrm or .gltf."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """File to write: a copy of the input with the new clip."""
-    degrees: float = 30.0
+    degrees: Annotated[float, Range(-180, 180)] = 30.0
     """How far each joint bends [degrees]."""
-    seconds: float = 0.6
+    seconds: Annotated[float, Range(0.001, 60)] = 0.6
     """Time for each joint [s]."""
     name: str = "flex"
     """Name of the new clip; numbered if taken."""
     axes: Axes = AUTO_AXES
 
     def run(self) -> None:
-        for option, value, most in (("--degrees", abs(self.degrees), 180), ("--seconds", self.seconds, 60)):
-            if not 0 < value <= most:
-                raise GambolError(f"{option} must be above 0 and at most {most}, got {value:g}")
         check_name(self.name)
         from gambol.character.anatomy import analyze
         from gambol.formats import check_output, save

@@ -40,28 +40,26 @@ class PriorsCommand:
 
 
 def describe(machine: Machine) -> list[dict[str, Any]]:
-    """One row for each prior, in plain numbers: bytes, FLOP, pixels."""
+    """One row for each prior, in plain numbers: GiB, TFLOP, pixels, millions of parameters."""
     from gambol.priors.catalogue import PRIORS
     from gambol.priors.machine import feasibility_of
 
     rows = []
     for prior in PRIORS.values():
-        verdict, costs = feasibility_of(prior, machine), prior.costs
+        verdict, (frames, width, height) = feasibility_of(prior, machine), prior.video
         rows.append(
             {
                 "name": prior.name,
                 "licence": prior.licence,
                 "hub": prior.hub,
-                "parameters": prior.parameters,
-                "frames": costs.frames,
-                "height": costs.height,
-                "width": costs.width,
-                "fps": costs.fps,
-                "memory": prior.memory(),
-                "memory_offloaded": prior.memory(offload=True),
-                "weights": prior.weights(),
-                "call_flop": costs.call_flop,
-                "encode_flop": costs.encode_flop,
+                "parameters_millions": prior.parameters,
+                "frames": frames,
+                "height": height,
+                "width": width,
+                "memory_gib": prior.memory,
+                "memory_offloaded_gib": prior.offloaded,
+                "weights_gib": prior.weights,
+                "call_tflop": prior.call,
                 "runs": verdict.runs,
                 "verdict": verdict.text,
                 "folder": str(verdict.weights) if verdict.weights else None,
@@ -74,7 +72,7 @@ def show(rows: list[dict[str, Any]], machine: Machine, console: Console) -> None
     """Print three tables that fit 80 columns: what each prior needs, where it is from, and whether it runs here."""
     from rich.text import Text
 
-    from gambol.priors.machine import GIB, INSTALL
+    from gambol.priors.machine import INSTALL
 
     needs = _table("prior", "parameters", "video", "GPU GiB", "offloaded", "TFLOP a call")
     origin = _table("prior", "from", "licence (see its card)")
@@ -84,17 +82,17 @@ def show(rows: list[dict[str, Any]], machine: Machine, console: Console) -> None
     for row in rows:
         name, big = row["name"], row["hub"] is not None
         video = f"{row['frames']} x {row['width']}x{row['height']}"
-        memory = [f"{row[key] / GIB:.1f}" if big else "" for key in ("memory", "memory_offloaded")]
-        work = row["call_flop"] / 1e12
-        needs.add_row(name, _counted(row["parameters"]), video, *memory, f"{work:,.0f}" if big else f"{work:.3f}")
+        memory = [f"{row[key]:.1f}" if big else "" for key in ("memory_gib", "memory_offloaded_gib")]
+        work, count = row["call_tflop"], _counted(row["parameters_millions"])
+        needs.add_row(name, count, video, *memory, f"{work:,.0f}" if big else f"{work:.3f}")
         origin.add_row(name, row["hub"] or "comes with gambol", row["licence"])
         here.add_row(name, Text(row["verdict"] + (f"; weights in {row['folder']}" if row["folder"] else "")))
     for table in (needs, origin, here):
         console.print(table)
         console.print()
-    gpu = f"{machine.gpu}, {machine.gpu_memory / GIB:.0f} GiB" if machine.gpu else "no CUDA GPU"
-    memory_text = f"{machine.memory / GIB:.0f} GiB of main memory, " if machine.memory else ""
-    _say(console, f"This machine: {gpu}, {memory_text}CPU {machine.speed / 1e9:.0f} GFLOP/s.")
+    gpu = f"{machine.gpu}, {machine.gpu_memory:.0f} GiB" if machine.gpu else "no CUDA GPU"
+    main_memory = f", {machine.memory:.0f} GiB of main memory" if machine.memory else ""
+    _say(console, f"This machine: {gpu}{main_memory}.")
     if machine.missing:
         _say(console, f"Large video models need {', '.join(machine.missing)}: {INSTALL}")
 
@@ -111,5 +109,5 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _counted(parameters: int) -> str:
-    return f"{parameters / 1e9:.1f} B" if parameters > 5e8 else f"{parameters / 1e6:.1f} M"
+def _counted(parameters: float) -> str:
+    return f"{parameters / 1e3:.1f} B" if parameters > 500 else f"{parameters:.1f} M"

@@ -99,7 +99,9 @@ class TrackCommand:
                 raise GambolError(f"--export-mjcf writes an .xml, got {self.export_mjcf}")
             check_folder(self.export_mjcf)
         if self.mujoco_check:
-            _require_mujoco()
+            from gambol.physics.mujoco_check import import_mujoco
+
+            import_mujoco()
         character = load_character(self.file)
         anatomy = analyze(character, self.axes.up, self.axes.forward)
         clips = self._clips(character)
@@ -218,10 +220,3 @@ def _show(advance: Advance, clip: str, done: int, total: int, error: float | Non
         advance(done, total, f"fixing the feet of {clip}")
     else:
         advance(done, total, f"tracking {clip}", f"{100 * error:.2f} cm off, at 1 m height")
-
-
-def _require_mujoco() -> None:
-    from importlib.util import find_spec
-
-    if find_spec("mujoco") is None:
-        raise GambolError("--mujoco-check needs MuJoCo: pip install 'gambol[mujoco]'")

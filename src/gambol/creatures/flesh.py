@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
+from scipy.spatial.transform import Rotation
 
 Vector = tuple[float, float, float]
 Point = Float[np.ndarray, "3"]
@@ -44,7 +45,8 @@ class Flesh:
         way = np.subtract(self.end, self.start)
         length = np.linalg.norm(way)
         if length < 1e-12:
-            return turned(*self.turn)
+            pitch, yaw, roll = self.turn  # rolled first
+            return Rotation.from_euler("YXZ", [yaw, -pitch, roll], degrees=True).as_matrix()
         z = way / length
         across = np.array([1.0, 0, 0]) if abs(z[0]) < 0.9 else np.array([0, 1.0, 0])
         x = across - z * (z @ across)
@@ -136,17 +138,6 @@ def times(point: Vector, factor: float) -> Vector:
 
 def mirror(point: Vector) -> Vector:
     return (-point[0], point[1], point[2])
-
-
-def turned(pitch: float, yaw: float, roll: float) -> Float[np.ndarray, "3 3"]:
-    """The rotation that first rolls, then pitches the nose up, then yaws to the left [degrees]."""
-    (cp, sp), (cy, sy), (cr, sr) = (
-        (np.cos(np.radians(angle)), np.sin(np.radians(angle))) for angle in (pitch, yaw, roll)
-    )
-    about_x = np.array([[1, 0, 0], [0, cp, sp], [0, -sp, cp]])
-    about_y = np.array([[cy, 0, sy], [0, 1, 0], [-sy, 0, cy]])
-    about_z = np.array([[cr, -sr, 0], [sr, cr, 0], [0, 0, 1]])
-    return about_y @ about_x @ about_z
 
 
 def smooth_minimum(a: np.ndarray, b: np.ndarray, blend: float) -> np.ndarray:

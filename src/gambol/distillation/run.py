@@ -13,12 +13,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,10 +24,12 @@ from gambol.distillation.animate import Problem, stages_of
 from gambol.distillation.config import AnimateConfig
 from gambol.distillation.run_config import RunConfig
 from gambol.distillation.stage_runner import StageRunner, StepLog
-from gambol.errors import GambolError
-from gambol.files import read_own_file, write_file
+from gambol.errors import AssetError, GambolError
+from gambol.files import write_file
+from gambol.formats.files import read_file
 from gambol.jsonable import from_json, jsonable, parse_json
 from gambol.motion.optimization import threads
+from gambol.parallel import deferred_interrupt
 from gambol.ranges import Range
 from gambol.tensor_files import checksum, read_tensors, write_tensors
 from gambol.text import printable
@@ -109,10 +109,8 @@ class Run:
         if not folder.is_dir():
             raise GambolError(f"cannot resume: there is no folder {folder}")
         try:
-            run_config = RunConfig.from_json(read_own_file(folder / CONFIG).decode())
-        except FileNotFoundError:
-            raise GambolError(f"cannot resume: there is no {CONFIG} in {folder}") from None
-        except (OSError, ValueError, GambolError) as error:
+            run_config = RunConfig.from_json(read_file(folder / CONFIG).decode())
+        except (ValueError, GambolError) as error:
             raise GambolError(f"cannot resume from {folder / CONFIG}: {error}") from None
         return Run(folder, run_config)
 
@@ -131,7 +129,7 @@ class Run:
 
         draw: renders the current motion.
         """
-        with threads(self.run_config.threads), _deferred_interrupt() as interrupted:
+        with threads(self.run_config.threads), deferred_interrupt() as interrupted:
             self._remove_partial_files()
             runner = StageRunner(stages_of(problem), problem.start)
             losses = LossLog(self.folder / LOSSES, self._load(runner))
@@ -227,8 +225,8 @@ def _checked_losses(path: Path, most: int | None = None) -> list[dict[str, Any]]
     if not path.exists():
         return []
     try:
-        lines = read_own_file(path, LARGEST_LOG).splitlines()[:most]
-    except (OSError, ValueError) as error:
+        lines = read_file(path, LARGEST_LOG).splitlines()[:most]
+    except AssetError as error:
         print(f"warning: no losses are shown: {printable(str(error))}", file=sys.stderr)
         return []
     rows = []
@@ -261,23 +259,3 @@ class _Interval:
     def __exit__(self, *_: object) -> None:
         now = time.monotonic()
         self._next = now + max(self.every, 9 * (now - self._began))
-
-
-@contextmanager
-def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Yield a function that says whether Ctrl-C was pressed; a second Ctrl-C interrupts as usual."""
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    usual = signal.getsignal(signal.SIGINT) or signal.default_int_handler
-    asked: list[int] = []
-
-    def note(number: int, frame: Any) -> None:
-        asked.append(number)
-        signal.signal(signal.SIGINT, usual)
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield lambda: bool(asked)
-    finally:
-        signal.signal(signal.SIGINT, usual)

@@ -17,12 +17,10 @@ from gambol.character.transforms import nearest_rotation
 from gambol.editing.retrack import retracked, world_of
 from gambol.errors import GambolError
 from gambol.language import action_of_clip
-from gambol.motion.joint_poses import Poses
 from gambol.motion.legs import body_size
 
 if TYPE_CHECKING:
     from gambol.motion.locked_clip import LockedClip
-    from gambol.motion.rig_motion import RigMotion
 
 SHORTEST, LONGEST = 0.01, 30.0
 """Limits of the duration of a clip [s]."""
@@ -102,7 +100,7 @@ def _with_changes(character: Character, anatomy: Anatomy, rig: Rig, clip: Locked
     stretch."""
     skeleton, motion = character.skeleton, clip.motion
     before, after = clip.raw, clip.locked.in_place() if clip.in_place else clip.locked
-    T_before, T_after = (_world(rig, rig_motion) for rig_motion in (before, after))
+    T_before, T_after = (each.poses(rig, closed=True) for each in (before, after))
     times = motion.start + motion.duration * np.linspace(0.0, 1.0, len(T_before))
     T_change = np.tile(np.eye(4), (*T_before.shape[:2], 1, 1))
     height = anatomy.height
@@ -128,12 +126,4 @@ def _rigid(
     found = T.copy()
     found[:, :3, :3] = nearest_rotation(T[:, :3, :3])
     found[:, :3, 3] = there - (found[:, :3, :3] @ here[..., None])[..., 0]
-    return found
-
-
-def _world(rig: Rig, rig_motion: RigMotion) -> Poses:
-    """T_world_joint in every frame; of a loop also in the first frame of the next cycle [file units]."""
-    poses = rig_motion.closed_world(rig).double().numpy()
-    found = np.zeros((*poses.shape[:2], 4, 4))
-    found[..., :3, :], found[..., 3, 3] = poses, 1.0
     return found

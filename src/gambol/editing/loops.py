@@ -10,12 +10,20 @@ from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Float
+from scipy.spatial.transform import Rotation
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip, Track, continuous, natural_fps
 from gambol.character.skeleton import Skeleton
-from gambol.character.transforms import decompose, normalize, quaternion_multiply, rotation_about
+from gambol.character.transforms import (
+    decompose,
+    normalize,
+    quaternion_multiply,
+    rotation_about,
+    wxyz_from_xyzw,
+    xyzw_from_wxyz,
+)
 from gambol.editing.retrack import GRID, merged, rigid, world_of
 from gambol.editing.timing import CONJUGATE, SAME, trim
 from gambol.motion.cycles import Cycle, find_cycle
@@ -153,7 +161,7 @@ class _TurnSeam:
         self.kink = speeds[0] - speeds[1]
 
     def bridged(self, values: np.ndarray, late: np.ndarray, early: np.ndarray) -> Float[np.ndarray, "keys 4"]:
-        found = quaternion_multiply(values, _quaternion(late + early))
+        found = quaternion_multiply(values, wxyz_from_xyzw(Rotation.from_rotvec(late + early).as_quat()))
         found[-1] = quaternion_multiply(self.turn, found[0])
         return continuous(normalize(found))
 
@@ -190,11 +198,4 @@ def _curve(
 
 def _vector(wxyz: Float[np.ndarray, "*batch 4"]) -> Float[np.ndarray, "*batch 3"]:
     """Rotation vector (axis times angle) of quaternions, with angles up to pi [rad]."""
-    wxyz = np.where(wxyz[..., :1] < 0, -wxyz, wxyz)
-    sine = np.linalg.norm(wxyz[..., 1:], axis=-1, keepdims=True)
-    return wxyz[..., 1:] * np.where(sine > 1e-12, 2 * np.arctan2(sine, wxyz[..., :1]) / np.maximum(sine, 1e-12), 2.0)
-
-
-def _quaternion(vector: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch 4"]:
-    angle = np.linalg.norm(vector, axis=-1, keepdims=True)
-    return np.concatenate([np.cos(angle / 2), vector * np.sinc(angle / (2 * np.pi)) / 2], axis=-1)
+    return Rotation.from_quat(xyzw_from_wxyz(wxyz)).as_rotvec()

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy.ndimage import gaussian_filter1d
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.transforms import nearest_rotation, rotation_about, twist
 from gambol.editing.retrack import rigid
+from gambol.editing.timing import filtered
 from gambol.errors import GambolError
 from gambol.motion.contacts import find_contacts
 from gambol.motion.joint_poses import bone_ends, world_poses
@@ -122,8 +122,8 @@ def _smoothed(looped: LoopedClip) -> RootMotion:
     times = np.linspace(0.0, seconds, count + 1)
     poses = world_poses(looped.skeleton, anatomy, looped.motion, looped.motion.start + times)
     middles = bone_ends(anatomy, poses).mean(1)
-    places = _calm(middles - middles[0], SWAY * count / seconds)
-    yaw = _calm(_headings(anatomy, poses)[:, None], SWAY * count / seconds)[:, 0]
+    places = filtered(middles - middles[0], SWAY * count / seconds)
+    yaw = filtered(_headings(anatomy, poses)[:, None], SWAY * count / seconds)[:, 0]
     return RootMotion(times, places - (places @ anatomy.up)[:, None] * anatomy.up, yaw, middles[0])
 
 
@@ -132,15 +132,6 @@ def _still_if_near(anatomy: Anatomy, path: RootMotion) -> RootMotion:
     yaw = path.yaw if np.abs(path.yaw).max() >= TURNS else np.zeros_like(path.yaw)
     far = np.linalg.norm(path.positions, axis=1).max() >= TRAVELS * anatomy.height or yaw.any()
     return replace(path, yaw=yaw, positions=path.positions if far else np.zeros_like(path.positions))
-
-
-def _calm(values: Float[np.ndarray, "times width"], width: float) -> Float[np.ndarray, "times width"]:
-    """Values averaged over time, both ends unchanged."""
-    margin = int(np.ceil(4 * width))
-    longer = np.pad(values, ((margin, margin), (0, 0)), mode="reflect", reflect_type="odd")
-    found = gaussian_filter1d(longer, width, axis=0, mode="nearest")[margin : margin + len(values)]
-    found[0], found[-1] = values[0], values[-1]
-    return found
 
 
 def _headings(anatomy: Anatomy, poses: Float[np.ndarray, "times joints 4 4"]) -> Float[np.ndarray, " times"]:

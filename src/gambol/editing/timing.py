@@ -95,7 +95,7 @@ def smooth(motion: Clip, seconds: float, loops: bool = False) -> Clip:
         if track.interpolation == "STEP" or (values == values[0]).all():
             tracks.append(track)
             continue
-        values = _filtered(values, width, loops, track.path == "rotation")
+        values = filtered(values, width, loops, track.path == "rotation")
         tracks.append(Track(track.node, track.path, times, values))
     return replace(motion, tracks=tuple(tracks))
 
@@ -185,8 +185,8 @@ def _tangent(
     return (slopes - unit * (unit * slopes).sum(-1, keepdims=True)) / length
 
 
-def _filtered(
-    values: Float[np.ndarray, "frames width"], width: float, loops: bool, turns: bool
+def filtered(
+    values: Float[np.ndarray, "frames width"], width: float, loops: bool = False, turns: bool = False
 ) -> Float[np.ndarray, "frames width"]:
     """Values convolved with a Gaussian. width: standard deviation [frames]. A loop continues beyond its ends; otherwise
     values are mirrored at the ends, which stay where they are."""

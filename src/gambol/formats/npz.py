@@ -55,7 +55,7 @@ def arrays_of(joints: JointMotion, character: Character) -> dict[str, np.ndarray
         "parents": parents,
         "rest_offsets": _from_parent(joints.rest_positions, rest, parents).astype(np.float32),
         "rest_rotations": quaternion_from_matrix(_above(rest, parents).swapaxes(-1, -2) @ rest).astype(np.float32),
-        "rotations": np.stack([continuous(turns) for turns in rotations.swapaxes(0, 1)], axis=1).astype(np.float32),
+        "rotations": continuous(rotations).astype(np.float32),
         "translations": _from_parent(joints.positions, world, parents).astype(np.float32),
         "root_translation": joints.positions[:, 0].astype(np.float32),
         "positions": joints.positions.astype(np.float32),

@@ -19,6 +19,7 @@ from torch import Tensor
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character, Material, Mesh
 from gambol.character.rig import Rig
+from gambol.character.transforms import rotation_about
 from gambol.errors import AssetError
 from gambol.motion.rig_motion import RigMotion
 from gambol.motion.skinning import Binding
@@ -32,6 +33,7 @@ MOST_FRAMES = 600
 """Longer motions have fewer frames a second, with linear interpolation between them."""
 PAUSE_AT_END = 0.5
 """How long the last pose of a motion that does not loop is held [s]."""
+UP = np.array([0.0, 1.0, 0.0])
 LEAST_OPACITY = 0.1
 """Faces of a blended material below this opacity are left out."""
 
@@ -72,10 +74,7 @@ def _split(mesh: Mesh, binds: int, most_colors: int) -> Iterator[ColoredMesh]:
     rows = np.concatenate(traits, 1, dtype=np.float32) + 0.0  # -0 becomes 0
     _, first, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     faces = first[group.ravel()][mesh.faces[shown]]
-    points = np.concatenate([mesh.shape(), np.ones((len(rows), 1))], 1)
-    values = (mesh.weights[:, :, None] * points[:, None]).astype(np.float32)
-    columns, ends = 4 * mesh.binds[:, :, None] + np.arange(4), np.arange(len(rows) + 1) * values[0].size
-    skinning = sparse.csr_matrix((values.ravel(), columns.ravel(), ends), (len(rows), 4 * binds))
+    skinning = mesh.influence(mesh.shape(), binds).astype(np.float32)
     for number in np.unique(choice):
         used, local = np.unique(faces[choice == number], return_inverse=True)
         red, green, blue = palette[number].tolist()
@@ -170,15 +169,9 @@ class PlayHead:
         if not playback.loops and self.phase >= 1 + PAUSE_AT_END / playback.seconds:
             self.phase, self.heading, self.start = 0.0, 0.0, np.zeros(3)
         while playback.loops and self.phase >= 1:
-            self.start = self.start + about_y(self.heading) @ playback.displacement
+            self.start = self.start + rotation_about(UP, np.array(self.heading)) @ playback.displacement
             self.phase, self.heading = self.phase - 1, (self.heading + playback.turn) % tau
 
     def position(self, playback: Playback) -> Float[np.ndarray, 3]:
         """Where the character is on the ground."""
-        return self.start + about_y(self.heading) @ (min(self.phase, 1.0) * playback.displacement)
-
-
-def about_y(angle: float) -> Float[np.ndarray, "3 3"]:
-    """Rotation to the left in page coordinates [rad]."""
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+        return self.start + rotation_about(UP, np.array(self.heading)) @ (min(self.phase, 1.0) * playback.displacement)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from gambol.character.character import Character, Mesh
 from gambol.character.rig import Rig
+from gambol.character.skin import strongest_sums
 from gambol.motion.skinning import anchors
 
 TRIM = 2.0
@@ -61,10 +62,7 @@ def fit_cuboids(character: Character, rig: Rig) -> Cuboids:
 
 def _owners(mesh: Mesh, bind_joints: Int[np.ndarray, " binds"]) -> Int[np.ndarray, " vertices"]:
     """The joint of largest weight for each vertex, -1 for none; weights of binds on the same joint add up."""
-    joints = bind_joints[mesh.binds]
-    same = joints[:, :, None] == joints[:, None, :]
-    largest = (same * mesh.weights[:, None, :]).sum(-1).argmax(1)
-    return np.take_along_axis(joints, largest[:, None], axis=1)[:, 0]
+    return strongest_sums(bind_joints[mesh.binds] + 1, mesh.weights, 1)[0][:, 0] - 1
 
 
 def _has_volume(T_world_joint: Float[np.ndarray, "4 4"]) -> bool:

@@ -174,9 +174,7 @@ def _swings(
     """Phase of the swing of each leg in each frame, from 0 to 1 and 0 in stance; and the travel of a cycle along
     forward [file units]."""
     dense = rig_motion.in_place().resampled(DENSE)
-    poses = np.zeros((DENSE, len(rig.nodes), 4, 4))
-    poses[..., :3, :], poses[..., 3, 3] = dense.world(rig).double().numpy(), 1.0
-    stances = find_stances(anatomy, poses, by_height=leaps)
+    stances = find_stances(anatomy, dense.poses(rig), by_height=leaps)
     starts, duties = (np.array([getattr(leg, name) for leg in stances.legs]) for name in ("touchdown", "duty"))
     since = (rig_motion.along.numpy()[:, None] - starts) % 1.0 - duties
     swing = np.where(since <= 0, 0.0, since / np.maximum(1 - duties, 1e-6))

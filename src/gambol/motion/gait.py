@@ -32,8 +32,6 @@ class Gait:
     """Knee: largest minus smallest bend over the cycle [degrees]."""
     lift: Float[np.ndarray, " legs"]
     """Foot: highest above its stance [leg lengths]."""
-    swing: Float[np.ndarray, " legs"]
-    """Leg: fore and aft about the hip, both ways together [degrees]."""
     phases: Float[np.ndarray, " legs"]
     """When the foot is foremost, by its first harmonic, after the left hind foot is [cycles, -0.5 to 0.5]; not a
     number for a foot that hardly moves, or if the left hind one does not."""
@@ -44,8 +42,7 @@ def measure_gait(anatomy: Anatomy, poses: Poses) -> Gait:
     legs, unit = anatomy.legs, leg_length(anatomy)
     flexion = np.array([np.ptp(knee_bend(anatomy, leg, poses)) for leg in legs_of(anatomy)])
     lift = np.array([foot_lift(anatomy, leg, poses) for leg in legs]) / unit
-    swing = np.array([np.ptp(leg_swing(anatomy, leg, poses)) for leg in legs])
-    return Gait(flexion, lift, swing, foot_phases(anatomy, poses, LEAST_SWING * unit))
+    return Gait(flexion, lift, foot_phases(anatomy, poses, LEAST_SWING * unit))
 
 
 def knee_of(leg: Leg) -> int | None:
@@ -119,8 +116,7 @@ def foot_phases(anatomy: Anatomy, poses: Poses, least: float = 0.0) -> Float[np.
     feet = np.stack([soles_of(anatomy, leg, poses).mean(1) for leg in anatomy.legs])
     waves = np.exp(2j * np.pi * np.arange(len(poses)) / len(poses))
     harmonics = 2 / len(poses) * (feet @ anatomy.forward) @ waves
-    hind = max(leg.rank for leg in anatomy.legs)
-    first = next(i for i, leg in enumerate(anatomy.legs) if leg.rank == hind and leg.side == "left")
+    first = anatomy.left_hind
     phases = np.angle(harmonics / harmonics[first] if harmonics[first] else harmonics) / (2 * np.pi)
     moves = np.abs(harmonics) > least
     return np.where(moves & moves[first], phases, np.nan)

@@ -16,6 +16,23 @@ from torch.autograd.function import once_differentiable
 from gambol.character.rig import Rig
 
 
+def rotations_of(wxyz: Float[Tensor, "*batch 4"]) -> Float[Tensor, "*batch 3 3"]:
+    """Rotation matrices of quaternions wxyz of any length but zero."""
+    w, x, y, z = torch.nn.functional.normalize(wxyz, dim=-1).unbind(-1)
+    rows = [
+        1 - 2 * (y * y + z * z),
+        2 * (x * y - w * z),
+        2 * (x * z + w * y),
+        2 * (x * y + w * z),
+        1 - 2 * (x * x + z * z),
+        2 * (y * z - w * x),
+        2 * (x * z - w * y),
+        2 * (y * z + w * x),
+        1 - 2 * (x * x + y * y),
+    ]
+    return torch.stack(rows, -1).unflatten(-1, (3, 3))
+
+
 def compound_rotation(
     angles: Float[Tensor, "*batch 3"], axes: Float[Tensor, "*axes 3 3"]
 ) -> Float[Tensor, "*batch 3 3"]:

@@ -22,7 +22,7 @@ from gambol.character.rig import Rig
 from gambol.errors import GambolError
 from gambol.motion.foot_lock import FEWEST, FootLoads, FootLock, find_loads, grounded
 from gambol.motion.ground import LowSkin
-from gambol.motion.joint_poses import Poses, bone_ends
+from gambol.motion.joint_poses import bone_ends
 from gambol.motion.loops import find_period, loop_travel, looped_clip
 from gambol.motion.rig_motion import RigMotion, rig_motion_of
 from gambol.motion.stances import find_planted_feet, find_travel
@@ -157,7 +157,7 @@ class ClipLocker:
             return False, False, body
         if rig_motion.travel.norm() > STAYS * self.length:
             return True, False, body
-        found = find_travel(body, self._poses(rig_motion.in_place().resampled(96)))
+        found = find_travel(body, rig_motion.in_place().resampled(96).poses(self.rig))
         if found:
             axes = np.stack([body.forward, -body.forward, body.left, -body.left])
             return True, False, replace(body, forward=axes[int((axes @ -found[1]).argmax())])
@@ -176,13 +176,8 @@ class ClipLocker:
 
     def _planted(self, dense: RigMotion, loads: FootLoads, anatomy: Anatomy) -> FootLoads:
         """Loads of feet in a loop of several cycles."""
-        planted, ahead = find_planted_feet(anatomy, self._poses(dense.in_place()))
+        planted, ahead = find_planted_feet(anatomy, dense.in_place().poses(self.rig))
         weights = loads.weights * torch.as_tensor(planted.T.copy()).float()[:, loads.legs]
         if not dense.travel.any():
             loads = replace(loads, travel=max(ahead, 0.0) * anatomy.forward)
         return replace(loads, weights=weights)
-
-    def _poses(self, rig_motion: RigMotion) -> Poses:
-        poses = np.zeros((len(rig_motion), len(self.rig.nodes), 4, 4))
-        poses[..., :3, :], poses[..., 3, 3] = rig_motion.world(self.rig).double().numpy(), 1.0
-        return poses

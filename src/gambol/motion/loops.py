@@ -43,8 +43,7 @@ def loop_travel(character: Character, motion: Clip) -> Float[np.ndarray, 3] | No
     """
     if motion.duration <= 0:
         return None
-    ends = motion.sample(character.skeleton, np.array([motion.start, motion.end]))
-    first, last = (_points(character, ends, frame) for frame in (0, 1))
+    first, last = (_points(character, motion.sample(character.skeleton, time)) for time in (motion.start, motion.end))
     way, size = last - first, float(np.ptp(first, axis=0).max())
     travel = way.mean(0)
     if not np.abs(way - travel).max() < CLOSES * size:
@@ -52,9 +51,7 @@ def loop_travel(character: Character, motion: Clip) -> Float[np.ndarray, 3] | No
     return travel if np.linalg.norm(travel) > CLOSES * size else np.zeros(3)
 
 
-def _points(character: Character, poses: Pose, frame: int) -> Float[np.ndarray, "points 3"]:
-    morphs = {node: weights[frame] for node, weights in poses.morphs.items()}
-    pose = Pose(poses.translation[frame], poses.rotation[frame], poses.scale[frame], morphs)
+def _points(character: Character, pose: Pose) -> Float[np.ndarray, "points 3"]:
     if any(len(mesh.faces) for mesh in character.meshes):
         return np.concatenate(character.vertices(pose))
     skeleton = character.skeleton

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.interpolate import CubicSpline
 from torch import Tensor
 
@@ -14,7 +14,7 @@ from gambol.character import transforms
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.rig import Rig
-from gambol.character.transforms import nearest_rotation
+from gambol.character.transforms import continuous_angles, nearest_rotation
 from gambol.motion.export import poses_from_world
 from gambol.motion.joint_poses import Poses
 from gambol.motion.kinematics import Kinematics
@@ -69,6 +69,11 @@ class RigMotion:
         """T_world_joint [file units]."""
         return Kinematics(rig)(self.angles, self.root_translation, self.root_angles)
 
+    def poses(self, rig: Rig, closed: bool = False) -> Poses:
+        """T_world_joint as whole matrices [file units]; closed: of a loop also the first frame of its next cycle."""
+        world = (self.closed_world(rig) if closed else self.world(rig)).double().numpy()
+        return np.concatenate([world, np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*world.shape[:2], 1, 4))], 2)
+
     def closed_world(self, rig: Rig) -> Float[Tensor, "frames joints 3 4"]:
         """T_world_joint of all frames, and of a loop also of the first frame of its next cycle [file units]."""
         poses = self.world(rig)
@@ -113,13 +118,12 @@ class RigMotion:
             raise ValueError("a loop has no last pose to hold")
         frames = round(seconds * self.fps)
         last = torch.cat([torch.arange(len(self)), torch.full((frames,), len(self) - 1)])
-        return replace(
-            self,
-            angles=self.angles[last],
-            root_translation=self.root_translation[last],
-            root_angles=self.root_angles[last],
-            seconds=self.seconds + frames / self.fps,
-        )
+        return replace(self.chosen(last), seconds=self.seconds + frames / self.fps)
+
+    def chosen(self, frames: Int[Tensor, " chosen"]) -> RigMotion:
+        """Some of the frames, in any order."""
+        parts = {name: getattr(self, name)[frames] for name in TENSORS[:3]}
+        return replace(self, **parts)
 
     def repeated(self, cycles: int, rig: Rig) -> RigMotion:
         """Several cycles of a loop as one cycle."""
@@ -209,32 +213,6 @@ def _headings(rig: Rig, T_world_root: Float[np.ndarray, "frames 4 4"]) -> Float[
     neutral = rig.world()[np.flatnonzero(rig.parents < 0)[0], :3, :3]
     faces = T_world_root[:, :3, :3] @ np.linalg.pinv(neutral) @ forward
     return np.unwrap(np.arctan2(-(faces @ right), faces @ forward))
-
-
-def compound_angles(rotations: Float[np.ndarray, "*batch 3 3"]) -> Float[np.ndarray, "*batch 3"]:
-    """x, y, z of R = Rx Ry Rz [rad]."""
-    y = np.arctan2(rotations[..., 0, 2], np.hypot(rotations[..., 1, 2], rotations[..., 2, 2]))
-    x = np.arctan2(-rotations[..., 1, 2], rotations[..., 2, 2])
-    z = np.arctan2(-rotations[..., 0, 1], rotations[..., 0, 0])
-    return np.stack([x, y, z], -1)
-
-
-def near_angles(
-    angles: Float[np.ndarray, "*batch 3"], before: Float[np.ndarray, "*batch 3"]
-) -> Float[np.ndarray, "*batch 3"]:
-    """The angles of the same rotations that are nearest to others: x + pi, pi - y, z + pi is the same as x, y, z."""
-    other = angles * np.array([1.0, -1.0, 1.0]) + np.pi
-    ways = [each + 2 * np.pi * np.round((before - each) / (2 * np.pi)) for each in (angles, other)]
-    far = [np.abs(each - before).sum(-1, keepdims=True) for each in ways]
-    return np.where(far[0] <= far[1], ways[0], ways[1])
-
-
-def continuous_angles(rotations: Float[np.ndarray, "frames *batch 3 3"]) -> Float[np.ndarray, "frames *batch 3"]:
-    """x, y, z of R = Rx Ry Rz [rad], continuous over frames also where y exceeds a right angle."""
-    angles = compound_angles(rotations)
-    for frame in range(1, len(angles)):
-        angles[frame] = near_angles(angles[frame], angles[frame - 1])
-    return angles
 
 
 def rotation_about(axis: Float[Tensor, 3], angle: float) -> Float[Tensor, "3 3"]:

@@ -12,14 +12,12 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from gambol.character.transforms import matrix_from_quaternion
+from gambol.character.transforms import matrix_from_quaternion, near_angles
 from gambol.physics.ragdoll import Ragdoll
 from gambol.physics.simulation import States
 
 TURN = [2, 0, 1]
 """x, y, z of MuJoCo's space are z, x, y of ours: forward, left, up."""
-SINGULAR = 1e-6
-"""Cosine of the middle angle below which the outer two hinges are parallel and cannot be told apart."""
 
 
 def to_mujoco(vectors: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch 3"]:
@@ -43,37 +41,6 @@ def relative_rotations(
         np.swapaxes(rotations[..., ragdoll.parents[hung], :, :], -1, -2) @ rotations[..., hung, :, :]
     )
     return np.swapaxes(ragdoll.axes, -1, -2) @ relative @ ragdoll.axes
-
-
-def hinge_angles(
-    turns: Float[np.ndarray, "*batch 3 3"], near: Float[np.ndarray, "*batch 3"]
-) -> Float[np.ndarray, "*batch 3"]:
-    """Angles [rad] of the turns Rx Ry Rz; of all that give the same turn, those nearest to `near`.
-
-    Once x is known the rest is never singular; at the singularity itself x may be anything, so it is that of `near`.
-    """
-    near = np.broadcast_to(near, turns.shape[:-1])
-    singular = np.hypot(turns[..., 1, 2], turns[..., 2, 2]) < SINGULAR
-    x = np.where(singular, near[..., 0], np.arctan2(-turns[..., 1, 2], turns[..., 2, 2]))
-    one, other = _nearest_turn(_given_x(turns, x), near), _nearest_turn(_given_x(turns, x + np.pi), near)
-    closer = ((one - near) ** 2).sum(-1) <= ((other - near) ** 2).sum(-1)
-    return np.where(closer[..., None], one, other)
-
-
-def _given_x(turns: Float[np.ndarray, "*batch 3 3"], x: Float[np.ndarray, "*batch"]) -> Float[np.ndarray, "*batch 3"]:
-    """All three angles of Rx Ry Rz from the first one [rad]."""
-    sin, cos = np.sin(x), np.cos(x)
-    y = np.arctan2(turns[..., 0, 2], cos * turns[..., 2, 2] - sin * turns[..., 1, 2])
-    z = np.arctan2(
-        cos * turns[..., 1, 0] + sin * turns[..., 2, 0],
-        cos * turns[..., 1, 1] + sin * turns[..., 2, 1],
-    )
-    return np.stack([x, y, z], axis=-1)
-
-
-def _nearest_turn(angles: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """The same angles plus full turns, nearest to `near` [rad]."""
-    return angles - 2 * np.pi * np.round((angles - near) / (2 * np.pi))
 
 
 def hinge_speeds(
@@ -138,7 +105,7 @@ def coordinates_of(
     """
     x, q, v, w, angles = (part[:, world].detach().double().cpu().numpy() for part in (*states, near))
     rotations = matrix_from_quaternion(q)
-    hinges = hinge_angles(relative_rotations(ragdoll, rotations), angles)
+    hinges = near_angles(relative_rotations(ragdoll, rotations), angles)
     speeds = hinge_speeds(ragdoll, rotations, w, hinges)
     hung = depth_first(ragdoll)[1:]
     spin = (np.swapaxes(rotations[:, 0], -1, -2) @ w[:, 0, :, None])[..., 0]

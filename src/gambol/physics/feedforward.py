@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 from jaxtyping import Float
+from scipy.spatial.transform import Rotation
 from torch import Tensor
 
-from gambol.motion.rig_motion import compound_angles, near_angles
+from gambol.character.transforms import matrix_from_quaternion, near_angles
 from gambol.physics.ragdoll import SIZE
-from gambol.physics.reference import Reference, rotation_matrices
+from gambol.physics.reference import Reference
 from gambol.physics.simulation import Simulation, contact_points
 
 LOW = 0.015
@@ -28,7 +29,7 @@ AHEAD = 1.2
 def feedforward_angles(simulation: Simulation, reference: Reference) -> Float[Tensor, "frames bones 3"]:
     """Targets at which the PD controller exerts the torques that the reference needs [rad]."""
     ragdoll, params = simulation.ragdoll, simulation.params
-    x, turns = reference.x.double().numpy(), rotation_matrices(reference.q.double()).numpy()
+    x, turns = reference.x.double().numpy(), matrix_from_quaternion(reference.q.double().numpy())
     velocity, spin = _rate(x, reference), _spin(turns, reference)
     pulls = _moments(simulation, reference, x, turns, _rate(velocity, reference))
     parents = ragdoll.parents
@@ -38,12 +39,10 @@ def feedforward_angles(simulation: Simulation, reference: Reference) -> Float[Te
     lead = (pulls + params.damping * bending) / params.stiffness
     length = np.linalg.norm(lead, axis=-1, keepdims=True)
     lead *= np.minimum(1.0, AHEAD / np.maximum(length, 1e-12))
-    aims = _turned(lead) @ turns
+    aims = Rotation.from_rotvec(lead.reshape(-1, 3)).as_matrix().reshape(turns.shape) @ turns
     relative = np.broadcast_to(np.eye(3), turns.shape).copy()
     relative[:, hung] = _mT(turns[:, parents[hung]]) @ aims[:, hung]
-    angles = near_angles(
-        compound_angles(_mT(ragdoll.axes) @ relative @ ragdoll.axes), reference.angles.double().numpy()
-    )
+    angles = near_angles(_mT(ragdoll.axes) @ relative @ ragdoll.axes, reference.angles.double().numpy())
     angles[:, 0] = 0.0
     return torch.as_tensor(angles).float()
 
@@ -96,25 +95,8 @@ def _spin(turns: Float[np.ndarray, "frames bones 3 3"], reference: Reference) ->
         after[-1], before[0] = turns[-1], turns[0]
         frames[[0, -1]] = 1.0
     between = after @ _mT(before)
-    vector = np.stack(
-        [
-            between[..., 2, 1] - between[..., 1, 2],
-            between[..., 0, 2] - between[..., 2, 0],
-            between[..., 1, 0] - between[..., 0, 1],
-        ],
-        -1,
-    )
-    return vector / 2 * reference.fps / frames[:, None, None]
-
-
-def _turned(vectors: Float[np.ndarray, "frames bones 3"]) -> Float[np.ndarray, "frames bones 3 3"]:
-    """Rotations of rotation vectors (Rodrigues)."""
-    angle = np.linalg.norm(vectors, axis=-1)[..., None, None]
-    x, y, z = np.moveaxis(vectors, -1, 0)
-    nothing = np.zeros_like(x)
-    skew = np.stack([nothing, -z, y, z, nothing, -x, -y, x, nothing], -1).reshape(*x.shape, 3, 3)
-    safe = np.maximum(angle, 1e-9)
-    return np.eye(3) + np.sin(safe) / safe * skew + (1 - np.cos(safe)) / safe**2 * (skew @ skew)
+    vector = Rotation.from_matrix(between.reshape(-1, 3, 3)).as_rotvec().reshape(turns.shape[:-1])
+    return vector * reference.fps / frames[:, None, None]
 
 
 def _mT(matrices: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
+from gambol.character.transforms import nearest_on
 
 LIGHTEST = 0.003
 """Share of the mass that a bone has at least."""
@@ -42,10 +43,7 @@ def find_mass_points(character: Character, anatomy: Anatomy) -> MassPoints:
     owned = np.flatnonzero(body.owners >= 0)
     normals = _area_normals(character, body.vertices)[owned]
     joints, vertices = body.owners[owned], body.vertices[owned]
-    start, along = body.heads[joints], body.tips[joints] - body.heads[joints]
-    square = np.maximum((along**2).sum(1), 1e-30)
-    share = np.clip(((vertices - start) * along).sum(1) / square, 0.0, 1.0)
-    nearest = start + share[:, None] * along
+    nearest = nearest_on(vertices, body.heads[joints], body.tips[joints])
     out = vertices - nearest
     signed = (out * normals).sum(1) / 2
     volumes = np.maximum(signed * _sides(character, owned, signed), 0.0)

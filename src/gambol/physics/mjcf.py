@@ -19,6 +19,7 @@ from torch import Tensor
 from gambol.character.transforms import quaternion_from_matrix
 from gambol.errors import GambolError
 from gambol.files import check_folder, write_file
+from gambol.formats.bvh.writer import safe_names
 from gambol.physics.coordinates import TURN, control_of, coordinates_of, depth_first, to_mujoco
 from gambol.physics.mass import LIGHTEST, THINNEST
 from gambol.physics.ragdoll import SIZE, STANDARD_GRAVITY, Ragdoll
@@ -48,7 +49,7 @@ def mjcf_of(simulation: Simulation, name: str = "ragdoll") -> str:
     The virtual torque that keeps the root upright is not part of it.
     """
     ragdoll, params = simulation.ragdoll, simulation.params
-    names = safe_names(ragdoll.names)
+    names = body_names(ragdoll)
     root = ET.Element("mujoco", model=safe_names((name,))[0])
     metres = STANDARD_GRAVITY / ragdoll.gravity
     root.append(
@@ -81,9 +82,14 @@ def mjcf_of(simulation: Simulation, name: str = "ragdoll") -> str:
     return ET.tostring(root, encoding="unicode") + "\n"
 
 
+def body_names(ragdoll: Ragdoll) -> list[str]:
+    """Unique names of the bones; none is 'world', which MuJoCo reserves."""
+    return safe_names(("world", *ragdoll.names))[1:]
+
+
 def hinge_names(ragdoll: Ragdoll) -> list[str]:
     """Names of the hinges in MuJoCo's order; the root has none, its joint is free."""
-    names = safe_names(ragdoll.names)
+    names = body_names(ragdoll)
     return [f"{names[bone]}_{axis}" for bone in depth_first(ragdoll) if bone for axis in HINGES]
 
 
@@ -108,20 +114,6 @@ def _contact_time(simulation: Simulation) -> float:
     """Time constant of MuJoCo's contacts [s]; their depth grows with its square."""
     deeper = simulation.config.sink / SolverConfig().sink
     return CONTACT * np.sqrt(deeper * SIZE / simulation.ragdoll.gravity)
-
-
-def safe_names(names: tuple[str, ...]) -> list[str]:
-    """Unique names of letters, digits, _, . and -; none is 'world', which MuJoCo reserves."""
-    taken = {"world"}
-    result = []
-    for name in names:
-        base = "".join(sign if sign.isalnum() or sign in "_.-" else "_" for sign in name) or "bone"
-        number, unique = 1, base
-        while unique in taken:
-            number, unique = number + 1, f"{base}_{number + 1}"
-        taken.add(unique)
-        result.append(unique)
-    return result
 
 
 def _defaults(root: ET.Element, simulation: Simulation) -> None:
@@ -223,7 +215,7 @@ def export_mjcf(
         raise ValueError(f"there are knots for {len(targets[at_frames])} frames, but states of {len(states.x)}")
     motion = coordinates_of(ragdoll, states, targets[at_frames], world)
     moving = np.zeros(3) if ground is None else ground[world].detach().double().cpu().numpy()
-    names = safe_names(ragdoll.names)
+    names = body_names(ragdoll)
     buffer = io.BytesIO()
     np.savez_compressed(
         buffer,

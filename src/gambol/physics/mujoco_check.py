@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
+from gambol.character.transforms import matrix_from_quaternion
 from gambol.errors import GambolError
 from gambol.physics.coordinates import control_of, coordinates_of, depth_first, from_mujoco, to_mujoco
 from gambol.physics.mjcf import frames_a_second, mjcf_of, refinement
@@ -141,7 +142,7 @@ def _replay(
 
     MuJoCo's floor stands still, so the ground's velocity is subtracted from all others (a Galilean transformation).
     """
-    mujoco = _mujoco()
+    mujoco = import_mujoco()
     ragdoll, params, finer = simulation.ragdoll, simulation.params, refinement(simulation)
     model = _model(mujoco, simulation)
     data = mujoco.MjData(model)
@@ -192,17 +193,11 @@ def _set_upright(data: Any, params: Any, wanted: Float[np.ndarray, 3]) -> None:
     """Apply the virtual upright torque on the root. Its damping about the root's horizontal axes is that of the free
     joint (see `_model`), so only the difference to damping about axes normal to the wanted direction is added here."""
     wanted = wanted / np.linalg.norm(wanted)
-    rotation = _rotation(data.qpos[3:7])
+    rotation = matrix_from_quaternion(data.qpos[3:7])
     up, w = rotation[:, 2], rotation @ data.qvel[3:6]
     data.xfrc_applied[1, 3:] = params.upright * np.cross(up, wanted) + params.upright_damping * (
         wanted * (wanted @ w) - up * (up @ w)
     )
-
-
-def _rotation(wxyz: Float[np.ndarray, 4]) -> Float[np.ndarray, "3 3"]:
-    w, (x, y, z) = wxyz[0], wxyz[1:]
-    skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) + 2 * w * skew + 2 * skew @ skew
 
 
 def _model(mujoco: Any, simulation: Simulation) -> Any:
@@ -217,7 +212,7 @@ def _model(mujoco: Any, simulation: Simulation) -> Any:
     return model
 
 
-def _mujoco() -> Any:
+def import_mujoco() -> Any:
     try:
         import mujoco
     except ImportError:

@@ -14,6 +14,8 @@ from jaxtyping import Bool, Float, Int
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.rig import Rig
+from gambol.character.skeleton import line_up
+from gambol.character.transforms import right_handed
 from gambol.creatures.gaits.gait import likely_metres
 from gambol.errors import GambolError
 from gambol.motion.cuboids import Cuboids, fit_cuboids
@@ -117,7 +119,7 @@ def build_ragdoll(character: Character, anatomy: Anatomy, rig: Rig) -> Ragdoll:
         bone_of[mass_points.joints], _moved(T_ragdoll_file, mass_points.places), mass_points.volumes, heads
     )
     names = tuple(character.skeleton.names[node] for node in rig.nodes[joints])
-    axes = _right_handed(turn @ _unscaled(T_world[joints, :3, :3]) @ rig.axes[joints])
+    axes = right_handed(turn @ _unscaled(T_world[joints, :3, :3]) @ rig.axes[joints])
     bones, points = _points(anatomy, rig, bone_of, cuboids, T_ragdoll_file, T_world)
     gravity = STANDARD_GRAVITY / (unit * likely_metres(anatomy))
     return Ragdoll(
@@ -162,19 +164,11 @@ def _boxes(found: Cuboids, T_world: Float[np.ndarray, "joints 4 4"], T_ragdoll_f
     """Boxes of all joints of the rig, in the ragdoll's space."""
     T = T_ragdoll_file @ T_world[found.joints] @ found.T_joint_cuboid
     sizes = np.linalg.norm(T[:, :3, :3], axis=1)
-    return Boxes(found.joints, T[:, :3, 3], _right_handed(T[:, :3, :3]), found.half_sizes * sizes)
+    return Boxes(found.joints, T[:, :3, 3], right_handed(T[:, :3, :3]), found.half_sizes * sizes)
 
 
 def _unscaled(linear: Float[np.ndarray, "*batch 3 3"]) -> Float[np.ndarray, "*batch 3 3"]:
     return linear / np.maximum(np.linalg.norm(linear, axis=-2, keepdims=True), 1e-30)
-
-
-def _right_handed(linear: Float[np.ndarray, "*batch 3 3"]) -> Float[np.ndarray, "*batch 3 3"]:
-    """The nearest orthonormal axes, all negated if they are left-handed: angles about them keep their signs then, since
-    both the axis and the sense of rotation are mirrored."""
-    u, _, vt = np.linalg.svd(linear)
-    axes = u @ vt
-    return axes * np.sign(np.linalg.det(axes))[..., None, None]
 
 
 def _choose(
@@ -202,16 +196,11 @@ def _choose(
         root = onward[0]
     order = [root, *(int(joint) for joint in np.flatnonzero(chosen) if joint != root)]
     places = {joint: bone for bone, joint in enumerate(order)}
-    parents = [places[_nearest(rig, joint, places, root)] if joint != root else -1 for joint in order]
+    above = [
+        next((up for up in line_up(rig.parents, int(rig.parents[joint])) if up in places), root) for joint in order
+    ]
+    parents = [places[up] if joint != root else -1 for joint, up in zip(order, above, strict=True)]
     return np.array(order), np.array(parents)
-
-
-def _nearest(rig: Rig, joint: int, places: dict[int, int], root: int) -> int:
-    """The nearest ancestor that is a bone; the root if there is none."""
-    above = int(rig.parents[joint])
-    while above >= 0 and above not in places:
-        above = int(rig.parents[above])
-    return above if above >= 0 else root
 
 
 def _carriers(rig: Rig, joints: Int[np.ndarray, " bones"]) -> Int[np.ndarray, " joints"]:

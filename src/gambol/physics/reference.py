@@ -7,13 +7,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from jaxtyping import Float
+from scipy.spatial.transform import Rotation
 from torch import Tensor
 
+from gambol.character.clip import continuous
 from gambol.character.rig import Rig
+from gambol.character.skeleton import line_up
+from gambol.character.transforms import (
+    continuous_angles,
+    matrix_from_quaternion,
+    near_angles,
+    nearest_rotation,
+    quaternion_from_matrix,
+    xyzw_from_wxyz,
+)
 from gambol.motion.kinematics import compound_rotation
-from gambol.motion.rig_motion import RigMotion, compound_angles, continuous_angles, near_angles
+from gambol.motion.rig_motion import RigMotion
 from gambol.physics.ragdoll import Ragdoll
-from gambol.physics.simulation import quaternions_of, rotate
+from gambol.physics.simulation import rotate
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +67,7 @@ def reference_of(ragdoll: Ragdoll, rig: Rig, rig_motion: RigMotion) -> Reference
     angles[:, 0] = 0.0
     return Reference(
         _single(places),
-        continuous_quaternions(quaternions_of(_single(rotations))),
+        _single(continuous(quaternion_from_matrix(rotations))),
         _single(angles),
         _single(rotations[:, 0, :, 1]),
         _single(rotations[:, 0, :, 2]),
@@ -74,9 +85,7 @@ def _bones(
     neutral = rig.world()[ragdoll.joints]
     turn = ragdoll.T_ragdoll_file[:3, :3] * ragdoll.unit
     from_neutral = world[..., :3, :3] @ np.linalg.pinv(neutral[:, :3, :3])
-    u, _, vt = np.linalg.svd(from_neutral)
-    u[..., -1] *= np.sign(np.linalg.det(u @ vt))[..., None]
-    rotations = turn @ (u @ vt) @ turn.T
+    rotations = turn @ nearest_rotation(from_neutral) @ turn.T
     heads = world[..., :3, 3] @ ragdoll.T_ragdoll_file[:3, :3].T + ragdoll.T_ragdoll_file[:3, 3]
     arms = ragdoll.centers - ragdoll.anchors
     return rotations, heads + np.einsum("fbij,bj->fbi", rotations, arms)
@@ -92,7 +101,7 @@ def rig_motion_from_bones(
     """The motion with the root's position and all bones' rotations as simulated. Small gaps that the simulation leaves
     in the joints are closed; joints that are not simulated keep their angles."""
     turn = ragdoll.T_ragdoll_file[:3, :3] * ragdoll.unit
-    simulated = turn.T @ rotation_matrices(q.double()).numpy() @ turn
+    simulated = turn.T @ matrix_from_quaternion(q.double().numpy()) @ turn
     axes = _neutral_axes(rig)
     own = compound_rotation(rig_motion.angles.double(), torch.as_tensor(axes)).numpy()
     bone_of = {int(joint): bone for bone, joint in enumerate(ragdoll.joints)}
@@ -102,22 +111,16 @@ def rig_motion_from_bones(
     root = int(ragdoll.joints[0])
     body = simulated[:, 0] @ _mT(bodiless[:, root])
     turned, angles = np.zeros_like(own), rig_motion.angles.double().numpy().copy()
-    above = set()
-    joint = int(rig.parents[root])
-    while joint >= 0:
-        above.add(joint)
-        joint = int(rig.parents[joint])
+    above = set(line_up(rig.parents, root))
     for joint, parent in enumerate(rig.parents):
         before = turned[:, parent] if parent >= 0 else body
-        if joint in bone_of and joint not in above and joint != root:
+        if joint in bone_of and joint not in above:
             turned[:, joint] = simulated[:, bone_of[joint]]
             relative = _mT(axes[joint]) @ _mT(before) @ turned[:, joint] @ axes[joint]
-            angles[:, joint] = near_angles(compound_angles(relative), angles[:, joint])
+            angles[:, joint] = near_angles(relative, angles[:, joint])
         else:
             turned[:, joint] = before @ own[:, joint]
-    root_angles = near_angles(
-        compound_angles(_mT(rig.root_axes) @ body @ rig.root_axes), rig_motion.root_angles.double().numpy()
-    )
+    root_angles = near_angles(_mT(rig.root_axes) @ body @ rig.root_axes, rig_motion.root_angles.double().numpy())
     changed = replace(rig_motion, angles=_single(angles), root_angles=_single(root_angles))
     wanted = x[:, 0].double().numpy() - np.einsum(
         "fij,j->fi", turn @ simulated[:, 0] @ turn.T, ragdoll.centers[0] - ragdoll.anchors[0]
@@ -132,23 +135,6 @@ def _neutral_axes(rig: Rig) -> Float[np.ndarray, "joints 3 3"]:
     linear = rig.world()[:, :3, :3] / np.where(np.abs(rig.scale) > 1e-12, rig.scale, 1.0)[:, None, :]
     u, _, vt = np.linalg.svd(linear @ rig.axes)
     return u @ vt
-
-
-def rotation_matrices(q: Float[Tensor, "*batch 4"]) -> Float[Tensor, "*batch 3 3"]:
-    """Rotation matrices of unit quaternions, wxyz."""
-    w, x, y, z = q.unbind(-1)
-    entries = [
-        1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
-        2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-        2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
-    ]  # fmt: skip
-    return torch.stack(entries, -1).unflatten(-1, (3, 3))
-
-
-def continuous_quaternions(q: Float[Tensor, "frames bones 4"]) -> Float[Tensor, "frames bones 4"]:
-    """The same rotations with signs chosen so that neighbours in time are close."""
-    flips = torch.where((q[1:] * q[:-1]).sum(-1) < 0, -1.0, 1.0)
-    return q * torch.cat([torch.ones_like(q[:1, :, 0]), flips.cumprod(0)])[..., None]
 
 
 def _mT(matrices: np.ndarray) -> np.ndarray:
@@ -167,7 +153,8 @@ def start_rates(reference: Reference, velocities: Float[Tensor, "velocities rate
     """
     x, q, fps = reference.x, reference.q, reference.fps
     v = (x[1] - x[0]) * fps if len(reference) > 1 else torch.zeros_like(x[0])
-    w = _turning(q[0], q[min(1, len(reference) - 1)]) * fps
+    first, then = (Rotation.from_quat(xyzw_from_wxyz(q[i].numpy())) for i in (0, min(1, len(reference) - 1)))
+    w = _single((then * first.inv()).as_rotvec()) * fps
     both = torch.cat([v, w], 1).flatten().double()
     return torch.linalg.lstsq(velocities.double(), both[:, None]).solution[:, 0].float()
 
@@ -192,21 +179,7 @@ def velocity_map(ragdoll: Ragdoll, q: Float[Tensor, "worlds bones 4"]) -> Float[
             w[bone] += w[parent]
             local = torch.as_tensor(ragdoll.anchors[bone] - ragdoll.centers[parent]).float()
             above = rotate(turn[parent], local)
-            v[bone] = v[parent] - _skew(above) @ w[parent] + _skew(arms[bone]) @ w[bone]
+            turning = torch.linalg.cross(arms[bone, :, None], w[bone], dim=0)
+            v[bone] = v[parent] - torch.linalg.cross(above[:, None], w[parent], dim=0) + turning
         maps.append(torch.cat([v, w], 1).flatten(0, 1))
     return torch.stack(maps)
-
-
-def _turning(q: Float[Tensor, "bones 4"], then: Float[Tensor, "bones 4"]) -> Float[Tensor, "bones 3"]:
-    """Rotation vector from one rotation to another, to first order in its angle [rad]."""
-    inverse = q * torch.tensor([1.0, -1.0, -1.0, -1.0])
-    w, v = then[:, :1], then[:, 1:]
-    a, b = inverse[:, :1], inverse[:, 1:]
-    scalar = w * a - (v * b).sum(1, keepdim=True)
-    vector = w * b + a * v + torch.linalg.cross(v, b)
-    return 2 * vector * torch.where(scalar < 0, -1.0, 1.0)
-
-
-def _skew(vector: Float[Tensor, 3]) -> Float[Tensor, "3 3"]:
-    x, y, z = vector.tolist()
-    return torch.tensor([[0, -z, y], [z, 0, -x], [-y, x, 0]])

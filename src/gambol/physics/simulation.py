@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from gambol.character.transforms import quaternion_from_matrix, xyzw_from_wxyz
 from gambol.physics import kernels
 from gambol.physics.ragdoll import SIZE, STANDARD_GRAVITY, Ragdoll
 from gambol.warp_device import DEVICE, quiet_warp
@@ -214,8 +215,8 @@ def _bones(ragdoll: Ragdoll) -> Any:
         ("places", ragdoll.points - ragdoll.centers[ragdoll.point_bones]),
     ):
         setattr(bones, name, wp.array(vectors.astype(np.float32), dtype=wp.vec3, device=DEVICE))
-    quaternions = _to_xyzw(quaternions_of(torch.as_tensor(ragdoll.axes, dtype=torch.float32)))
-    bones.axes = wp.array(quaternions.numpy(), dtype=wp.quat, device=DEVICE)
+    quaternions = xyzw_from_wxyz(quaternion_from_matrix(ragdoll.axes)).astype(np.float32)
+    bones.axes = wp.array(quaternions, dtype=wp.quat, device=DEVICE)
     return bones
 
 
@@ -366,24 +367,3 @@ def rotate(wxyz: Float[Tensor, "*batch 4"], vectors: Float[Tensor, "*vectors 3"]
     vectors = vectors.expand(axis.shape)
     twice = 2 * torch.linalg.cross(axis, vectors)
     return vectors + wxyz[..., :1] * twice + torch.linalg.cross(axis, twice)
-
-
-def quaternions_of(matrices: Float[Tensor, "*batch 3 3"]) -> Float[Tensor, "*batch 4"]:
-    """Unit quaternions, wxyz, of rotation matrices (Shepperd's method)."""
-    m = matrices
-    x, y, z = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
-    squares = torch.stack([1 + x + y + z, 1 + x - y - z, 1 - x + y - z, 1 - x - y + z], -1)
-    a, b, c = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
-    d, e, f = m[..., 1, 0] + m[..., 0, 1], m[..., 0, 2] + m[..., 2, 0], m[..., 2, 1] + m[..., 1, 2]
-    rows = torch.stack(
-        [
-            torch.stack([squares[..., 0], a, b, c], -1),
-            torch.stack([a, squares[..., 1], d, e], -1),
-            torch.stack([b, d, squares[..., 2], f], -1),
-            torch.stack([c, e, f, squares[..., 3]], -1),
-        ],
-        -2,
-    )
-    largest = squares.argmax(-1)
-    chosen = torch.gather(rows, -2, largest[..., None, None].expand(*largest.shape, 1, 4))[..., 0, :]
-    return chosen / chosen.norm(dim=-1, keepdim=True)

@@ -26,7 +26,7 @@ from gambol.motion.rig_motion import RigMotion, clip_of
 from gambol.physics.ragdoll import SIZE, STANDARD_GRAVITY, Ragdoll, build_ragdoll
 from gambol.physics.reference import Reference, reference_of, rig_motion_from_bones
 from gambol.physics.simulation import contact_points
-from gambol.physics.tracking import TrackedReference
+from gambol.physics.tracking import TrackedReference, between
 from gambol.quality.measures import BY_KEY, Values, ground_values
 from gambol.quality.normalized_clip import normalize_clip
 
@@ -72,7 +72,8 @@ class TrackingTarget:
         base = wanted if not self.reference.loops else wanted.in_place()
         if not self.reference.loops:
             return rig_motion_from_bones(self.body.ragdoll, self.body.rig, base, x, q)
-        longer = _with_next_frame(base)
+        first_again = torch.arange(len(base) + 1) % len(base)
+        longer = replace(base.chosen(first_again), loops=False)
         rig_motion = rig_motion_from_bones(self.body.ragdoll, self.body.rig, longer, x, q)
         up = torch.as_tensor(self.body.anatomy.up).float()
         ahead = rig_motion.root_translation[-1] - rig_motion.root_translation[0]
@@ -94,7 +95,9 @@ class TrackingTarget:
         feet = contact_loads(body.anatomy, body.rig, dense, body.length, contacts)
         joints, local = body.contact_points(ragdoll)
         others = ~torch.isin(joints, feet.joints)
-        weights = _resampled((bearing / BEARS).clamp(0, 1)[:, others], dense)
+        bearing = (bearing / BEARS).clamp(0, 1)[:, others]
+        same = len(bearing) == len(dense)  # only loops are given more frames
+        weights = bearing if same else between(bearing, dense.along * len(bearing), loops=True)
         loads = feet.with_points(joints[others], local[others], body.anatomy.ground, weights)
         if not loads.weights.any():
             return rig_motion
@@ -230,29 +233,6 @@ def _stands(measures: Values) -> bool:
     slides at 0.01 cm/s and at 1.3 once locked."""
     slide, depth = measures["foot_slide_mean"], measures["penetration_mean"]
     return slide is not None and slide < STANDS and (depth is None or depth < BY_KEY["penetration_mean"].tolerance)
-
-
-def _resampled(values: Float[Tensor, "frames points"], rig_motion: RigMotion) -> Float[Tensor, "wanted points"]:
-    """Values at a motion's frames, linear between those they are given at; the frame after a loop's last is its
-    first."""
-    if len(values) == len(rig_motion):
-        return values
-    places = rig_motion.along * len(values)
-    left = places.floor().long()
-    share = (places - left)[:, None]
-    return values[left] * (1 - share) + values[(left + 1) % len(values)] * share
-
-
-def _with_next_frame(rig_motion: RigMotion) -> RigMotion:
-    """A loop in place with its first frame repeated at the end."""
-    again = torch.cat([torch.arange(len(rig_motion)), torch.zeros(1, dtype=torch.int64)])
-    return replace(
-        rig_motion,
-        angles=rig_motion.angles[again],
-        root_translation=rig_motion.root_translation[again],
-        root_angles=rig_motion.root_angles[again],
-        loops=False,
-    )
 
 
 def _closed(longer: RigMotion, base: RigMotion) -> RigMotion:

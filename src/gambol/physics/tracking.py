@@ -16,11 +16,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from gambol.motion.kinematics import rotations_of
 from gambol.motion.optimization import threads
 from gambol.physics.feedforward import feedforward_angles
 from gambol.physics.penalties import SelfCollisions, loop_gap, slip
 from gambol.physics.ragdoll import SIZE, Ragdoll
-from gambol.physics.reference import Reference, rotation_matrices, start_rates, velocity_map
+from gambol.physics.reference import Reference, start_rates, velocity_map
 from gambol.physics.simulation import Guide, Simulation, SolverConfig, State, States, contact_points, rotate
 
 RUN_UP = 0.5
@@ -220,7 +221,7 @@ class _Search:
         pick = [torch.as_tensor(plan.frames[:, world]) for world in worlds]
         self.x = torch.stack([each.x[chosen] for each, chosen in zip(references, pick, strict=True)], 1)
         q = torch.stack([each.q[chosen] for each, chosen in zip(references, pick, strict=True)], 1)
-        self.turns = rotation_matrices(q)
+        self.turns = rotations_of(q)
         self.counts = torch.as_tensor(plan.counts).float()
         self.shares = self.counts / self.counts.sum(0)
         self.bends = self._bends()
@@ -254,11 +255,11 @@ class _Search:
         upwards, centers, forwards = (torch.zeros(*self.plan.knots.shape, 3) for _ in range(3))
         for world, each in enumerate(self.references):
             places = torch.arange(self.plan.unknowns) / per_frame
-            targets[:, world] = _between(feedforward_angles(self.simulation, each), places, each.loops)
+            targets[:, world] = between(feedforward_angles(self.simulation, each), places, each.loops)
             places = torch.as_tensor(self.plan.knots[:, world]) / per_frame
-            upwards[:, world] = _between(each.upwards, places, each.loops)
-            centers[:, world] = _between(each.x[:, 0], places, each.loops)
-            forwards[:, world] = _between(each.forwards, places, each.loops)
+            upwards[:, world] = between(each.upwards, places, each.loops)
+            centers[:, world] = between(each.x[:, 0], places, each.loops)
+            forwards[:, world] = between(each.forwards, places, each.loops)
         return targets, upwards, Guide(0.0, centers, forwards)
 
     def first_rates(self) -> Float[Tensor, "worlds rates"]:
@@ -288,7 +289,7 @@ class _Search:
         early on there is no gait whose feet could stand.
         """
         config, every = self.config, self.simulation.substeps
-        x, turns = states.x[::every], rotation_matrices(states.q[::every])
+        x, turns = states.x[::every], rotations_of(states.q[::every])
         apart = x - self.x
         places = (self.shares * apart.abs().sum(-1).mean(-1)).sum(0)
         turned = (self.shares * (turns - self.turns).abs().sum((-1, -2)).mean(-1)).sum(0)
@@ -380,7 +381,7 @@ class _Search:
         return TrackedReference(each, x, q, error, seam, loads)
 
 
-def _between(values: Float[Tensor, "frames ..."], places: Float[Tensor, " wanted"], loops: bool) -> Tensor:
+def between(values: Float[Tensor, "frames ..."], places: Float[Tensor, " wanted"], loops: bool) -> Tensor:
     """Linear interpolation at places given in frames."""
     left = places.floor().long()
     share = (places - left).view(-1, *([1] * (values.ndim - 1)))

@@ -8,73 +8,52 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gambol.errors import GambolError
-from gambol.priors.costs import PRIOR_COSTS, PriorCosts
 
 if TYPE_CHECKING:
     from gambol.priors.prior import VideoPrior
     from gambol.priors.video_models.components import ClassNames
     from gambol.priors.video_models.latent_prior import LatentPrior
 
-HALF, SINGLE = 2, 4
-"""Bytes of a number."""
-
 
 @dataclass(frozen=True)
 class KnownPrior:
-    """A prior with a name."""
+    """A prior with a name, and what it needs, as `benchmarks/video_model_costs.py` counts it in bfloat16, at the size
+    and length it was trained on."""
 
     name: str
     licence: str
     """Licence as its model card states it; read it there before you rely on it."""
     hub: str | None
     """Where its weights are on the hub, and its card: https://huggingface.co/ and this. None: they come with gambol."""
-    experts: int = 1
-    """Networks that share the noise levels."""
-
-    @property
-    def costs(self) -> PriorCosts:
-        """Memory and arithmetic that it needs."""
-        return PRIOR_COSTS[self.name]
-
-    @property
-    def parameters(self) -> int:
-        """Number of parameters of its network, or of all its experts."""
-        return self.experts * self.costs.network
-
-    def memory(self, offload: bool = False, encode: bool = True, number: int = HALF) -> int:
-        """Most memory of a step of distillation (a guided call, and encoding a video with gradients), weights included,
-        with numbers of so many bytes [bytes]. The text encoder is freed before; with `offload` only the part that works
-        is there; without `encode` only the call is counted."""
-        costs, scale = self.costs, number / HALF
-        if self.hub is None:
-            return SINGLE * costs.network + costs.call
-        network, vae, text_encoder = number * costs.network, number * costs.vae, number * costs.text_encoder
-        call, encoding = int(scale * costs.call), int(scale * costs.encode) if encode else 0
-        if offload:
-            return max(network + call, vae + encoding, text_encoder)
-        return max(self.experts * network + vae + max(call, encoding), text_encoder)
-
-    def weights(self, number: int = HALF) -> int:
-        """All weights, with numbers of so many bytes: what there is to download, and to hold in main memory with
-        `offload` [bytes]."""
-        costs = self.costs
-        return number * (self.experts * costs.network + costs.vae + costs.text_encoder)
+    parameters: float
+    """Number of parameters of its network, or of all its experts [millions]."""
+    video: tuple[int, int, int]
+    """Frames, width and height of the videos it was trained on [pixels]."""
+    memory: float
+    """Memory of a step of distillation (a guided call, and encoding a video with gradients), weights included [GiB]."""
+    offloaded: float
+    """GPU memory of that step if only the part that works is on the GPU [GiB]."""
+    weights: float
+    """Size of all weights: what there is to download, and to hold in main memory with `offload` [GiB]."""
+    call: float
+    """Arithmetic of a guided call [TFLOP]."""
 
 
 COGVIDEOX_LICENCE = "CogVideoX License"
-PRIORS = {
-    prior.name: prior
-    for prior in (
-        KnownPrior("pixels", "Apache-2.0", None),
-        KnownPrior("cogvideox-2b", "Apache-2.0", "zai-org/CogVideoX-2b"),
-        KnownPrior("cogvideox-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX-5b"),
-        KnownPrior("cogvideox-1.5-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX1.5-5B"),
-        KnownPrior("wan-2.1-1.3b", "Apache-2.0", "Wan-AI/Wan2.1-T2V-1.3B-Diffusers"),
-        KnownPrior("wan-2.1-14b", "Apache-2.0", "Wan-AI/Wan2.1-T2V-14B-Diffusers"),
-        KnownPrior("wan-2.2-5b", "Apache-2.0", "Wan-AI/Wan2.2-TI2V-5B-Diffusers"),
-        KnownPrior("wan-2.2-a14b", "Apache-2.0", "Wan-AI/Wan2.2-T2V-A14B-Diffusers", experts=2),
-    )
-}
+# fmt: off
+_ROWS = (
+    # name, licence, where; millions of parameters, video, GiB, with offload, of weights, TFLOP
+    ("pixels", "Apache-2.0", None, 4.15, (16, 60, 60), 0.0, 0.0, 0.0, 0.003),
+    ("cogvideox-2b", "Apache-2.0", "zai-org/CogVideoX-2b", 1694, (49, 720, 480), 20.9, 17.8, 12.4, 240),
+    ("cogvideox-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX-5b", 5570, (49, 720, 480), 28.1, 17.8, 19.6, 664),
+    ("cogvideox-1.5-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX1.5-5B", 5571, (81, 1360, 768), 76.4, 66.0, 19.6, 2958),
+    ("wan-2.1-1.3b", "Apache-2.0", "Wan-AI/Wan2.1-T2V-1.3B-Diffusers", 1419, (81, 832, 480), 23.3, 20.7, 13.5, 566),
+    ("wan-2.1-14b", "Apache-2.0", "Wan-AI/Wan2.1-T2V-14B-Diffusers", 14288, (81, 832, 480), 47.3, 33.6, 37.4, 3357),
+    ("wan-2.2-5b", "Apache-2.0", "Wan-AI/Wan2.2-TI2V-5B-Diffusers", 5000, (121, 1280, 704), 33.6, 24.3, 21.2, 1034),
+    ("wan-2.2-a14b", "Apache-2.0", "Wan-AI/Wan2.2-T2V-A14B-Diffusers", 28577, (81, 832, 480), 73.9, 33.6, 64.0, 3357),
+)
+# fmt: on
+PRIORS = {row[0]: KnownPrior(*row) for row in _ROWS}
 
 
 def open_prior(name: str, weights: str | Path | None = None, **options) -> VideoPrior:

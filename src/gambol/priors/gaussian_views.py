@@ -25,7 +25,7 @@ from gambol.priors.prior import VideoPrior
 from gambol.priors.views import ClipVideos, PoseLoss
 from gambol.render.cameras import Cameras, box_centers, follow, frame_distance, orbit
 from gambol.render.gaussians import shade
-from gambol.render.ground_plane import Backdrop, GroundPlane
+from gambol.render.ground_plane import GroundPlane
 from gambol.render.skinned_gaussians import SkinnedGaussians, bind_gaussians
 from gambol.render.splat import SplatConfig, splat
 
@@ -79,7 +79,6 @@ class GaussianViews:
         self._neutral = torch.as_tensor(rig.world()[None, :, :3]).to(gaussians.means)
         self._path: Float[Tensor, "frames 3"] | None = None
         """What the cameras look at in each frame; None if they follow the motion they render."""
-        self._backdrops: dict[tuple[int, int], Backdrop] = {}
         with torch.no_grad():
             means, _ = gaussians.posed(start.to(gaussians.means))
         self._start = follow(box_centers(means), steady)
@@ -102,7 +101,7 @@ class GaussianViews:
                 some = slice(first, first + together)
                 given = means[some], covariances[some], cameras[some]
                 if small:
-                    pieces.append(self._render_frames(*given, self._backdrop(cameras[some], view, first)))
+                    pieces.append(self._render_frames(*given))
                 else:
                     pieces.append(_DrawTwice.apply(self._render_frames, *given))
         return torch.cat(pieces).unflatten(0, (len(chosen), len(means))).to(T_world_joint)
@@ -111,7 +110,7 @@ class GaussianViews:
         other = copy.copy(self)
         with torch.no_grad():
             means, _ = self.gaussians.posed(T_world_joint.to(self.gaussians.means))
-        other._path, other._backdrops = follow(box_centers(means), self.steady), {}
+        other._path = follow(box_centers(means), self.steady)
         return other
 
     @torch.no_grad()
@@ -133,19 +132,9 @@ class GaussianViews:
         means: Float[Tensor, "frames kernels 3"],
         covariances: Float[Tensor, "frames kernels 6"],
         cameras: Cameras,
-        backdrop: Backdrop | None = None,
     ) -> Float[Tensor, "frames height width 3"]:
         colors = shade(self.gaussians.harmonics, means, cameras)
-        return self.ground.render(means, covariances, self.gaussians.opacities, colors, cameras, backdrop=backdrop)
-
-    def _backdrop(self, cameras: Cameras, view: int, first: int) -> Backdrop:
-        """The empty ground, which takes a third of the time of a video: kept if the cameras' path does not change."""
-        if self._path is None:
-            return self.ground.backdrop(cameras)
-        known = self._backdrops.get((view, first))
-        if known is None or len(known.image) != len(cameras):
-            known = self._backdrops[view, first] = self.ground.backdrop(cameras)
-        return known
+        return self.ground.render(means, covariances, self.gaussians.opacities, colors, cameras)
 
     def _cameras(self, path: Float[Tensor, "frames 3"], view: int) -> Cameras:
         up, forward = (path.new_tensor(axis) for axis in (self.ground.up, self.ground.forward))

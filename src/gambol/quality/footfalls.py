@@ -108,8 +108,7 @@ def _steps(clip: NormalizedClip, leg: int, period: float | None) -> tuple[float,
 def _phases(clip: NormalizedClip, landings: list[list[float]], period: float) -> tuple[float | None, ...]:
     """Circular mean of the phases of each foot, relative to the steps of the left hind foot."""
     legs, seconds = clip.anatomy.legs, clip.seconds
-    hind = max(leg.rank for leg in legs)
-    first = next(times for leg, times in zip(legs, landings, strict=True) if leg.rank == hind and leg.side == "left")
+    first = landings[clip.anatomy.left_hind]
     if not first:
         return (None,) * len(legs)
     clock = np.array(first)

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Float, Int
 
+from gambol.character.transforms import nearest_on
 from gambol.quality.normalized_clip import NormalizedClip
 
 MOMENTS = 24
@@ -93,8 +94,6 @@ def skin_triangles(clip: NormalizedClip) -> SkinTriangles | None:
     owners = body.owners[faces]
     bone = np.where(owners[:, 1] == owners[:, 2], owners[:, 1], owners[:, 0])  # that of two corners, or of the first
     heads, tips, middle = clip.place(body.heads), clip.place(body.tips), skin.neutral[faces].mean(1)
-    start, way = heads[bone], tips[bone] - heads[bone]
-    share = np.clip(((middle - start) * way).sum(1) / np.maximum((way**2).sum(1), 1e-30), 0.0, 1.0)
-    foot = start + share[:, None] * way
+    foot = nearest_on(middle, heads[bone], tips[bone])
     thickness = np.linalg.norm(middle - foot, axis=1)
     return SkinTriangles(skin.neutral, faces, corners[proper], bone, foot, thickness, body.parents, heads)

@@ -11,10 +11,9 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy import sparse
 
 from gambol.character.anatomy import Anatomy, analyze
-from gambol.character.character import Character, Mesh
+from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.welding import Welded, weld
 from gambol.errors import GambolError
@@ -157,12 +156,10 @@ class NormalizedClip:
         frames = np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
         moments = self.contacts.clip.motion.start + self.times[frames]
         pose = self.contacts.clip.motion.sample(self.character.skeleton, moments)
-        T_norm_mesh = self.T_norm_file @ self.character.bind_matrices(self.character.skeleton.world(pose))
         meshes = self.character.meshes
+        posed = self.character.skinned(self.character.skeleton.world(pose), pose)
+        vertices = self.place(np.concatenate([np.zeros((len(frames), 0, 3)), *posed], axis=1))
         starts = np.cumsum([0, *(len(mesh.positions) for mesh in meshes)])
-        vertices = np.zeros((len(frames), starts[-1], 3))
-        for mesh, start in zip(meshes, starts, strict=False):
-            vertices[:, start : start + len(mesh.positions)] = _skinned(mesh, T_norm_mesh[..., :3, :], mesh.shape(pose))
         faces = [mesh.faces + start for mesh, start in zip(meshes, starts, strict=False)]
         neutral = self.place(self.anatomy.body.vertices)
         return SampledMesh(frames, vertices, np.concatenate([np.zeros((0, 3), int), *faces]), neutral)
@@ -183,25 +180,6 @@ def normalize_clip(character: Character, motion: Clip, anatomy: Anatomy | None =
     if not np.isfinite(clip.joints).all():
         raise GambolError(f"the clip '{motion.name}' leads to poses that are not finite")
     return clip
-
-
-def _skinned(
-    mesh: Mesh, T_norm_mesh: Float[np.ndarray, "moments binds 3 4"], shape: Float[np.ndarray, "*moments vertices 3"]
-) -> Float[np.ndarray, "moments vertices 3"]:
-    """Linear blend skinning of all frames by one product with a sparse matrix: 50,000 vertices at 48 frames take
-    0.12 s, with `Character.vertices` 4.1 s. shape: vertices before skinning, per frame if morph targets move."""
-    if shape.ndim == 3:
-        each = [_skinned(mesh, T_norm_mesh[i : i + 1], shape[i]) for i in range(len(shape))]
-        return np.concatenate([np.zeros((0, *mesh.positions.shape)), *each])
-    moments, binds = T_norm_mesh.shape[:2]
-    bears = mesh.weights != 0
-    homogeneous = np.append(shape, np.ones((len(shape), 1)), axis=1)
-    entries = (mesh.weights[..., None] * homogeneous[:, None])[bears]
-    columns = 4 * mesh.binds[bears][:, None] + np.arange(4)
-    rows = np.concatenate([[0], 4 * np.cumsum(bears.sum(1))])
-    influence = sparse.csr_matrix((entries.ravel(), columns.ravel(), rows), shape=(len(shape), 4 * binds))
-    table = T_norm_mesh.transpose(1, 3, 0, 2).reshape(4 * binds, 3 * moments)
-    return (influence @ table).reshape(len(shape), moments, 3).transpose(1, 0, 2)
 
 
 def _in_place(points: Float[np.ndarray, "frames points 3"]) -> Float[np.ndarray, "frames points 3"]:

@@ -153,20 +153,15 @@ def _sheet(report: Report) -> str:
     """Eight frames side by side; nothing if there is nothing to see."""
     from PIL import Image
 
-    from gambol.render.movie import contact_sheet
-    from gambol.render.picture import choose_frames, place_cameras, render_frames
-    from gambol.render.raycast import MeshScene
+    from gambol.render.clip_renderer import ClipRenderer
 
-    character, anatomy, motion = report.clip.character, report.clip.anatomy, report.clip.motion
-    times, view = choose_frames(motion, "three-quarter", ".png")
+    clip = report.clip
     try:
-        up, forward = anatomy.up, anatomy.forward
-        shot = place_cameras(character, motion, times, up=up, forward=forward, view=view, size=SHEET_SIZE)
-        pictures = list(render_frames(shot, MeshScene(character), samples=2))
+        sheet = ClipRenderer(clip.character, clip.anatomy).sheet(clip.motion, "three-quarter", SHEET_SIZE, 2)
     except GambolError:
         return ""
     file = io.BytesIO()
-    Image.fromarray(contact_sheet(pictures, shot.labels)).save(file, format="PNG")
+    Image.fromarray(sheet).save(file, format="PNG")
     return picture(file.getvalue(), "Frames of the clip")
 
 

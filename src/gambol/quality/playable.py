@@ -11,6 +11,7 @@ import numpy as np
 
 from gambol.character.character import Character, Material, Mesh, Texture
 from gambol.character.clip import Clip
+from gambol.character.skin import strongest_sums
 from gambol.character.stick_figure import BONE, stick_figure
 from gambol.character.welding import vertex_normals
 from gambol.errors import AssetError
@@ -66,12 +67,7 @@ def playable(character: Character, motions: Sequence[Clip] = ()) -> Playable:
 def _compact(mesh: Mesh) -> Mesh:
     """The mesh without vertices that belong to no face: primitives of a file often share all of its vertices."""
     used, faces = np.unique(mesh.faces, return_inverse=True)
-    if len(used) == len(mesh.positions):
-        return mesh
-    names = ("positions", "binds", "weights", "normals", "uvs", "colors")
-    kept = {name: values[used] for name in names if (values := getattr(mesh, name)) is not None}
-    morphs = None if mesh.morph_positions is None else mesh.morph_positions[:, used]
-    return replace(mesh, faces=faces.reshape(-1, 3), morph_positions=morphs, **kept)
+    return mesh if len(used) == len(mesh.positions) else mesh.only(used, faces.reshape(-1, 3))
 
 
 def _light(mesh: Mesh, shrinker: _TextureShrinker, morphs: bool) -> Mesh:
@@ -83,9 +79,7 @@ def _light(mesh: Mesh, shrinker: _TextureShrinker, morphs: bool) -> Mesh:
         normals = vertex_normals(mesh.positions.astype(np.float64), mesh.faces)
     binds, weights = mesh.binds, mesh.weights
     if binds.shape[1] > INFLUENCES:
-        strongest = np.argsort(-weights, axis=1, kind="stable")[:, :INFLUENCES]
-        binds, weights = np.take_along_axis(binds, strongest, 1), np.take_along_axis(weights, strongest, 1)
-        weights = weights / weights.sum(1, keepdims=True)
+        binds, weights = strongest_sums(binds, weights, INFLUENCES)
     material = shrinker.material(mesh.material)
     uvs = mesh.uvs if material.texture else None
     return replace(mesh, normals=normals, binds=binds, weights=weights, material=material, uvs=uvs)

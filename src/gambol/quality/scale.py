@@ -10,12 +10,8 @@ from importlib.resources import files
 
 import numpy as np
 
-from gambol.quality.measures import BY_KEY, Values
+from gambol.quality.measures import BY_KEY
 
-FEWEST = 8
-"""Smallest number of clips in a group; an action with fewer is compared with all clips."""
-KNOTS = 51
-"""Quantiles kept of each distribution, from the lowest value to the highest."""
 EVERY = "all"
 RANGE = (0.02, 0.98)
 """Quantiles between which values of artists' clips are usual."""
@@ -68,11 +64,6 @@ class Distribution:
         """The quantile at a probability."""
         return float(np.interp(share, np.linspace(0, 1, len(self.knots)), self.knots))
 
-    @staticmethod
-    def of(values: Sequence[float]) -> Distribution:
-        shares = np.linspace(0, 1, min(KNOTS, len(values)))
-        return Distribution(len(values), tuple(float(f"{each:.4g}") for each in np.quantile(values, shares)))
-
 
 def _share(knots: Sequence[float], value: float) -> float:
     """Share below a value, interpolated between quantiles: 0 up to the first, 1 beyond the last; ties are not below."""
@@ -121,19 +112,6 @@ class Scale:
         }[measure.better]
         return PercentileRank(share, worse, group, found.clips, bad)
 
-    def json(self) -> str:
-        plain = {
-            group: {key: {"clips": each.clips, "knots": each.knots} for key, each in keys.items()}
-            for group, keys in self.groups.items()
-        }
-        lines = [
-            f"  {json.dumps(group)}: {{\n"
-            + ",\n".join(f"    {json.dumps(key)}: {json.dumps(each)}" for key, each in keys.items())
-            + "\n  }"
-            for group, keys in plain.items()
-        ]
-        return "{\n" + ",\n".join(lines) + "\n}\n"
-
     @staticmethod
     def from_json(text: str) -> Scale:
         return Scale(
@@ -142,22 +120,6 @@ class Scale:
                 for group, keys in json.loads(text).items()
             }
         )
-
-    @staticmethod
-    def of(clips: Sequence[tuple[str | None, str, Values]]) -> Scale:
-        """The scale of clips, each given as (action, body plan, values)."""
-        groups: dict[str, dict[str, Distribution]] = {}
-        actions = sorted({action for action, _, _ in clips if action})
-        plans = sorted({group_of(action, plan) for action, plan, _ in clips if action})
-        for group in (EVERY, *actions, *plans):
-            chosen = [values for action, plan, values in clips if group in (EVERY, action, group_of(action, plan))]
-            for key in BY_KEY:
-                if (BY_KEY[key].better == "usual") != (group in plans):
-                    continue
-                there = [seen(key, value) for values in chosen if (value := values.get(key)) is not None]
-                if len(there) >= FEWEST:
-                    groups.setdefault(group, {})[key] = Distribution.of(there)
-        return Scale(groups)
 
 
 @cache

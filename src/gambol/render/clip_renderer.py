@@ -13,7 +13,7 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.motion.loops import loop_travel
-from gambol.render.movie import SHEET_FRAMES, Frame, contact_sheet, evenly, write_frames, write_movie, write_picture
+from gambol.render.movie import SHEET_FRAMES, Frame, contact_sheet, evenly, write_movie, write_picture
 from gambol.render.picture import CameraShot, View, choose_frames, place_cameras, render_frames
 from gambol.render.raycast import MeshScene
 
@@ -42,7 +42,7 @@ class ClipRenderer:
 
     def preview(self, clip: Clip, path: Path) -> None:
         """Write a contact sheet of eight small frames, fast; GambolError if the character has no faces."""
-        self._sheet(clip, "side", path, PREVIEW_SIZE, 1)
+        write_picture(self.sheet(clip, "side", PREVIEW_SIZE, 1), path)
 
     def movie(
         self,
@@ -69,15 +69,16 @@ class ClipRenderer:
         pictures = list(self._frames(self._shot(clip, times, "three-quarter", MOVIE_SIZE, travel), 2, on_progress))
         write_movie([pictures[number % len(pictures)] for number in range(max(round(length * fps), 1))], path, fps)
         if clip.duration > LONGEST_MOVIE:
-            self._sheet(clip, "three-quarter", sheet, MOVIE_SIZE, 2)
+            write_picture(self.sheet(clip, "three-quarter", MOVIE_SIZE, 2), sheet)
             return
         chosen = evenly(len(pictures) + (travel is not None), SHEET_FRAMES)
         labels = [f"{number / fps:.2f} s" for number in chosen]
         write_picture(contact_sheet([pictures[number % len(pictures)] for number in chosen], labels), sheet)
 
-    def _sheet(self, clip: Clip, view: View, path: Path, size: int, samples: int) -> None:
+    def sheet(self, clip: Clip, view: View, size: int, samples: int) -> Frame:
+        """Return a contact sheet of eight frames; GambolError if the character has no faces."""
         shot = self._shot(clip, *choose_frames(clip, view, ".png"), size)
-        write_frames(self._frames(shot, samples), shot.labels, path, MOVIE_FPS)
+        return contact_sheet(list(self._frames(shot, samples)), shot.labels)
 
     def _shot(
         self,

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gambol.motion.kinematics import rotations_of
 from gambol.render.cameras import Cameras
 
 ZEROTH = 1 / (2 * math.sqrt(math.pi))
@@ -53,23 +54,6 @@ def covariances_of(
     rows = (rotations_of(wxyz) * scales[..., None, :]).unbind(-2)
     pairs = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
     return torch.stack([(rows[i] * rows[j]).sum(-1) for i, j in pairs], -1)
-
-
-def rotations_of(wxyz: Float[Tensor, "*kernels 4"]) -> Float[Tensor, "*kernels 3 3"]:
-    """Return the rotation matrices of quaternions of any length but zero."""
-    w, x, y, z = torch.nn.functional.normalize(wxyz, dim=-1).unbind(-1)
-    rows = [
-        1 - 2 * (y * y + z * z),
-        2 * (x * y - w * z),
-        2 * (x * z + w * y),
-        2 * (x * y + w * z),
-        1 - 2 * (x * x + z * z),
-        2 * (y * z - w * x),
-        2 * (x * z - w * y),
-        2 * (y * z + w * x),
-        1 - 2 * (x * x + y * y),
-    ]
-    return torch.stack(rows, -1).unflatten(-1, (3, 3))
 
 
 def pack(matrices: Float[Tensor, "*kernels 3 3"]) -> Float[Tensor, "*kernels 6"]:

@@ -26,7 +26,7 @@ from gambol.render.movie import SHEET_FRAMES
 from gambol.render.rasterize import Rendering, rasterize
 from gambol.render.raycast import Floor, MeshScene, require_faces, used_vertices
 from gambol.render.skinned_gaussians import bind_gaussians
-from gambol.render.studio import Studio, plain
+from gambol.render.studio import Studio
 
 View = Literal["side", "front", "three-quarter", "orbit"]
 
@@ -81,7 +81,7 @@ class CameraShot:
 
     def vertices(self, frame: int) -> list[Float[np.ndarray, "vertices 3"]]:
         """Return the world positions of the vertices of each mesh [file units]."""
-        return [part + self.shifts[frame] for part in _posed(self.character, self.poses, frame)]
+        return [part + self.shifts[frame] for part in self.character.vertices(self.poses and self.poses.at(frame))]
 
     @property
     def labels(self) -> list[str]:
@@ -208,7 +208,6 @@ def render_frames(
     shot: CameraShot,
     scene: MeshScene | None = None,
     *,
-    tiles: bool = True,
     samples: int = 3,
     draw_character: DrawCharacter | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
@@ -216,12 +215,11 @@ def render_frames(
     """Yield the frames one by one, in sRGB.
 
     scene: the meshes of the character, if they have been prepared already.
-    tiles: whether the floor is tiled; else the character stands on plain paper.
     samples: number of rays along each side of a pixel where neighbours differ; the square of it is the number of rays.
     draw_character: renders the character in another form, such as Gaussians; its shadow is that of the mesh.
     """
     scene = scene or MeshScene(shot.character)
-    studio = _studio(shot, tiles)
+    studio = _studio(shot)
     for frame in range(len(shot)):
         scene.pose(shot.vertices(frame))
         camera = shot.cameras[frame : frame + 1]
@@ -250,9 +248,7 @@ def gaussian_drawer(gaussians: Gaussians, shot: CameraShot, anatomy: Anatomy) ->
     return draw_character
 
 
-def _studio(shot: CameraShot, tiles: bool) -> Studio:
-    if not tiles:
-        return plain(shot.light, shot.floor)
+def _studio(shot: CameraShot) -> Studio:
     low, high = shot.character.bounds
     height, longest = abs((high - low) @ shot.floor.up), float((high - low).max())
     tile = 0.35 * float(np.sqrt(max(height, 0.2 * longest) * longest))
@@ -260,14 +256,6 @@ def _studio(shot: CameraShot, tiles: bool) -> Studio:
     if way > 0.3 * tile:  # a light and a dark tile, a whole number of times
         tile = way / (2 * max(round(way / (2 * tile)), 1))
     return Studio(shot.light, shot.floor, shot.forward, tile)
-
-
-def _posed(character: Character, poses: Pose | None, frame: int) -> list[Float[np.ndarray, "vertices 3"]]:
-    if poses is None:
-        return character.vertices()
-    morphs = {node: weights[frame] for node, weights in poses.morphs.items()}
-    pose = Pose(poses.translation[frame], poses.rotation[frame], poses.scale[frame], morphs)
-    return character.vertices(pose)
 
 
 def _outermost(
@@ -278,7 +266,7 @@ def _outermost(
     directions = np.concatenate([_sphere(DIRECTIONS), -up[None]])
     found = []
     for frame in range(len(shifts) if poses else 1):
-        points = np.concatenate(_posed(thinned, poses, frame))
+        points = np.concatenate(thinned.vertices(poses and poses.at(frame)))
         if not np.isfinite(points).all():
             raise GambolError(f"frame {frame} has vertices at NaN or infinity; check the keys of the clip")
         found.append(points[(directions @ points.T).argmax(1)])  # 9 times as fast as along columns
@@ -290,20 +278,7 @@ def _thinned(character: Character) -> Character:
     """Return the character with only the vertices that faces use; of very many of these, with every n-th."""
     used = [used_vertices(mesh.faces, len(mesh.positions)) for mesh in character.meshes]
     step = -(-sum(map(len, used)) // MOST_VERTICES)
-    meshes = [
-        replace(
-            mesh,
-            positions=mesh.positions[kept],
-            binds=mesh.binds[kept],
-            weights=mesh.weights[kept],
-            morph_positions=None if mesh.morph_positions is None else mesh.morph_positions[:, kept],
-            faces=mesh.faces[:0],
-            normals=None,
-            uvs=None,
-            colors=None,
-        )
-        for mesh, kept in zip(character.meshes, (part[::step] for part in used), strict=True)
-    ]
+    meshes = [mesh.only(part[::step]) for mesh, part in zip(character.meshes, used, strict=True)]
     return replace(character, meshes=tuple(meshes))
 
 

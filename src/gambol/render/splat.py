@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.neutral import neutral_world
 from gambol.errors import GambolError
+from gambol.ranges import Range, check_ranges
 from gambol.render.cache import fingerprint, load_cached, store_cached
 from gambol.render.cameras import Cameras, orbit, sphere_distance
 from gambol.render.fit import Progress, TargetViews, fit, psnr
@@ -49,10 +50,10 @@ FLATNESS = 0.25
 class SplatConfig:
     """Settings for turning a mesh into Gaussians."""
 
-    gaussians: int = 10_000
-    views: int = 200
+    gaussians: Annotated[int, Range(16, 1_000_000)] = 10_000
+    views: Annotated[int, Range(4, 2000)] = 200
     """Number of views from random directions to fit to."""
-    size: int = 256
+    size: Annotated[int, Range(16, 2048)] = 256
     """Width and height of the views [pixels]."""
     shading: Literal["lit", "unlit"] = "lit"
     """Lit: under soft light from above, the same in all views, so that shape shows. Unlit: plain surface colours."""
@@ -62,19 +63,12 @@ class SplatConfig:
     forward: Vector = (0.0, 0.0, 1.0)
     """Axes of the character, which decide where the light comes from; see `standing`."""
     seed: int = 0
-    steps: int = 400
+    steps: Annotated[int, Range(1, 100_000)] = 400
     """Steps of the optimisation."""
 
     def check(self) -> None:
         """Raise GambolError if a number is out of its range."""
-        for what, value, least, most in (
-            ("gaussians", self.gaussians, 16, 1_000_000),
-            ("views", self.views, 4, 2000),
-            ("size", self.size, 16, 2048),
-            ("steps", self.steps, 1, 100_000),
-        ):
-            if not least <= value <= most:
-                raise GambolError(f"{what} must be from {least} to {most:,}, got {value}")
+        check_ranges(self)
         if (self.views + HELD_OUT) * self.size**2 > MOST_PIXELS:
             fewer = MOST_PIXELS // self.size**2 - HELD_OUT
             way_out = f"use at most {fewer} views" if fewer >= 4 else "use a smaller size"

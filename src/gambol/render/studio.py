@@ -22,7 +22,6 @@ COARSE = {"key": 2, "sky": 4}
 """Light on the floor is computed once for a block of so many pixels squared, and interpolated."""
 BLUR = {"key": 3, "sky": 5}
 """Width of the box with which the light is blurred, twice [blocks]."""
-PAPER = (0.968, 0.96, 0.94)
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,6 @@ class Studio:
     dark_tile: Vector = (0.848, 0.840, 0.826)
     horizon: Vector = (0.905, 0.900, 0.890)
     zenith: Vector = (0.76, 0.79, 0.82)
-    border: float = 0.0
-    """Share of the frame, at its edges, over which everything fades into the colour of the horizon."""
 
     def backdrop(self, scene: MeshScene, camera: Cameras, distance: float) -> Float[np.ndarray, "height width 3"]:
         """Return the frame of one camera without the character but with its shadow, in sRGB.
@@ -54,13 +51,7 @@ class Studio:
         sky = self._floor_light(view, lamps, room, "sky")
         picture = wp.empty((camera.height, camera.width), dtype=wp.vec3, device=DEVICE)
         launch_rows(room_kernel, (camera.height, camera.width), [view, room], [key, sky, picture])
-        return self._faded(picture.numpy()) if self.border > 0 else picture.numpy()
-
-    def _faded(self, picture: Float[np.ndarray, "height width 3"]) -> Float[np.ndarray, "height width 3"]:
-        inward = [np.minimum(np.arange(side) + 0.5, side - 0.5 - np.arange(side)) for side in picture.shape[:2]]
-        rows, columns = (np.clip(1 - edge / (self.border * len(edge)), 0, 1) ** 2 for edge in inward)
-        share = ((1 - rows)[:, None] * (1 - columns))[..., None]
-        return share * picture + (1 - share) * np.array(self.horizon)
+        return picture.numpy()
 
     def _floor_light(self, view: Any, lamps: Any, room: Any, which: Literal["key", "sky"]) -> Any:
         """Return the light on the floor by the lamps of one kind, for blocks of pixels.
@@ -91,13 +82,6 @@ class Studio:
         total = float(key) * lamps.key_color + float(sky) * lamps.sky_color
         room.key, room.sky = wp.cw_div(lamps.key_color, total), wp.cw_div(lamps.sky_color, total)
         return room
-
-
-def plain(light: Light, floor: Floor) -> Studio:
-    """Return a studio of plain paper, where nothing but the shadow shows."""
-    along = np.cross(floor.up, np.eye(3)[np.abs(floor.up).argmin()])
-    paper = dict.fromkeys(("light_tile", "dark_tile", "horizon", "zenith"), PAPER)
-    return Studio(light, floor, along / np.linalg.norm(along), 1.0, **paper, border=0.25)
 
 
 def _linear(color: Vector) -> Any:

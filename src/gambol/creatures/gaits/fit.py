@@ -181,11 +181,7 @@ def _low_skin(character: Character, plan: GaitPlan) -> tuple[Character, Int[np.n
     for mesh in character.meshes:
         kept = low[start : start + len(mesh.positions)]
         start += len(mesh.positions)
-        changed = {"positions": mesh.positions[kept], "binds": mesh.binds[kept], "weights": mesh.weights[kept]}
-        morphs = None if mesh.morph_positions is None else mesh.morph_positions[:, kept]
-        no_faces = np.zeros((0, 3), np.int64)
-        points = replace(mesh, **changed, faces=no_faces, normals=None, uvs=None, colors=None, morph_positions=morphs)
-        meshes.append(points)
+        meshes.append(mesh.only(kept))
     return replace(character, meshes=tuple(meshes)), foot_of[body.owners[low]]
 
 

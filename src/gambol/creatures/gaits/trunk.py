@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float
+from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial.transform import Rotation
 
 from gambol.character.anatomy import Anatomy
@@ -145,7 +146,7 @@ class TrunkMotion:
         apex = self.footfalls.bounce * self.bounce
         part = cycles - np.floor(cycles + 1e-12)
         share = np.clip((part - duty) / (1 - duty), 0.0, 1.0)
-        on_ground = _through(*self._spring(), np.clip(part, 0.0, duty))
+        on_ground = CubicHermiteSpline(*self._spring())(np.clip(part, 0.0, duty))
         return np.where(part < duty, on_ground, 4 * apex * share * (1 - share))
 
     def _spring(self) -> tuple[Keys, Keys, Keys]:
@@ -170,7 +171,7 @@ class TrunkMotion:
         part = cycles - np.floor(cycles + 1e-12)
         speed, share = flown / (1 - duty), np.clip(part / duty, 0, 1)
         start, end = duty / 2 - (1 - flown) / 2, duty / 2 + (1 - flown) / 2
-        on_ground = _hermite(share, start, end, speed * duty, speed * duty)
+        on_ground = CubicHermiteSpline([0, 1], [start, end], [speed * duty, speed * duty])(share)
         return np.where(part < duty, on_ground, end + speed * (part - duty)) - part
 
     def breaks(self) -> Float[np.ndarray, " breaks"]:
@@ -275,31 +276,6 @@ class TrunkMotion:
         back = side * wave(cycles) * self.bounce
         swing, flexion = (22 + 20 * vigour) * back + 4 * vigour, 16 + 66 * vigour - (6 + 10 * vigour) * back
         return np.radians(swing), np.radians(flexion)
-
-
-def _through(times: Keys, values: Keys, slopes: Keys, at: PerFrame) -> PerFrame:
-    """Cubic pieces through values with given slopes."""
-    index = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
-    width = times[index + 1] - times[index]
-    share = (at - times[index]) / width
-    return _hermite(share, values[index], values[index + 1], slopes[index] * width, slopes[index + 1] * width)
-
-
-def _hermite(
-    share: PerFrame,
-    start: PerFrame | float,
-    end: PerFrame | float,
-    leaving: PerFrame | float,
-    arriving: PerFrame | float,
-) -> PerFrame:
-    """A cubic from start to end with given slopes, share running from 0 to 1."""
-    square, cube = share**2, share**3
-    return (
-        (2 * cube - 3 * square + 1) * start
-        + (cube - 2 * square + share) * leaving
-        + (3 * square - 2 * cube) * end
-        + (cube - square) * arriving
-    )
 
 
 def _lowered(arm: Point, up: Point, outward: Point) -> Float[np.ndarray, "3 3"]:

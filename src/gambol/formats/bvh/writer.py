@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float
 
 from gambol.character.character import Character
 from gambol.character.clip import Clip
+from gambol.character.transforms import continuous_angles
 from gambol.files import write_file
 from gambol.formats.gltf.clips import unique_name
 from gambol.formats.joints import JointMotion, sample_joints
@@ -31,8 +32,6 @@ ORDERS = ("ZXY", "ZYX")
 """What nearly all .bvh files use; ZXY first: its singularity is a pitch of 90 degrees, not a turn to the side."""
 STEEP = np.sin(np.radians(80))
 """Sine of a middle angle near the singularity, where the other two swing wildly."""
-LOCKED = 1e-6
-"""Cosine of the middle angle below which only the sum of the other two is known."""
 
 
 def write_bvh(character: Character, motion: Clip, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
@@ -104,39 +103,10 @@ def _sine(rotations: np.ndarray, order: str) -> np.ndarray:
 
 
 def angles_of(rotations: Float[np.ndarray, "frames joints 3 3"], order: str) -> Float[np.ndarray, "frames joints 3"]:
-    """Angles [degrees] in the order of the axes, each frame the nearest to the one before.
-
-    There are two triples for every rotation and multiples of 360 degrees of each: the first frame takes the nearest to
-    zero. At the singularity the first angle stays what it was.
-    """
-    _, j, k, sign = _axes(order)
-    first = np.arctan2(-sign * rotations[..., j, k], rotations[..., k, k])
-    locked = 1 - _sine(rotations, order) ** 2 < LOCKED**2
-    choices = np.stack([_completed(rotations, order, first + turn) for turn in (0.0, np.pi)])
-    found = np.zeros((*first.shape, 3))
-    last = np.zeros((first.shape[1], 3))
-    for frame in range(len(found)):
-        both = choices[:, frame]
-        if locked[frame].any():
-            kept = np.stack([_completed(rotations[frame], order, last[:, 0])] * 2)
-            both = np.where(locked[frame][:, None], kept, both)
-        near = both - 2 * np.pi * np.round((both - last) / (2 * np.pi))
-        better = np.abs(near - last).sum(-1).argmin(0)
-        last = found[frame] = np.take_along_axis(near, better[None, :, None], axis=0)[0]
-    return np.degrees(found)
-
-
-def _completed(
-    rotations: Float[np.ndarray, "*batch 3 3"], order: str, first: Float[np.ndarray, "*batch"]
-) -> Float[np.ndarray, "*batch 3"]:
-    """The other two angles, from what remains when the first turn is undone: R_j(b) R_k(c)."""
-    i, j, k, sign = _axes(order)
-    cosine, sine = np.cos(first)[..., None], sign * np.sin(first)[..., None]
-    row_j = cosine * rotations[..., j, :] + sine * rotations[..., k, :]
-    row_k = cosine * rotations[..., k, :] - sine * rotations[..., j, :]
-    middle = np.arctan2(sign * rotations[..., i, k], row_k[..., k])
-    last = np.arctan2(sign * row_j[..., i], row_j[..., j])
-    return np.stack([first, middle, last], axis=-1)
+    """Angles [degrees] in the order of the axes, each frame the nearest to the one before. With the axes in that order
+    they are those of Rx Ry Rz, mirrored if the order is odd."""
+    *axes, sign = _axes(order)
+    return np.degrees(sign * continuous_angles(rotations[..., axes, :][..., axes]))
 
 
 def _hierarchy(joints: JointMotion, bones: _Bones, order: str, decimals: int) -> Iterator[str]:

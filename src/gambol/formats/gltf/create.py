@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 
 from gambol.character.character import Character, Material, Mesh, Texture
 from gambol.character.skeleton import Skeleton, line_up
+from gambol.character.skin import strongest_sums
 from gambol.character.transforms import normalize, xyzw_from_wxyz
 from gambol.errors import AssetError
 from gambol.formats.gltf.document import BIN_CHUNK, Document, glb_bytes, parse_document
@@ -302,19 +303,9 @@ def _packed_influences(
     joints: Int[np.ndarray, "vertices influences"], weights: Float[np.ndarray, "vertices influences"]
 ) -> tuple[Int[np.ndarray, "vertices packed"], Float[np.ndarray, "vertices packed"]]:
     """Strongest first, each joint once a vertex, a multiple of four wide, joint 0 where the weight is zero."""
-    joints, weights = joints.copy(), weights.astype(np.float64)
-    for late in range(1, joints.shape[1]):
-        for early in range(late):
-            same = joints[:, early] == joints[:, late]
-            weights[same, early] += weights[same, late]
-            weights[same, late] = 0.0
-    order = np.argsort(-weights, axis=1, kind="stable")
-    joints, weights = np.take_along_axis(joints, order, 1), np.take_along_axis(weights, order, 1)
-    width = max(1, int((weights > 0).sum(1).max()))
-    weights = weights[:, :width] / weights.sum(1, keepdims=True)
-    joints = np.where(weights > 0, joints[:, :width], 0)
-    padding = ((0, 0), (0, -width % 4))
-    return np.pad(joints, padding), np.pad(weights, padding)
+    joints, weights = strongest_sums(joints, weights.astype(np.float64), joints.shape[1])
+    padding = ((0, 0), (0, -joints.shape[1] % 4))
+    return np.pad(np.where(weights > 0, joints, 0), padding), np.pad(weights, padding)
 
 
 def _unit_normals(normals: Float[np.ndarray, "vertices 3"]) -> Float[np.ndarray, "vertices 3"]:

@@ -22,6 +22,7 @@ from gambol.errors import AssetError, GambolError
 from gambol.jsonable import from_json, parse_json
 from gambol.language import require_intent
 from gambol.motion.contacts import Contacts
+from gambol.motion.optimization import threads
 from gambol.motion.rig_motion import RigMotion
 from gambol.parallel import run, shares, workers
 from gambol.priors.pixels.data.cycle import FRAMES
@@ -123,7 +124,6 @@ class PixelPrior(VideoPrior):
     def _on_all_cores(self, *inputs: Tensor) -> Videos:
         """The network's answer, each thread working on some of the videos: torch's own threads share every operation
         instead, and on such small ones spend half of their time waiting for each other."""
-        threads = torch.get_num_threads()
         parts = shares(len(inputs[0]), workers())
         answers: list[Videos] = [inputs[0]] * len(parts)
 
@@ -131,11 +131,8 @@ class PixelPrior(VideoPrior):
         def answer(number: int) -> None:
             answers[number] = self.network(*(tensor[parts[number]] for tensor in inputs))
 
-        torch.set_num_threads(1)
-        try:
+        with threads(1):
             run([partial(answer, number) for number in range(len(parts))])
-        finally:
-            torch.set_num_threads(threads)
         return torch.cat(answers)
 
 

@@ -60,7 +60,7 @@ def begin_of(action: str, anatomy: Anatomy, poses: Float[np.ndarray, "frames joi
         return _landing(action, anatomy, poses)
     if starts_at == "touchdown":
         stances = find_stances(anatomy, poses, by_height=row.airborne or bool(row.turns))
-        return stances.legs[left_hind(anatomy)].touchdown
+        return stances.legs[anatomy.left_hind].touchdown
     points = bone_ends(anatomy, poses)
     if starts_at == "stroke":
         return _swing(anatomy, points[:, telling_points(anatomy, action)])
@@ -68,12 +68,6 @@ def begin_of(action: str, anatomy: Anatomy, poses: Float[np.ndarray, "frames joi
         neutral = np.concatenate([anatomy.body.heads, anatomy.body.tips])
         return int(((points - neutral) ** 2).sum((1, 2)).argmin()) / len(poses)
     return 0.0
-
-
-def left_hind(anatomy: Anatomy) -> int:
-    """Index of the left hind leg in `Anatomy.legs`; of a biped, of its left leg."""
-    hind = max(leg.rank for leg in anatomy.legs)
-    return next(i for i, leg in enumerate(anatomy.legs) if leg.rank == hind and leg.side == "left")
 
 
 def _landing(action: str, anatomy: Anatomy, poses: Float[np.ndarray, "frames joints 4 4"]) -> float:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import io
 import json
 import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +19,8 @@ from torch import Tensor
 from gambol.actions import ACTIONS
 from gambol.errors import GambolError
 from gambol.files import write_file
-from gambol.parallel import run, shares
+from gambol.motion.optimization import threads
+from gambol.parallel import deferred_interrupt, run, shares
 from gambol.priors.pixels.data.stroke_motion import StrokeMotion, render_motions
 from gambol.priors.pixels.network import SHIPPED, NetworkConfig, PixelNetwork
 from gambol.priors.pixels.prior import save_network
@@ -105,8 +103,7 @@ class Training:
                 f"the loss is {loss} after {self.step * config.batch:,} videos; try a lower learning rate (TrainConfig)"
             )
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
-        with _without_interruption():
-            self._update()
+        self._update()
         return loss
 
     def _update(self) -> None:
@@ -211,22 +208,6 @@ def validation_error(network: PixelNetwork, batch: Batch, seed: int = 0) -> floa
     return float(((found - batch.videos).square() * weights).sum() / weights.sum() / 3)
 
 
-@contextmanager
-def _without_interruption() -> Iterator[None]:
-    """Let Ctrl-C wait until this is done."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    waiting: list[int] = []
-    usual = signal.signal(signal.SIGINT, lambda number, frame: waiting.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
-    if waiting:
-        raise KeyboardInterrupt
-
-
 def train(
     training: Training,
     folder: Path,
@@ -240,31 +221,31 @@ def train(
     validate_every: steps between validations; save_every: [s]; on_step: called with steps done and in all.
     """
     config, state = training.config, folder / "state.pt"
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # for each of ours
     began, first, losses = time.monotonic(), training.step, []
     saved = began
-    try:
-        while training.step < config.steps:
-            losses.append(training.advance())
-            if training.step % validate_every == 0 or training.step == config.steps:
-                row = {
-                    "step": training.step,
-                    "videos": training.step * config.batch,
-                    "loss": float(np.mean(losses)),
-                    "validation_error": validation_error(training.averaged(), training.held_out),
-                    "videos_per_second": (training.step - first) * config.batch / (time.monotonic() - began),
-                }
-                with (folder / "log.jsonl").open("a") as file:
-                    file.write(json.dumps(row) + "\n")
-                losses = []
-            if time.monotonic() - saved > save_every:
-                training.save(state)
-                saved = time.monotonic()
-            on_step(training.step, config.steps)
-    finally:
-        torch.set_num_threads(threads)
-        training.save(state)
+    with threads(1), deferred_interrupt() as asked:  # one of torch's threads for each of ours
+        try:
+            while training.step < config.steps and not asked():
+                losses.append(training.advance())
+                if training.step % validate_every == 0 or training.step == config.steps:
+                    row = {
+                        "step": training.step,
+                        "videos": training.step * config.batch,
+                        "loss": float(np.mean(losses)),
+                        "validation_error": validation_error(training.averaged(), training.held_out),
+                        "videos_per_second": (training.step - first) * config.batch / (time.monotonic() - began),
+                    }
+                    with (folder / "log.jsonl").open("a") as file:
+                        file.write(json.dumps(row) + "\n")
+                    losses = []
+                if time.monotonic() - saved > save_every:
+                    training.save(state)
+                    saved = time.monotonic()
+                on_step(training.step, config.steps)
+        finally:
+            training.save(state)
+    if asked():
+        raise KeyboardInterrupt
 
 
 def write_weights(training: Training, folder: Path, about: dict) -> Path:
