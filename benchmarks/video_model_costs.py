@@ -60,6 +60,8 @@ class PriorCosts:
     """Number of parameters of the text encoder."""
     encode: int = 0
     """Peak memory of encoding the video and of the backward pass to its pixels, beside the weights [bytes]."""
+    encode_flop: int = 0
+    """Arithmetic of encoding and of its backward pass [FLOP]."""
     experts: int = 1
     """Number of networks that share the noise levels."""
 
@@ -144,6 +146,7 @@ def count_costs(model: VideoModel, encode: bool = True) -> PriorCosts:
             _parameters(vae),
             _parameters(text_encoder),
             there_and_back.peak if there_and_back else 0,
+            there_and_back.flop if there_and_back else 0,
             model.experts,
         )
 
@@ -220,6 +223,7 @@ if __name__ == "__main__":
         costs = count_pixel_costs() if name == "pixels" else count_costs(VIDEO_MODELS[name])
         print(
             f"{name}: {costs.experts * costs.network / 1e6:.2f} M parameters, {costs.video}, {costs.memory:.1f} GiB, "
-            f"{costs.offloaded:.1f} with offload, {costs.weights:.1f} of weights, {costs.call_flop / 1e12:.3g} TFLOP",
+            f"{costs.offloaded:.1f} with offload, {costs.weights:.1f} of weights, {costs.call_flop / 1e12:.3g} TFLOP "
+            f"a call, {costs.encode_flop / 1e12:.3g} to encode a video and back",
             flush=True,
         )
