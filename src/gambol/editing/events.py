@@ -34,7 +34,7 @@ def contact_events(character: Character, anatomy: Anatomy, contacts: Contacts) -
 def with_events(
     character: Character,
     anatomy: Anatomy,
-    motion: Clip,
+    clip: Clip,
     root_motion: RootMotion | None = None,
     node: str | None = None,
     loops: bool = False,
@@ -45,12 +45,12 @@ def with_events(
     root_motion: travel that was separated from the clip; node: the node that carries it, if any. loops: the clip is
     known to loop, as one in which only a face moves.
     """
-    contacts = find_contacts(character, anatomy, motion)
+    contacts = find_contacts(character, anatomy, clip)
     extras: dict[str, Any] = {
         "version": VERSION,
-        "loops": loops or contacts.clip.loops,
+        "loops": loops or contacts.looped.loops,
         "contacts": contact_events(character, anatomy, contacts),
     }
     if root_motion is not None:
         extras["root_motion"] = {"node": node, **root_motion.json()}
-    return replace(motion, extras={**motion.extras, "gambol": extras})
+    return replace(clip, extras={**clip.extras, "gambol": extras})

@@ -180,7 +180,7 @@ def gaussian_views(
 
 def clip_videos(prior: VideoPrior, character: Character, anatomy: Anatomy, contacts: Contacts) -> ClipVideos:
     """A clip as it is, over the ground, from its start; a loop is repeated for as long as the prior's videos are."""
-    looped, fps = contacts.clip, prior.format.fps
+    looped, fps = contacts.looped, prior.format.fps
     longest = looped.duration * fps + 1
     fitting = [count for count in prior.format.frames if looped.loops or count <= longest]
     times = np.arange(max(fitting, default=min(prior.format.frames))) / fps

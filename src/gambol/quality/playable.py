@@ -41,7 +41,7 @@ class Playable:
     notes: tuple[str, ...] = ()
 
 
-def playable(character: Character, motions: Sequence[Clip] = ()) -> Playable:
+def playable(character: Character, clips: Sequence[Clip] = ()) -> Playable:
     """A GLB of the character with these clips only, each starting at 0 s. The same character gives the same bytes.
 
     Nodes keep their indices and names. Vertices of no face are left out; textures are at most 1024 wide, JPEG, or PNG
@@ -55,11 +55,11 @@ def playable(character: Character, motions: Sequence[Clip] = ()) -> Playable:
     if not 0 < count <= MOST_VERTICES:
         character = stick_figure(character)
         meshes = list(character.meshes)
-    moved = {track.node for motion in motions for track in motion.tracks if track.path == "weights"}
+    moved = {track.node for clip in clips for track in clip.tracks if track.path == "weights"}
     shrinker = _TextureShrinker()
     lighter = tuple(_light(mesh, shrinker, morphs=mesh.node in moved) for mesh in meshes)
-    clips = {motion.name: motion.from_zero() for motion in motions}
-    shown = replace(character, meshes=lighter, clips=clips, source=None)
+    from_zero = {clip.name: clip.from_zero() for clip in clips}
+    shown = replace(character, meshes=lighter, clips=from_zero, source=None)
     return Playable(document_from_character(shown).raw, tuple(notes + shrinker.notes))
 
 

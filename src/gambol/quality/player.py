@@ -64,7 +64,7 @@ class PlayerScene:
 
 def player_scene(clip: NormalizedClip, label: str = "") -> PlayerScene:
     """A clip prepared for the player. Raises GambolError if it cannot be stored."""
-    made = playable(clip.character, [clip.contacts.clip.motion])
+    made = playable(clip.character, [clip.contacts.looped.clip])
     return PlayerScene(label, made.glb, player_facts(clip), made.notes)
 
 
