@@ -29,7 +29,7 @@ def test_examples_in_order(tmp_path):
 
 def test_a_pose_is_found_from_pixels(tmp_path):
     said = run(ROOT / "examples/07_pose_from_pixels.py", "fox.png", cwd=tmp_path)
-    before, after = map(float, re.findall(r"kernels ([\d.]+) % of the height away", said))
+    before, after = map(float, re.findall(r"Gaussians ([\d.]+) % of the height away", said))
     assert after < before / 3
     assert (tmp_path / "fox.png").exists()
 

@@ -130,8 +130,8 @@ class GaussianViews:
 
     def _render_frames(
         self,
-        means: Float[Tensor, "frames kernels 3"],
-        covariances: Float[Tensor, "frames kernels 6"],
+        means: Float[Tensor, "frames gaussians 3"],
+        covariances: Float[Tensor, "frames gaussians 6"],
         cameras: Cameras,
         backdrop: Backdrop | None = None,
     ) -> Float[Tensor, "frames height width 3"]:
@@ -153,7 +153,7 @@ class GaussianViews:
         where = AZIMUTHS[view], ELEVATION, self._distances[view]
         return orbit(path, up, forward, *where, FIELD_OF_VIEW, width, height)
 
-    def _distance(self, means: Float[Tensor, "frames kernels 3"], view: int) -> float:
+    def _distance(self, means: Float[Tensor, "frames gaussians 3"], view: int) -> float:
         up, forward = (means.new_tensor(axis) for axis in (self.ground.up, self.ground.forward))
         height, width = self.size
         angles = AZIMUTHS[view], ELEVATION, FIELD_OF_VIEW
@@ -218,7 +218,7 @@ class _DrawTwice(torch.autograd.Function):
 
 
 def _seen(gaussians: SkinnedGaussians, rig: Rig) -> Int[np.ndarray, " seen"]:
-    """Joints that carry kernels, and those above them."""
+    """Joints that carry Gaussians, and those above them."""
     seen = np.zeros(len(rig.nodes), bool)
     carriers = gaussians.joints.cpu().numpy()
     seen[carriers[carriers >= 0]] = True
