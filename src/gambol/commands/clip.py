@@ -113,7 +113,7 @@ class ClipCommand:
 
     def _edited(self, character: Character, clip: Clip, config: EditConfig) -> EditedClip:
         from gambol.editing.edit import edit
-        from gambol.motion.standing import standing_on_ground
+        from gambol.motion.mocap_ground import standing_on_ground
         from gambol.progress import progress
 
         character, anatomy = standing_on_ground(character, clip, self.axes.up, self.axes.forward)
@@ -133,14 +133,14 @@ class ClipCommand:
         return named.name
 
     def _save(self, character: Character, clip: Clip, done: EditedClip, output: Path) -> str:
-        """Motion capture gets a figure of bars, so that there is something to see."""
+        """Motion capture gets a mesh of its bones, so that there is something to see."""
         from gambol.formats import save
-        from gambol.motion.standing import standing_on_ground
+        from gambol.motion.mocap_ground import standing_on_ground
 
         named = self._named(clip, done)
         if self.file.suffix.lower() == ".bvh":
-            figure, _ = standing_on_ground(character, clip, self.axes.up, self.axes.forward)
-            character = replace(figure, clips={} if named.name == clip.name else character.clips)
+            grounded, _ = standing_on_ground(character, clip, self.axes.up, self.axes.forward)
+            character = replace(grounded, clips={} if named.name == clip.name else character.clips)
         return save(character, output, named) or named.name
 
 

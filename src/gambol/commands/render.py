@@ -19,7 +19,7 @@ class RenderCommand:
     """Render a clip as a movie: the character on a studio floor, with a camera that keeps all of it in view.
 
     A .png is a contact sheet of the clip. A character without clips is shown in its rest pose: from all around, or once
-    as a .png. A skeleton without a mesh is shown as a stick figure.
+    as a .png. A skeleton without a mesh is shown as bones.
 
     gambol render fox.glb --clip trot --view side -o fox.mp4
     """
@@ -56,7 +56,7 @@ class RenderCommand:
         if path.suffix.lower() == ".mp4" and self.size % 2:
             raise GambolError(f"--size must be even for an .mp4, got {self.size}; use {self.size + 1}")
         from gambol.character.anatomy import analyze
-        from gambol.character.stick_figure import visible
+        from gambol.character.bone_mesh import visible
         from gambol.creatures.load import load
         from gambol.motion.loops import loop_travel
         from gambol.progress import progress

@@ -59,7 +59,7 @@ class ReportCommand:
             raise GambolError("--against-clip needs --against, the file that has the clip")
         if self.prompt is not None and not self.prompt.strip():
             raise GambolError("--prompt must not be empty")
-        from gambol.motion.standing import standing_on_ground
+        from gambol.motion.mocap_ground import standing_on_ground
         from gambol.priors.catalogue import open_prior
 
         character = load_character(self.file)
@@ -105,7 +105,7 @@ class ReportCommand:
     def _other(self, character: Character, anatomy: Anatomy, clip: str, prior: VideoPrior | None) -> Report:
         """The clip to compare with: of the same file, or of another."""
         from gambol.creatures.load import load
-        from gambol.motion.standing import standing_on_ground
+        from gambol.motion.mocap_ground import standing_on_ground
 
         assert self.against is not None
         if self.against in character.clips and not self.against_clip:

@@ -1,4 +1,4 @@
-"""Standing: motion capture on the ground it was captured on.
+"""Ground of motion capture: a skeleton without a mesh is placed on the ground it was captured on.
 
 A .bvh file gives a skeleton without saying where it stands: its root is at the origin at rest, most often, and at the
 height of the hips as soon as it moves. Feet that are compared with the rest pose would then never touch the ground.
@@ -12,9 +12,9 @@ import numpy as np
 
 from gambol.character.anatomy import Anatomy, analyze
 from gambol.character.axes import AxisChoice
+from gambol.character.bone_mesh import with_bone_mesh
 from gambol.character.character import Character
 from gambol.character.clip import Clip
-from gambol.character.stick_figure import stick_figure
 from gambol.motion.joint_poses import bone_ends, world_poses
 
 LOW = 0.25
@@ -28,12 +28,12 @@ FRAMES = 64
 def standing_on_ground(
     character: Character, clip: Clip, up: AxisChoice | None = None, forward: AxisChoice | None = None
 ) -> tuple[Character, Anatomy]:
-    """The character and its anatomy. One without a mesh becomes a figure of bars, so that it has soles and volume, and
+    """The character and its anatomy. One without a mesh gets a mesh of its bones, so that it has soles and volume, and
     its rest pose stands on the ground of its clip. Clips stay as they are."""
     if any(len(mesh.faces) for mesh in character.meshes) or not (clip.tracks and character.skeleton.is_joint.any()):
         return character, analyze(character, up, forward)
-    figure = stick_figure(_lifted(character, clip, analyze(character, up, forward)))
-    return figure, analyze(figure, up, forward)
+    grounded = with_bone_mesh(_lifted(character, clip, analyze(character, up, forward)))
+    return grounded, analyze(grounded, up, forward)
 
 
 def _lifted(character: Character, clip: Clip, anatomy: Anatomy) -> Character:
