@@ -76,9 +76,9 @@ def measured(folders: Sequence[Path], exclude: tuple[str, ...], done: dict[tuple
         except GambolError as error:
             print(f"{path.name}: {error}", file=sys.stderr)
             continue
-        for name, motion in character.clips.items():
-            key = (family, name, f"{motion.duration:.3f}")
-            if key in known or not 0 < motion.duration < LONGEST:
+        for name, clip in character.clips.items():
+            key = (family, name, f"{clip.duration:.3f}")
+            if key in known or not 0 < clip.duration < LONGEST:
                 continue
             known.add(key)
             if key in done:
@@ -86,7 +86,7 @@ def measured(folders: Sequence[Path], exclude: tuple[str, ...], done: dict[tuple
                 continue
             begin = time.perf_counter()
             try:
-                found = report(character, motion, anatomy, prior=prior)
+                found = report(character, clip, anatomy, prior=prior)
             except GambolError as error:
                 print(f"{path.name} '{name}': {error}", file=sys.stderr)
                 continue
@@ -102,7 +102,7 @@ def measured(folders: Sequence[Path], exclude: tuple[str, ...], done: dict[tuple
                 "gait": found.pattern and found.pattern.name,
                 "broken_rule": found.broken_rule,
                 "taken_for": found.prior_score.taken_for if found.mistaken and found.prior_score else "",
-                "values": found.values if found.clip.loops else found.values | dict.fromkeys(SEAMS),
+                "values": found.values if found.normalized.loops else found.values | dict.fromkeys(SEAMS),
             }
 
 

@@ -137,33 +137,33 @@ def _figure(value: float) -> str:
 
 @dataclass
 class TestedClip:
-    """A motion and the times it is compared at [s]."""
+    """A clip and the times it is compared at [s]."""
 
     number: int
     """Its place in the file; Blender and we call nameless clips differently."""
-    motion: Clip
+    clip: Clip
     at_keys: Float[Array, " times"]
     between: Float[Array, " times"]
 
     @staticmethod
-    def of(number: int, motion: Clip) -> TestedClip:
-        return TestedClip(number, motion, fair_times(motion), times_between(motion))
+    def of(number: int, clip: Clip) -> TestedClip:
+        return TestedClip(number, clip, fair_times(clip), times_between(clip))
 
     @property
     def times(self) -> list[float]:
         return [*self.at_keys.tolist(), *self.between.tolist()]
 
 
-def fair_times(motion: Clip) -> Float[Array, " times"]:
+def fair_times(clip: Clip) -> Float[Array, " times"]:
     """A few key times at which Blender's interpolation plays no part.
 
     Blender interpolates each component of a quaternion, and its importer drops cubic tangents. So a time is fair if
     every track that is under way by one of these rules has a key there. Steps, and linear translations, scales and
     morph weights, mean the same to both at any time.
     """
-    times = _key_times(motion)
+    times = _key_times(clip)
     fair = np.ones(len(times), bool)
-    for track in motion.tracks:
+    for track in clip.tracks:
         if track.interpolation == "CUBICSPLINE" or (track.interpolation == "LINEAR" and track.path == "rotation"):
             under_way = (times > track.times[0]) & (times < track.times[-1])
             fair &= ~under_way | np.isin(times, track.times)
@@ -172,27 +172,27 @@ def fair_times(motion: Clip) -> Float[Array, " times"]:
     return times[np.unique(inner.round().astype(int))]
 
 
-def times_between(motion: Clip) -> Float[Array, " times"]:
+def times_between(clip: Clip) -> Float[Array, " times"]:
     """A third of the way from a key to the next; half-way would hide how the two rules differ. None for cubic clips."""
-    times = _key_times(motion)
-    if len(times) < 2 or any(track.interpolation == "CUBICSPLINE" for track in motion.tracks):
+    times = _key_times(clip)
+    if len(times) < 2 or any(track.interpolation == "CUBICSPLINE" for track in clip.tracks):
         return np.zeros(0)
     left = np.unique(np.linspace(0, len(times) - 2, TIMES).round().astype(int))
     return times[left] + np.diff(times)[left] / 3
 
 
-def _key_times(motion: Clip) -> Float[Array, " keys"]:
-    return np.unique(np.concatenate([track.times for track in motion.tracks]))
+def _key_times(clip: Clip) -> Float[Array, " keys"]:
+    return np.unique(np.concatenate([track.times for track in clip.tracks]))
 
 
-def sample_as_gltf(motion: Clip, skeleton: Skeleton, time: float) -> Pose:
-    return motion.sample(skeleton, time)
+def sample_as_gltf(clip: Clip, skeleton: Skeleton, time: float) -> Pose:
+    return clip.sample(skeleton, time)
 
 
-def sample_as_blender(motion: Clip, skeleton: Skeleton, time: float) -> Pose:
+def sample_as_blender(clip: Clip, skeleton: Skeleton, time: float) -> Pose:
     """The same, except that the components of linear rotations are interpolated one by one."""
-    pose = motion.sample(skeleton, time)
-    for track in motion.tracks:
+    pose = clip.sample(skeleton, time)
+    for track in clip.tracks:
         if track.path == "rotation" and track.interpolation == "LINEAR":
             componentwise = Track(track.node, "translation", track.times, continuous(track.values))
             pose.rotation[track.node] = normalize(componentwise.sample(np.array([time]))[0])
@@ -219,7 +219,7 @@ def numbered_clips(character: Character) -> list[TestedClip]:
     names: dict[str, int] = {}
     for i, animation in enumerate(character.source.json.get("animations", [])):
         names[unique_name(animation.get("name") or f"clip {i}", names)] = i
-    return [TestedClip.of(names[name], motion) for name, motion in character.clips.items()]
+    return [TestedClip.of(names[name], clip) for name, clip in character.clips.items()]
 
 
 def vertices_by_node(character: Character, pose: Pose | None = None) -> dict[int, Float[Array, "vertices 3"]]:
@@ -241,13 +241,13 @@ class Comparer:
         self._add(into, vertices_by_node(self._character), theirs, "rest")
 
     def clip(
-        self, theirs: Mapping[str, Array], into: Deviation, clip: TestedClip, between: bool, sampler: Sampler
+        self, theirs: Mapping[str, Array], into: Deviation, tested: TestedClip, between: bool, sampler: Sampler
     ) -> int:
         """Adds the frames at keys or those between; returns how many there are."""
-        times = clip.between if between else clip.at_keys
-        for i, time in enumerate(times, start=len(clip.at_keys) if between else 0):
-            pose = sampler(clip.motion, self._character.skeleton, float(time))
-            self._add(into, vertices_by_node(self._character, pose), theirs, f"{clip.number}/{i}")
+        times = tested.between if between else tested.at_keys
+        for i, time in enumerate(times, start=len(tested.at_keys) if between else 0):
+            pose = sampler(tested.clip, self._character.skeleton, float(time))
+            self._add(into, vertices_by_node(self._character, pose), theirs, f"{tested.number}/{i}")
         return len(times)
 
     def _add(self, into: Deviation, ours: dict[int, Array], theirs: Mapping[str, Array], key: str) -> None:
@@ -270,10 +270,10 @@ def compare(path: Path, label: str, python: str, bones: str) -> Comparison | Non
     with tempfile.TemporaryDirectory() as folder:
         jobs = [_job(path, clips, bones, Path(folder, "original.npz"))]
         if rigged:
-            motion = bend(character)
+            clip = bend(character)
             saved = Path(folder, path.name)
-            name = save(character, saved, motion)
-            new = TestedClip.of(len(character.source.json.get("animations", [])), motion)
+            name = save(character, saved, clip)
+            new = TestedClip.of(len(character.source.json.get("animations", [])), clip)
             jobs.append(_job(saved, [*clips[:1], new], bones, Path(folder, "saved.npz")))
         outputs = _run_blender(python, jobs, Path(folder, "jobs.json"))
     _judge_clips(result, Comparer(character), outputs[0], clips)

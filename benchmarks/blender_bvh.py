@@ -58,10 +58,10 @@ def outside(names: list[str], python: str, mode: str) -> int:
     print("| character | clip | joints | frames | rest | posed |", "|---" * 6 + "|", sep="\n")
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            for character, motion in clips_of(name):
+            for character, clip in clips_of(name):
                 path, output = Path(folder, "clip.bvh"), Path(folder, "heads.npz")
-                write_bvh(character, motion, path)
-                joints = sample_joints(character, motion)
+                write_bvh(character, clip, path)
+                joints = sample_joints(character, clip)
                 last = len(joints.positions) - 1
                 frames = np.unique(np.linspace(0, last, FRAMES).round().astype(int)).tolist()
                 job = {"path": str(path), "output": str(output), "frames": frames, "mode": mode}
@@ -71,7 +71,7 @@ def outside(names: list[str], python: str, mode: str) -> int:
                     rest = np.linalg.norm(heads["rest"] - joints.rest_positions, axis=-1).max() / joints.size
                     posed = np.linalg.norm(heads["posed"] - joints.positions[frames], axis=-1).max() / joints.size
                 worst = max(worst, posed)
-                row = (character.name, motion.name, len(joints.names), last + 1, f"{rest:.1e}", f"{posed:.1e}")
+                row = (character.name, clip.name, len(joints.names), last + 1, f"{rest:.1e}", f"{posed:.1e}")
                 print("| " + " | ".join(map(str, row)) + " |", flush=True)
     print(f"\nworst: {worst:.1e} of the skeleton's size, allowed {TOLERANCE:g}")
     return int(not worst <= TOLERANCE)

@@ -1,6 +1,6 @@
 """How alike Gaussians become to a mesh, over time: PSNR on held-out views against seconds.
 
-    python benchmarks/fit.py [CHARACTER ...] [--kernels 10000]
+    python benchmarks/fit.py [CHARACTER ...] [--gaussians 10000]
 
 The limit beside it is what the rasteriser alone takes for the same pictures, forward and backward.
 """
@@ -27,19 +27,19 @@ STEPS = (25, 50, 100, 200, 400, 800)
 class Options:
     characters: Annotated[tuple[str, ...], tyro.conf.Positional] = ("fox", "human")
     """Files, or names of the zoo."""
-    kernels: int = 10_000
+    gaussians: int = 10_000
 
 
 def main(options: Options) -> None:
     for name in options.characters:
         character = gambol.load(name)
-        prepare(character, SplatConfig(options.kernels, views=8))  # compiles kernels
+        prepare(character, SplatConfig(options.gaussians, views=8))  # compiles kernels
         began = time.perf_counter()
-        views, held_out, start, radius = prepare(character, SplatConfig(options.kernels))
+        views, held_out, start, radius = prepare(character, SplatConfig(options.gaussians))
         ready = time.perf_counter() - began
         fit(start, views, radius, steps=3)
         threads = torch.get_num_threads()
-        print(f"{name}: {options.kernels:,} kernels, {threads} threads; {len(views)} pictures {ready:.1f} s")
+        print(f"{name}: {options.gaussians:,} Gaussians, {threads} threads; {len(views)} pictures {ready:.1f} s")
         print("  steps   seconds   rasteriser alone   ratio   PSNR [dB]   on the character alone")
         whole, inside = psnr(start, held_out)
         print(f"  {0:5}   {ready:7.1f}   {'':16}   {'':5}   {whole:9.1f}   {inside:9.1f}")

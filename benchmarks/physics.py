@@ -82,10 +82,10 @@ def dirty_walk(name: str, seconds: float) -> Target:
     character = gambol.load(name)
     anatomy = analyze(character)
     body = PhysicalCharacter(character, anatomy)
-    motion = gait(character, anatomy, "walk")
-    count, frames = round(motion.duration * body.fps), round(seconds * body.fps) + 1
-    times = motion.start + motion.duration * np.arange(count) / count
-    steps = rig_motion_of(character, body.rig, motion, times, loops=True)
+    clip = gait(character, anatomy, "walk")
+    count, frames = round(clip.duration * body.fps), round(seconds * body.fps) + 1
+    times = clip.start + clip.duration * np.arange(count) / count
+    steps = rig_motion_of(character, body.rig, clip, times, loops=True)
     long = steps.repeated(-(-frames // count), body.rig)
     ahead = (TOO_FAST - 1) * torch.arange(frames)[:, None] / count * steps.travel
     noise = TREMBLE * torch.randn(long.angles[:frames].shape, generator=torch.Generator().manual_seed(0))

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import rasterizer_twin as twin
 
 SIZES = [(2_000, 64, 64, 16), (5_000, 128, 128, 8), (20_000, 256, 256, 4), (50_000, 720, 480, 4)]
-"""Kernels, width, height, frames."""
+"""Gaussians, width, height, frames."""
 TARGETS = [(0.26, 0.37), (0.65, 1.0), (2.5, 3.9), (8.3, 11.7)]
 FEW = (10_000, 256, 256)
 """One frame, as in a fit that draws few views a step."""
@@ -40,7 +40,7 @@ ELLIPSOIDS = [
 Draw = Callable[..., tuple[Tensor, Tensor]]
 
 
-def quadruped(kernels: int, width: int, height: int, frames: int) -> tuple[list[Tensor], Cameras]:
+def quadruped(gaussians: int, width: int, height: int, frames: int) -> tuple[list[Tensor], Cameras]:
     """Flat splats on the surface, 0.9 to 1.2 pixels wide (standard deviation); a fifth to a third of the picture.
 
     So the numba rival takes as long as in the table that the targets are from: 1.0, 3.3, 14 and 42 ms forward.
@@ -49,14 +49,14 @@ def quadruped(kernels: int, width: int, height: int, frames: int) -> tuple[list[
     centers, axes = (torch.tensor(part, dtype=torch.float32) for part in zip(*ELLIPSOIDS, strict=True))
     products = axes * axes.roll(1, 1)
     areas = 4 * math.pi * products.pow(1.6).mean(1).pow(1 / 1.6)  # Thomsen's formula
-    part = torch.multinomial(areas, kernels, replacement=True, generator=generator)
-    outward = torch.nn.functional.normalize(torch.randn(kernels, 3, generator=generator), dim=1)
+    part = torch.multinomial(areas, gaussians, replacement=True, generator=generator)
+    outward = torch.nn.functional.normalize(torch.randn(gaussians, 3, generator=generator), dim=1)
     normals = torch.nn.functional.normalize(outward / axes[part], dim=1)
-    apart = 0.8 * math.sqrt(float(areas.sum()) / kernels)
-    sizes = apart * (0.5 + 0.5 * torch.rand(kernels, 1, 1, generator=generator))
+    apart = 0.8 * math.sqrt(float(areas.sum()) / gaussians)
+    sizes = apart * (0.5 + 0.5 * torch.rand(gaussians, 1, 1, generator=generator))
     flat = torch.eye(3) - 0.95 * normals[:, :, None] * normals[:, None, :]
-    opacities = 0.5 + 0.45 * torch.rand(kernels, generator=generator)
-    colors = torch.rand(kernels, 3, generator=generator)
+    opacities = 0.5 + 0.45 * torch.rand(gaussians, generator=generator)
+    colors = torch.rand(gaussians, 3, generator=generator)
     one = [centers[part] + axes[part] * outward, pack(sizes**2 * flat), opacities, colors]
     target, up, forward = torch.tensor([[0.0, 0.62, 0.0]]), torch.tensor([0.0, 1, 0]), torch.tensor([0.0, 0, 1])
     azimuth = 90 + 30 * torch.linspace(-1, 1, frames)
@@ -125,9 +125,9 @@ def main() -> None:
     isa = torch.backends.cpu.get_cpu_capability()
     print(f"rasteriser, ms per frame forward / backward, {isa}, torch {torch.__version__}")
     columns = "ours", "target", "of target", "2 threads gain", "numba", "ratio", "torch twin", "ratio"
-    print(" " * 26 + "".join(f"{column:<17}" for column in columns))
-    for (kernels, width, height, frames), target in zip(SIZES, TARGETS, strict=True):
-        inputs, cameras = quadruped(kernels, width, height, frames)
+    print(" " * 28 + "".join(f"{column:<17}" for column in columns))
+    for (gaussians, width, height, frames), target in zip(SIZES, TARGETS, strict=True):
+        inputs, cameras = quadruped(gaussians, width, height, frames)
         torch.set_num_threads(1)
         ours = milliseconds(simd.draw, inputs, cameras, time.thread_time)
         numba = numba_milliseconds(inputs, cameras)
@@ -136,11 +136,11 @@ def main() -> None:
         gain = two_thread_gain(inputs, cameras)
         cells = ours, target, quotient(ours, target), gain, numba, quotient(numba, ours), torch_twin
         row = "".join(f"{pair(cell):<17}" for cell in cells) + pair(quotient(torch_twin, ours), 0)
-        print(f"{kernels:>6} kernels {f'{width} x {height}':<10} {row}")
+        print(f"{gaussians:>6} Gaussians {f'{width} x {height}':<10} {row}")
     inputs, cameras = quadruped(*FEW, 1)
     torch.set_num_threads(1)
     ours, gain = milliseconds(simd.draw, inputs, cameras, time.thread_time), two_thread_gain(inputs, cameras)
-    print(f"one frame of {FEW[0]} kernels at {FEW[1]} x {FEW[2]}: {pair(ours)}, two threads gain {pair(gain)}")
+    print(f"one frame of {FEW[0]} Gaussians at {FEW[1]} x {FEW[2]}: {pair(ours)}, two threads gain {pair(gain)}")
 
 
 def two_thread_gain(inputs: list[Tensor], cameras: Cameras) -> tuple[float, float]:

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""A baseline for `rasterizer.py`: the same algorithm, kernel after kernel, as plain loops that numba compiles."""
+"""A baseline for `rasterizer.py`: the same algorithm, Gaussian after Gaussian, as plain loops that numba compiles."""
 
 from typing import Any
 

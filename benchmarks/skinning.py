@@ -22,15 +22,15 @@ TARGETS = {2_000: (0.06, 0.09), 5_000: (0.15, 0.22), 20_000: (0.53, 0.80), 50_00
 Skin = Callable[..., tuple[Tensor, Tensor]]
 
 
-def scene(kernels: int) -> list[Tensor]:
-    """Neighbouring kernels share their binds, as those of a body do."""
+def scene(gaussians: int) -> list[Tensor]:
+    """Neighbouring Gaussians share their binds, as those of a body do."""
     generator = torch.Generator().manual_seed(0)
     matrices = torch.randn(FRAMES, BINDS, 3, 4, generator=generator, requires_grad=True)
-    factors = torch.randn(kernels, 3, 3, generator=generator)
-    near = torch.arange(kernels)[:, None] * (BINDS - INFLUENCES) // kernels
+    factors = torch.randn(gaussians, 3, 3, generator=generator)
+    near = torch.arange(gaussians)[:, None] * (BINDS - INFLUENCES) // gaussians
     binds = near + torch.arange(INFLUENCES)
-    weights = torch.rand(kernels, INFLUENCES, generator=generator).softmax(1)
-    return [matrices, torch.randn(kernels, 3, generator=generator), pack(factors @ factors.mT), binds, weights]
+    weights = torch.rand(gaussians, INFLUENCES, generator=generator).softmax(1)
+    return [matrices, torch.randn(gaussians, 3, generator=generator), pack(factors @ factors.mT), binds, weights]
 
 
 def milliseconds(skin: Skin, inputs: list[Tensor], seconds: float = 1.0) -> tuple[float, float]:
@@ -61,14 +61,14 @@ def in_torch(
 def main() -> None:
     print(f"skinning of Gaussians, {FRAMES} frames, {INFLUENCES} influences, torch {torch.__version__}")
     print("ms per frame       forward / backward     target        of target   torch           ratio       2 threads")
-    for kernels, target in TARGETS.items():
-        inputs = scene(kernels)
+    for gaussians, target in TARGETS.items():
+        inputs = scene(gaussians)
         torch.set_num_threads(1)
         ours, plain = milliseconds(skin_gaussians, inputs), milliseconds(in_torch, inputs)
         torch.set_num_threads(2)
         both = milliseconds(skin_gaussians, inputs)
         print(
-            f"{kernels:>6} kernels     {ours[0]:7.3f} / {ours[1]:.3f}       {target[0]:.2f} / {target[1]:.2f}   "
+            f"{gaussians:>6} Gaussians   {ours[0]:7.3f} / {ours[1]:.3f}       {target[0]:.2f} / {target[1]:.2f}   "
             f"{ours[0] / target[0]:.2f} / {ours[1] / target[1]:.2f}   {plain[0]:6.2f} / {plain[1]:5.2f}  "
             f"{plain[0] / ours[0]:5.1f} / {plain[1] / ours[1]:4.1f}   "
             f"{ours[0] / both[0]:.2f}x / {ours[1] / both[1]:.2f}x"

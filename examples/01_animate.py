@@ -11,6 +11,6 @@ from gambol.distillation.config import preset_for
 character = gambol.load("fox")
 prior = gambol.open_prior("pixels")
 config = preset_for("draft", prior)  # leave it out for a better walk that takes a little longer
-motion = gambol.animate(character, "a fox is walking", prior, config)
-name = gambol.save(character, sys.argv[1], motion)
-print(f"wrote {sys.argv[1]}: clip '{name}', {motion.duration:.2f} s")
+clip = gambol.animate(character, "a fox is walking", prior, config)
+name = gambol.save(character, sys.argv[1], clip)
+print(f"wrote {sys.argv[1]}: clip '{name}', {clip.duration:.2f} s")

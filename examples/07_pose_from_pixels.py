@@ -30,11 +30,11 @@ def difference(pictures: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
     return torch.stack(blurred).sum()
 
 
-def main(path: Path, kernels: int = 2000, size: int = 128, steps: int = 120) -> None:
+def main(path: Path, count: int = 2000, size: int = 128, steps: int = 120) -> None:
     fox = gambol.create("fox")
     anatomy = gambol.analyze(fox)
     rig = build_rig(anatomy)
-    splats = splat(fox, SplatConfig(gaussians=kernels, views=60, size=128))
+    splats = splat(fox, SplatConfig(gaussians=count, views=60, size=128))
     gaussians = bind_gaussians(splats.gaussians, fox, rig)
     kinematics, ground = Kinematics(rig), GroundPlane.of(anatomy, shadow=0.5)
     up, forward = (torch.as_tensor(axis, dtype=torch.float32) for axis in (anatomy.up, anatomy.forward))
@@ -68,7 +68,7 @@ def main(path: Path, kernels: int = 2000, size: int = 128, steps: int = 120) -> 
         optimizer.step()
         if step in (0, steps - 1):
             away = (posed(angles)[0] - posed(truth)[0]).norm(dim=-1).mean() / anatomy.height
-            print(f"step {step + 1}: picture error {loss:.5f}, kernels {100 * away:.1f} % of the height away")
+            print(f"step {step + 1}: picture error {loss:.5f}, Gaussians {100 * away:.1f} % of the height away")
     rows = {"target": wanted, "start": render(torch.zeros_like(truth)), "found": render(angles.detach())}
     frames = [frame for row in rows.values() for frame in (row.detach().clamp(0, 1) * 255).byte().numpy()]
     labels = [name for name in rows for _ in SIDES]

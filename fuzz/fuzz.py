@@ -39,12 +39,12 @@ from plain import mutate_plain, own_plain_samples  # noqa: E402
 from samples import Sample, own_samples, real_samples  # noqa: E402
 
 from gambol.character.anatomy import analyze  # noqa: E402
+from gambol.character.bone_mesh import visible  # noqa: E402
 from gambol.character.character import Character  # noqa: E402
 from gambol.character.clip import Clip, Track  # noqa: E402
 from gambol.character.info import describe  # noqa: E402
 from gambol.character.rig import build_rig  # noqa: E402
 from gambol.character.sketch import sketch  # noqa: E402
-from gambol.character.stick_figure import visible  # noqa: E402
 from gambol.errors import GambolError  # noqa: E402
 from gambol.formats import export, load, save  # noqa: E402
 from gambol.formats.gltf.document import SUFFIXES  # noqa: E402

@@ -1,7 +1,7 @@
 """The rasterizer in readable torch, in any precision: what `gambol.render.rasterize` defines.
 
-Frames are drawn one after the other, each as a list of all (kernel, pixel) pairs. A pair takes about 260 bytes while
-its frame is drawn, and 130 until the backward pass: 5,000 kernels at 128 x 128 pixels make 0.24 million pairs.
+Frames are drawn one after the other, each as a list of all (Gaussian, pixel) pairs. A pair takes about 260 bytes while
+its frame is drawn, and 130 until the backward pass: 5,000 Gaussians at 128 x 128 pixels make 0.24 million pairs.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ ROUNDING = 0.01
 
 @dataclass(frozen=True)
 class ProjectedGaussians:
-    """Kernels as the cameras see them. Those that are not visible have empty boxes and undefined other fields."""
+    """Gaussians as the cameras see them. Those that are not visible have empty boxes and undefined other fields."""
 
-    centers: Float[Tensor, "frames kernels 2"]
+    centers: Float[Tensor, "frames gaussians 2"]
     """Means, column and row [pixels]."""
-    conics: Float[Tensor, "frames kernels 3"]
+    conics: Float[Tensor, "frames gaussians 3"]
     """Inverses of the covariances in the image: xx xy yy [1 / square pixels]."""
-    depths: Float[Tensor, "frames kernels"]
+    depths: Float[Tensor, "frames gaussians"]
     """Depths of the means along the viewing axis, without gradient [file units]."""
-    boxes: Int[Tensor, "frames kernels 4"]
-    """The pixels that a kernel can reach: first column, first row, and the column and row after the last."""
+    boxes: Int[Tensor, "frames gaussians 4"]
+    """The pixels that a Gaussian can reach: first column, first row, and the column and row after the last."""
 
     @property
     def visible(self) -> Tensor:
-        """Whether the box of each kernel contains pixels, [frames kernels]."""
+        """Whether the box of each Gaussian contains pixels, [frames gaussians]."""
         return (self.boxes[..., :2] < self.boxes[..., 2:]).all(-1)
 
 
@@ -47,10 +47,10 @@ def rasterize(means: Tensor, covariances: Tensor, opacities: Tensor, colors: Ten
 
 
 def draw(
-    means: Float[Tensor, "frames kernels 3"],
-    covariances: Float[Tensor, "frames kernels 6"],
-    opacities: Float[Tensor, "frames kernels"],
-    colors: Float[Tensor, "frames kernels 3"],
+    means: Float[Tensor, "frames gaussians 3"],
+    covariances: Float[Tensor, "frames gaussians 6"],
+    opacities: Float[Tensor, "frames gaussians"],
+    colors: Float[Tensor, "frames gaussians 3"],
     cameras: Cameras,
 ) -> tuple[Float[Tensor, "frames height width 3"], Float[Tensor, "frames height width"]]:
     """Return image (premultiplied by alpha) and alpha."""
@@ -60,36 +60,36 @@ def draw(
 
 def blend(
     projected: ProjectedGaussians,
-    opacities: Float[Tensor, "frames kernels"],
-    colors: Float[Tensor, "frames kernels 3"],
+    opacities: Float[Tensor, "frames gaussians"],
+    colors: Float[Tensor, "frames gaussians 3"],
     width: int,
     height: int,
 ) -> tuple[Float[Tensor, "frames height width 3"], Float[Tensor, "frames height width"]]:
-    """Return image and alpha of projected kernels blended front to back, frame after frame."""
+    """Return image and alpha of projected Gaussians blended front to back, frame after frame."""
     shapes = torch.cat([projected.centers, projected.conics, opacities[..., None]], -1)
     inks = torch.nn.functional.pad(colors, (0, 1), value=1.0)  # alpha is what a fourth colour of 1 adds up to
     pictures = [colors.new_empty(0, height, width, 4)]
     for shape, ink, depths, boxes in zip(shapes, inks, projected.depths, projected.boxes, strict=True):
-        kernels, pixels = _pairs(depths, boxes, width)
+        gaussians, pixels = _pairs(depths, boxes, width)
         with torch.no_grad():
-            there = _alphas(shape, kernels, pixels, width) >= ALPHA_CUT
-        kernels, pixels = kernels[there], pixels[there]
-        alphas = _alphas(shape, kernels, pixels, width)
+            there = _alphas(shape, gaussians, pixels, width) >= ALPHA_CUT
+        gaussians, pixels = gaussians[there], pixels[there]
+        alphas = _alphas(shape, gaussians, pixels, width)
         before = _transmittances(alphas, pixels)
         weights = torch.where(before > STOP, alphas * before, 0.0)
-        shares = weights[:, None] * ink.index_select(0, kernels)
+        shares = weights[:, None] * ink.index_select(0, gaussians)
         pictures.append(ink.new_zeros(height * width, 4).index_add(0, pixels, shares).view(1, height, width, 4))
     rgba = torch.cat(pictures)
     return rgba[..., :3], rgba[..., 3]
 
 
 def project(
-    means: Float[Tensor, "frames kernels 3"],
-    covariances: Float[Tensor, "frames kernels 6"],
-    opacities: Float[Tensor, "frames kernels"],
+    means: Float[Tensor, "frames gaussians 3"],
+    covariances: Float[Tensor, "frames gaussians 6"],
+    opacities: Float[Tensor, "frames gaussians"],
     cameras: Cameras,
 ) -> ProjectedGaussians:
-    """Return projected kernels (EWA splatting), in any precision; centres and conics carry gradients to means,
+    """Return projected Gaussians (EWA splatting), in any precision; centres and conics carry gradients to means,
     covariances and cameras."""
     rotation, shift = cameras.T_camera_world[..., :3], cameras.T_camera_world[..., 3]
     points = means @ rotation.mT + shift[:, None]
@@ -100,7 +100,7 @@ def project(
     blurred = _jacobian_product(centers, depths, covariances, cameras)
     xx, xy, yy = blurred[..., 0, 0] + BLUR, blurred[..., 0, 1], blurred[..., 1, 1] + BLUR
     determinant = xx * yy - xy * xy
-    # Positive by nature, but huge flat kernels can lose that to rounding in float32.
+    # Positive by nature, but huge flat Gaussians can lose that to rounding in float32.
     sound = ahead & (determinant > 0)
     conics = torch.stack([yy, -xy, xx], -1) / torch.where(sound, determinant, 1.0)[..., None]
     with torch.no_grad():
@@ -109,11 +109,11 @@ def project(
 
 
 def _jacobian_product(
-    centers: Float[Tensor, "frames kernels 2"],
-    depths: Float[Tensor, "frames kernels 1"],
-    covariances: Float[Tensor, "frames kernels 6"],
+    centers: Float[Tensor, "frames gaussians 2"],
+    depths: Float[Tensor, "frames gaussians 1"],
+    covariances: Float[Tensor, "frames gaussians 6"],
     cameras: Cameras,
-) -> Float[Tensor, "frames kernels 2 2"]:
+) -> Float[Tensor, "frames gaussians 2 2"]:
     """Return J R Sigma R^T J^T, with J the Jacobian of the projection at the mean, clamped to the image.
 
     Half a field of view is half the image: the projected mean is clamped to MARGIN / 2 of the image's size beyond its
@@ -128,12 +128,12 @@ def _jacobian_product(
 
 
 def _boxes(
-    centers: Float[Tensor, "frames kernels 2"],
-    variances: Float[Tensor, "frames kernels 2"],
-    opacities: Float[Tensor, "frames kernels"],
+    centers: Float[Tensor, "frames gaussians 2"],
+    variances: Float[Tensor, "frames gaussians 2"],
+    opacities: Float[Tensor, "frames gaussians"],
     sound: Tensor,
     cameras: Cameras,
-) -> Int[Tensor, "frames kernels 4"]:
+) -> Int[Tensor, "frames gaussians 4"]:
     """Return boxes where opacity exp(-s) can reach ALPHA_CUT: of an ellipse, with the half sides sqrt(2 ln(opacity /
     cut) var)."""
     farthest = 2 * torch.log(opacities.clamp_min(ALPHA_CUT) / ALPHA_CUT)
@@ -146,9 +146,9 @@ def _boxes(
 
 
 def _pairs(
-    depths: Float[Tensor, " kernels"], boxes: Int[Tensor, "kernels 4"], width: int
+    depths: Float[Tensor, " gaussians"], boxes: Int[Tensor, "gaussians 4"], width: int
 ) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"]]:
-    """Return the kernel and the pixel of all pairs of a box and a pixel in it, sorted by pixel, then by depth."""
+    """Return the Gaussian and the pixel of all pairs of a box and a pixel in it, sorted by pixel, then by depth."""
     order = depths.argsort(stable=True)
     left, top, right, bottom = boxes[order].unbind(-1)
     columns, counts = right - left, (right - left) * (bottom - top)
@@ -161,10 +161,10 @@ def _pairs(
 
 
 def _alphas(
-    shapes: Float[Tensor, "kernels 6"], kernels: Int[Tensor, " pairs"], pixels: Int[Tensor, " pairs"], width: int
+    shapes: Float[Tensor, "gaussians 6"], gaussians: Int[Tensor, " pairs"], pixels: Int[Tensor, " pairs"], width: int
 ) -> Float[Tensor, " pairs"]:
     """Return min(opacity exp(-s), ALPHA_MOST), with s half the squared Mahalanobis distance to the pixel's centre."""
-    center_x, center_y, xx, xy, yy, opacities = shapes.index_select(0, kernels).unbind(-1)
+    center_x, center_y, xx, xy, yy, opacities = shapes.index_select(0, gaussians).unbind(-1)
     x = (pixels % width + 0.5).to(shapes) - center_x
     y = (pixels.div(width, rounding_mode="floor") + 0.5).to(shapes) - center_y
     s = 0.5 * (xx * x * x + yy * y * y) + xy * x * y
@@ -172,7 +172,7 @@ def _alphas(
 
 
 def _transmittances(alphas: Float[Tensor, " pairs"], pixels: Int[Tensor, " pairs"]) -> Float[Tensor, " pairs"]:
-    """Return the transmittance before each pair: the product of 1 - alpha of the kernels before it in the same pixel.
+    """Return the transmittance before each pair: the product of 1 - alpha of the Gaussians before it in the same pixel.
 
     It is a running sum of logarithms over all pixels, minus its value at the first pair of the pixel. That sum grows
     with the image, so it is computed in float64.

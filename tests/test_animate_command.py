@@ -323,8 +323,8 @@ def test_from_python():
     config = gambol.AnimateConfig(
         sample=SampleConfig(views=1, steps=1), fit=VideoFitConfig(steps=1, views=1), foot_lock=None, fps=20
     )
-    motion = gambol.animate(dog(), "a dog is walking", gambol.open_prior("pixels"), config, name="stroll")
-    assert motion.name == "stroll" and motion.tracks
+    clip = gambol.animate(dog(), "a dog is walking", gambol.open_prior("pixels"), config, name="stroll")
+    assert clip.name == "stroll" and clip.tracks
 
 
 def test_garbage_is_collected_again_once_all_is_loaded(dog_file, capsys):

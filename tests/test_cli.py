@@ -308,9 +308,9 @@ def test_line_breaks_in_a_prompt_are_spaces(monkeypatch):
 def test_names_in_files_do_not_command_the_terminal(dog_file, tmp_path, monkeypatch, capsys):
     character = gambol.load(dog_file)
     evil = "walk\x1b[2J\x07\n[red]x"
-    motion = dataclasses.replace(gait(character, gambol.analyze(character), "walk"), name=evil)
+    clip = dataclasses.replace(gait(character, gambol.analyze(character), "walk"), name=evil)
     monkeypatch.chdir(tmp_path)
-    gambol.save(dataclasses.replace(character, name="dog\x1b[0m", clips={}), "evil.glb", motion)
+    gambol.save(dataclasses.replace(character, name="dog\x1b[0m", clips={}), "evil.glb", clip)
     for arguments in (
         ["clip", "evil.glb", "--speed", "2", "-o", "fast.glb"],
         ["clip", "evil.glb", "--clip", "none", "--loop"],

@@ -92,7 +92,7 @@ def test_a_skeleton_alone(tmp_path, capsys):
     report(path, "-o", tmp_path / "out", "--prior", "none")
     plain = json.loads((tmp_path / "out/report.json").read_text())
     assert plain["metrics"]["motion_amount"]["value"] > 0 and plain["metrics"]["foot_slide_mean"]["value"] is None
-    assert plain["metrics"]["volume_drift"]["value"] is None, "bars are no skin"
+    assert plain["metrics"]["volume_drift"]["value"] is None, "bones are no skin"
 
 
 def test_losses_of_the_run_that_made_it(fox_file, tmp_path, capsys):

@@ -46,11 +46,11 @@ def dog_file(tmp_path_factory):
     return path
 
 
-def write(path, character, *motions) -> None:
+def write(path, character, *clips) -> None:
     """A file with these clips."""
-    gambol.save(character, path, motions[0] if motions else None)
-    for motion in motions[1:]:
-        gambol.save(gambol.load(path), path, motion, overwrite=True)
+    gambol.save(character, path, clips[0] if clips else None)
+    for clip in clips[1:]:
+        gambol.save(gambol.load(path), path, clip, overwrite=True)
 
 
 def flight(character) -> Clip:
@@ -103,8 +103,8 @@ def assert_tracked(before: gambol.Character, path, old: str, new: str) -> gambol
     after = gambol.load(path)
     assert list(after.clips) == [*before.clips, new]
     assert after.skeleton.names == before.skeleton.names and len(after.meshes) == len(before.meshes)
-    for name, motion in before.clips.items():
-        assert_same_clip(after.clips[name], motion)
+    for name, clip in before.clips.items():
+        assert_same_clip(after.clips[name], clip)
     added = after.clips[new]
     assert added.duration == pytest.approx(before.clips[old].duration, abs=1e-5)
     assert all(np.isfinite(each.times).all() and np.isfinite(each.values).all() for each in added.tracks)
@@ -228,9 +228,9 @@ def test_without_locked_feet(human_file, monkeypatch):
     """The first lock of the feet is left out."""
     locked, usual = [], ClipLocker.lock
 
-    def lock(locker, motion, action, fps, lock, on_progress):
+    def lock(locker, clip, action, fps, lock, on_progress):
         locked.append(lock)
-        return usual(locker, motion, action, fps, False, on_progress)
+        return usual(locker, clip, action, fps, False, on_progress)
 
     monkeypatch.setattr(ClipLocker, "lock", lock)
     track(human_file, "--clip", "stop", "--no-fix-feet", "-o", "out.glb", iterations=1)

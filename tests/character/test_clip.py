@@ -85,8 +85,8 @@ def test_single_key():
 
 def test_what_has_no_track_stays_at_rest():
     skeleton = skeleton_of(3)
-    motion = Clip("nod", (Track(1, "translation", np.array([0.0, 1]), np.array([[0.0, 0, 0], [2, 0, 0]])),))
-    pose = motion.sample(skeleton, np.array([0, 0.5]))
+    clip = Clip("nod", (Track(1, "translation", np.array([0.0, 1]), np.array([[0.0, 0, 0], [2, 0, 0]])),))
+    pose = clip.sample(skeleton, np.array([0, 0.5]))
     assert pose.translation.shape == (2, 3, 3)
     np.testing.assert_array_equal(pose.translation[:, 1], [[0, 0, 0], [1, 0, 0]])
     np.testing.assert_array_equal(pose.translation[:, [0, 2]], np.tile(skeleton.rest.translation[[0, 2]], (2, 1, 1)))
@@ -106,32 +106,32 @@ def test_one_moment_has_no_frame_axis():
 
 def test_start_end_and_frame_times():
     tracks = tuple(Track(0, "scale", np.array(times), np.ones((2, 3))) for times in ([1.0, 2.0], [0.5, 1.7]))
-    motion = Clip("m", tracks)
-    assert (motion.start, motion.end, motion.duration) == (0.5, 2.0, 1.5)
-    np.testing.assert_allclose(motion.times(4), [0.5, 0.75, 1, 1.25, 1.5, 1.75, 2])
-    np.testing.assert_allclose(motion.times(1), [0.5, 1.5])
+    clip = Clip("m", tracks)
+    assert (clip.start, clip.end, clip.duration) == (0.5, 2.0, 1.5)
+    np.testing.assert_allclose(clip.times(4), [0.5, 0.75, 1, 1.25, 1.5, 1.75, 2])
+    np.testing.assert_allclose(clip.times(1), [0.5, 1.5])
 
 
 @pytest.mark.parametrize("frames", [1, 30, 81])
 @pytest.mark.parametrize("fps", [24.0, 30.0, 29.97])
 def test_frame_times_miss_no_frame_to_rounding(frames, fps):
     skeleton = skeleton_of(2)
-    motion = Clip.from_poses("m", random_poses(frames, 2, 0), skeleton, fps)
-    assert len(motion.times(fps)) == frames
+    clip = Clip.from_poses("m", random_poses(frames, 2, 0), skeleton, fps)
+    assert len(clip.times(fps)) == frames
 
 
 def test_a_motion_without_tracks():
-    motion = Clip("still", ())
-    assert motion.duration == 0
+    clip = Clip("still", ())
+    assert clip.duration == 0
     skeleton = skeleton_of(2)
-    np.testing.assert_array_equal(motion.sample(skeleton, 0.0).translation, skeleton.rest.translation)
+    np.testing.assert_array_equal(clip.sample(skeleton, 0.0).translation, skeleton.rest.translation)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_poses_survive_as_tracks(seed):
     skeleton, poses = skeleton_of(4), random_poses(12, 4, seed)
-    motion = Clip.from_poses("dance", poses, skeleton, fps=24)
-    back = motion.sample(skeleton, np.arange(12) / 24)
+    clip = Clip.from_poses("dance", poses, skeleton, fps=24)
+    back = clip.sample(skeleton, np.arange(12) / 24)
     np.testing.assert_allclose(skeleton.world(back), skeleton.world(poses), atol=1e-9)
 
 
@@ -141,8 +141,8 @@ def test_only_what_moves_gets_a_track():
     still = [np.tile(part, (5, 1, 1)) for part in (rest.translation, rest.rotation, rest.scale)]
     still[1][:, 2] = -still[1][:, 2]  # the same rotation
     still[0][3, 1, 0] += 1
-    motion = Clip.from_poses("step", Pose(*still, morphs={2: np.ones((5, 2))}), skeleton)
-    assert [(track.node, track.path) for track in motion.tracks] == [(1, "translation"), (2, "weights")]
+    clip = Clip.from_poses("step", Pose(*still, morphs={2: np.ones((5, 2))}), skeleton)
+    assert [(track.node, track.path) for track in clip.tracks] == [(1, "translation"), (2, "weights")]
 
 
 @pytest.mark.parametrize("seed", range(5))

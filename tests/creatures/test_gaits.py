@@ -44,7 +44,7 @@ def analyzed(name: str) -> tuple[Character, Anatomy]:
 
 
 @cache
-def clip(name: str, action: str, **options) -> Clip:
+def clip_of(name: str, action: str, **options) -> Clip:
     return gait(*analyzed(name), action, **options)
 
 
@@ -55,12 +55,12 @@ ON_GROUND = 0.0015
 class Feet:
     """Contact points of all legs over a clip, for a character scaled to a height of 1 m."""
 
-    def __init__(self, character: Character, anatomy: Anatomy, motion: Clip, samples: int = 240):
+    def __init__(self, character: Character, anatomy: Anatomy, clip: Clip, samples: int = 240):
         self.anatomy, self.legs = anatomy, anatomy.legs
-        self.duration = motion.duration
-        times = np.linspace(motion.start, motion.end, samples + 1)
+        self.duration = clip.duration
+        times = np.linspace(clip.start, clip.end, samples + 1)
         self.cycle = np.arange(samples + 1) / samples
-        world = character.skeleton.world(motion.sample(character.skeleton, times))
+        world = character.skeleton.world(clip.sample(character.skeleton, times))
         nodes = anatomy.body.nodes
         self.contacts = [
             np.stack([(world[:, nodes[j]] @ [*local, 1.0])[:, :3] for j, local in leg.contacts], axis=1)
@@ -68,7 +68,7 @@ class Feet:
             for leg in self.legs
         ]
         if character.meshes:
-            skin = np.concatenate(character.vertices(motion.sample(character.skeleton, times)), axis=1) @ anatomy.up
+            skin = np.concatenate(character.vertices(clip.sample(character.skeleton, times)), axis=1) @ anatomy.up
             skins = [skin[:, np.isin(anatomy.body.owners, leg.joints)].min(1) for leg in self.legs]
         else:
             skins = [(points @ anatomy.up).min(1) * anatomy.height for points in self.contacts]
@@ -104,9 +104,9 @@ def planted(phase: float, duty: float, cycle: np.ndarray) -> np.ndarray:
     return since + (cycle[1] - cycle[0]) <= duty + 1e-6
 
 
-def slide_and_depth(character: Character, anatomy: Anatomy, motion: Clip, fps: float = 30.0) -> tuple[float, float]:
-    feet = Feet(character, anatomy, motion, samples=max(round(motion.duration * fps * 4), 120))
-    footfalls = table_for(len(anatomy.legs))[motion.name]
+def slide_and_depth(character: Character, anatomy: Anatomy, clip: Clip, fps: float = 30.0) -> tuple[float, float]:
+    feet = Feet(character, anatomy, clip, samples=max(round(clip.duration * fps * 4), 120))
+    footfalls = table_for(len(anatomy.legs))[clip.name]
     pairs = len(anatomy.legs) // 2
     slides = [
         feet.slide(index)[planted(footfalls.phase(leg, pairs), footfalls.duty, feet.cycle)].max()
@@ -118,7 +118,7 @@ def slide_and_depth(character: Character, anatomy: Anatomy, motion: Clip, fps: f
 @pytest.mark.parametrize("name, action", NAMES_AND_ACTIONS)
 @pytest.mark.parametrize("speed", [1.0, 1.5])
 def test_planted_feet_neither_slide_nor_sink(name, action, speed):
-    slide, depth = slide_and_depth(*analyzed(name), clip(name, action, speed=speed))
+    slide, depth = slide_and_depth(*analyzed(name), clip_of(name, action, speed=speed))
     assert slide < 0.005, "0.5 cm/s at 1 m height, sampled at four times the frame rate"
     assert depth < 0.002
 
@@ -126,7 +126,7 @@ def test_planted_feet_neither_slide_nor_sink(name, action, speed):
 @pytest.mark.parametrize("options", [{"stride": 0.6}, {"stride": 1.5}, {"bounce": 0.3}, {"bounce": 2.0}, {"frames": 7}])
 @pytest.mark.parametrize("name, action", [("dog", "walk"), ("human", "run"), ("dog", "jump"), ("spider", "walk")])
 def test_nor_do_they_in_any_style(name, action, options):
-    slide, depth = slide_and_depth(*analyzed(name), clip(name, action, **options))
+    slide, depth = slide_and_depth(*analyzed(name), clip_of(name, action, **options))
     assert slide < 0.005
     assert depth < 0.002
 
@@ -158,7 +158,7 @@ TOUCHDOWNS = [
 @pytest.mark.parametrize("name, action, expected", TOUCHDOWNS)
 def test_feet_land_in_the_order_of_the_gait(name, action, expected):
     character, anatomy = analyzed(name)
-    feet = Feet(character, anatomy, clip(name, action))
+    feet = Feet(character, anatomy, clip_of(name, action))
     for index, label in enumerate(LEGS[name]):
         late = (feet.touchdown(index) - expected[label] + 0.5) % 1.0 - 0.5
         assert abs(late) < 0.06, label  # the clay man's heel comes down first, ahead of its contact point
@@ -166,7 +166,7 @@ def test_feet_land_in_the_order_of_the_gait(name, action, expected):
 
 def test_a_gallop_lands_hind_feet_then_fore_feet_then_flies():
     character, anatomy = analyzed("dog")
-    feet = Feet(character, anatomy, clip("dog", "gallop"))
+    feet = Feet(character, anatomy, clip_of("dog", "gallop"))
     when = {label: (feet.touchdown(index) + 0.04) % 1.0 for index, label in enumerate(LEGS["dog"])}
     assert sorted(when, key=when.__getitem__) == ["LH", "RH", "LF", "RF"]
     assert _flying(feet).mean() > 0.08
@@ -185,7 +185,7 @@ DUTIES = [
 @pytest.mark.parametrize("name, action, duty", DUTIES)
 def test_duty_factors(name, action, duty):
     character, anatomy = analyzed(name)
-    feet = Feet(character, anatomy, clip(name, action))
+    feet = Feet(character, anatomy, clip_of(name, action))
     for index in range(len(anatomy.legs)):
         assert feet.on_ground(index).mean() == pytest.approx(duty, abs=0.06)  # toes leave the ground slowly
 
@@ -197,16 +197,16 @@ def _flying(feet: Feet) -> np.ndarray:
 @pytest.mark.parametrize("name", CREATURES)
 def test_a_jump_lifts_all_feet_and_a_walk_never_does(name):
     character, anatomy = analyzed(name)
-    jump = Feet(character, anatomy, clip(name, "jump"))
+    jump = Feet(character, anatomy, clip_of(name, "jump"))
     assert np.min([jump.heights(index) for index in range(len(anatomy.legs))], axis=0).max() > 0.06
     assert not _flying(jump)[:3].any(), "it lands at its first frame"
-    assert not _flying(Feet(character, anatomy, clip(name, "walk"))).any()
+    assert not _flying(Feet(character, anatomy, clip_of(name, "walk"))).any()
 
 
 @pytest.mark.parametrize("name", CREATURES)
 def test_feet_lift_visibly_but_not_wildly_in_a_walk(name):
     character, anatomy = analyzed(name)
-    feet = Feet(character, anatomy, clip(name, "walk"))
+    feet = Feet(character, anatomy, clip_of(name, "walk"))
     stature = _stature(anatomy) / anatomy.height
     for index in range(len(anatomy.legs)):
         assert 0.06 * stature < feet.heights(index).max() < 0.3 * stature
@@ -231,9 +231,9 @@ def _stature(anatomy: Anatomy) -> float:
 def joints_of(name: str, action: str, **options) -> np.ndarray:
     """World positions of the body's joints, 100 frames."""
     character, anatomy = analyzed(name)
-    motion = clip(name, action, **options)
-    times = np.linspace(motion.start, motion.end, 100)
-    return character.skeleton.world(motion.sample(character.skeleton, times))[:, anatomy.body.nodes][..., :3, 3]
+    clip = clip_of(name, action, **options)
+    times = np.linspace(clip.start, clip.end, 100)
+    return character.skeleton.world(clip.sample(character.skeleton, times))[:, anatomy.body.nodes][..., :3, 3]
 
 
 def bend_of_hip(joints: np.ndarray, chain: tuple[int, ...]) -> np.ndarray:
@@ -282,8 +282,8 @@ def test_human_knees_bend_forward(action):
 @pytest.mark.parametrize("name, action", NAMES_AND_ACTIONS)
 def test_the_last_key_is_the_first_one_stride_on(name, action):
     character, anatomy = analyzed(name)
-    motion = clip(name, action)
-    first, last = character.skeleton.world(motion.sample(character.skeleton, np.array([motion.start, motion.end])))
+    clip = clip_of(name, action)
+    first, last = character.skeleton.world(clip.sample(character.skeleton, np.array([clip.start, clip.end])))
     joints = anatomy.body.nodes
     turn = np.eye(3)
     if action.startswith("turn"):
@@ -300,10 +300,10 @@ def test_the_last_key_is_the_first_one_stride_on(name, action):
 @pytest.mark.parametrize("name", CREATURES)
 def test_in_place_clips_loop_exactly_and_smoothly(name):
     character, anatomy = analyzed(name)
-    motion = gait(character, anatomy, "walk", in_place=True)
+    clip = gait(character, anatomy, "walk", in_place=True)
     step = 1e-4
-    times = np.array([0, step, motion.end - step, motion.end])
-    world = character.skeleton.world(motion.sample(character.skeleton, times))[:, anatomy.body.nodes][..., :3, 3]
+    times = np.array([0, step, clip.end - step, clip.end])
+    world = character.skeleton.world(clip.sample(character.skeleton, times))[:, anatomy.body.nodes][..., :3, 3]
     assert np.abs(world[3] - world[0]).max() < 1e-5
     assert np.abs((world[1] - world[0]) - (world[3] - world[2])).max() / step < 0.05, "no jerk where it loops"
 
@@ -311,15 +311,15 @@ def test_in_place_clips_loop_exactly_and_smoothly(name):
 @pytest.mark.parametrize("name", CREATURES)
 def test_standing_moves_less_than_a_tenth_of_walking(name):
     def speed(action: str) -> float:
-        motion, joints = clip(name, action, in_place=True), joints_of(name, action, in_place=True)
-        return float(np.linalg.norm(np.diff(joints, axis=0), axis=-1).sum(0).mean() / motion.duration)
+        clip, joints = clip_of(name, action, in_place=True), joints_of(name, action, in_place=True)
+        return float(np.linalg.norm(np.diff(joints, axis=0), axis=-1).sum(0).mean() / clip.duration)
 
     assert 0 < speed("idle") < 0.1 * speed("walk")
 
 
-def forward_speed(character: Character, anatomy: Anatomy, motion: Clip) -> float:
-    ends = character.skeleton.world(motion.sample(character.skeleton, np.array([motion.start, motion.end])))
-    return float((ends[1] - ends[0])[anatomy.body.nodes[0], :3, 3] @ anatomy.forward / motion.duration)
+def forward_speed(character: Character, anatomy: Anatomy, clip: Clip) -> float:
+    ends = character.skeleton.world(clip.sample(character.skeleton, np.array([clip.start, clip.end])))
+    return float((ends[1] - ends[0])[anatomy.body.nodes[0], :3, 3] @ anatomy.forward / clip.duration)
 
 
 @pytest.mark.parametrize("name, fast", [("dog", "gallop"), ("human", "run"), ("spider", "run"), ("ant", "run")])
@@ -354,14 +354,16 @@ def test_a_dog_four_times_as_large_takes_strides_four_times_as_long_in_twice_the
     small, large = (turned(dog(), (1, 0, 0, 0), scale=scale) for scale in (1.0, 4.0))
     clips = [gait(each, analyze(each), "trot", fps=480.0) for each in (small, large)]
     assert clips[1].duration == pytest.approx(2 * clips[0].duration, rel=0.01)
-    speeds = [forward_speed(each, analyze(each), motion) for each, motion in zip((small, large), clips, strict=True)]
+    speeds = [forward_speed(each, analyze(each), clip) for each, clip in zip((small, large), clips, strict=True)]
     assert speeds[1] == pytest.approx(2 * speeds[0], rel=0.01)
 
 
 @pytest.mark.parametrize("scale", [0.001, 100.0])
 def test_characters_in_other_units_are_taken_to_be_a_metre_high(scale):
     character = turned(dog(), (1, 0, 0, 0), scale=scale)
-    assert gait(character, analyze(character), "walk").duration == pytest.approx(clip("dog", "walk").duration, abs=0.05)
+    assert gait(character, analyze(character), "walk").duration == pytest.approx(
+        clip_of("dog", "walk").duration, abs=0.05
+    )
 
 
 def test_it_walks_the_way_it_faces_from_any_rest_pose():
@@ -369,9 +371,9 @@ def test_it_walks_the_way_it_faces_from_any_rest_pose():
     character = turned(posed(dog(), seed=3, radians=0.15), quarter, scale=2.0)
     anatomy = analyze(character)
     assert np.allclose(anatomy.forward, [1, 0, 0], atol=1e-6)
-    motion = gait(character, anatomy, "walk")
-    assert forward_speed(character, anatomy, motion) > 0.5
-    slide, depth = slide_and_depth(character, anatomy, motion)
+    clip = gait(character, anatomy, "walk")
+    assert forward_speed(character, anatomy, clip) > 0.5
+    slide, depth = slide_and_depth(character, anatomy, clip)
     assert slide < 0.005
     assert depth < 0.002
 
@@ -393,8 +395,8 @@ def test_actions_follow_from_the_body_plan():
     assert "pace" in actions_for(analyzed("dog")[1])
     assert {"walk", "jog", "run"} <= set(actions_for(analyzed("human")[1]))
     assert actions_for(analyze(snake())) == ()
-    assert clip("human", "trot").name == "jog", "another word for the same"
-    assert clip("dog", "run").name == "gallop"
+    assert clip_of("human", "trot").name == "jog", "another word for the same"
+    assert clip_of("dog", "run").name == "gallop"
 
 
 def test_mistakes_are_named():
@@ -427,7 +429,7 @@ def test_the_zoo_keeps_its_feet_planted_and_its_skin_above_the_ground(name):
     character = create(name)
     anatomy = analyze(character)
     for action in ("walk", "hop"):
-        motion = gait(character, anatomy, action, metres_per_unit=1.0)
-        slide, depth = slide_and_depth(character, anatomy, motion)
+        clip = gait(character, anatomy, action, metres_per_unit=1.0)
+        slide, depth = slide_and_depth(character, anatomy, clip)
         assert slide < 0.005, action
         assert depth < 0.002, action

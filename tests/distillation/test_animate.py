@@ -77,9 +77,9 @@ def test_a_dog_walks_as_it_is_told(walker, tmp_path):
     true = gait_cycle(problem.anatomy, "walk")
     travel = runner.rig_motion().travel.double().numpy()
     assert travel @ problem.anatomy.forward == pytest.approx(np.linalg.norm(true.travel), rel=0.25)
-    motion = problem.clip(runner.rig_motion(), "walk")
-    assert motion.duration == pytest.approx(true.period, abs=1 / 30)
-    save(character, tmp_path / "dog.glb", motion)
+    clip = problem.clip(runner.rig_motion(), "walk")
+    assert clip.duration == pytest.approx(true.period, abs=1 / 30)
+    save(character, tmp_path / "dog.glb", clip)
     again = load(tmp_path / "dog.glb").clips["walk"]
     first, last = (again.sample(character.skeleton, time) for time in (again.start, again.end))
     turned = 1 - np.abs((first.rotation * last.rotation).sum(-1))
@@ -88,9 +88,9 @@ def test_a_dog_walks_as_it_is_told(walker, tmp_path):
 
 def test_clips_have_the_length_that_is_asked_for(walker):
     character, prior = walker
-    motion = animate(character, "walking", prior, settings(steps=3, seconds=2.5, fps=24.0))
-    assert motion.duration == pytest.approx(2.5)
-    assert motion.name == "walk"
+    clip = animate(character, "walking", prior, settings(steps=3, seconds=2.5, fps=24.0))
+    assert clip.duration == pytest.approx(2.5)
+    assert clip.name == "walk"
     once = animate(character, "walking", prior, settings(steps=3, loop=False), name="once")
     assert once.name == "once"
 
@@ -100,14 +100,14 @@ def test_a_pinned_pose_and_kept_joints_are_kept(walker):
     problem = prepare(character, "walking", prior, settings(steps=20))
     name = character.skeleton.names[problem.rig.nodes[problem.anatomy.legs[0].chain[0]]]
     held = prepare(character, "walking", prior, settings(steps=20, pins=((5, "rest"),), freeze=(name,)))
-    motion = held.clip(finished_runner(held).rig_motion(), "walk")
-    poses = motion.sample(character.skeleton, np.array([5 / 30, 10 / 30]))
+    clip = held.clip(finished_runner(held).rig_motion(), "walk")
+    poses = clip.sample(character.skeleton, np.array([5 / 30, 10 / 30]))
     rest = character.skeleton.rest.rotation
     apart = 2 * np.arccos(np.clip(np.abs((poses.rotation * rest).sum(-1)), 0, 1))
     assert apart[0, 1:].max() < 0.02, "but for the heading of the whole body"
     assert apart[1].max() > 0.1
     kept = character.skeleton.names.index(name)
-    assert kept not in {track.node for track in motion.tracks}
+    assert kept not in {track.node for track in clip.tracks}
 
 
 def test_a_segment_of_a_clip_is_redone_and_the_rest_stays(walker, tmp_path):
@@ -115,12 +115,12 @@ def test_a_segment_of_a_clip_is_redone_and_the_rest_stays(walker, tmp_path):
     anatomy = analyze(character)
     save(character, tmp_path / "dog.glb", replace(gait(character, anatomy, "trot"), name="trot"))
     trotting = load(tmp_path / "dog.glb")
-    clip = trotting.clips["trot"]
-    frames = round(clip.duration * 30)
+    trot = trotting.clips["trot"]
+    frames = round(trot.duration * 30)
     problem = prepare(trotting, "walking", prior, settings(steps=20, init="trot", frames=(4, frames - 3)))
-    motion = problem.clip(finished_runner(problem).rig_motion(), "new")
+    redone = problem.clip(finished_runner(problem).rig_motion(), "new")
     times = np.arange(frames) / 30
-    was, now = (each.sample(trotting.skeleton, times) for each in (clip, motion))
+    was, now = (clip.sample(trotting.skeleton, times) for clip in (trot, redone))
     where = [trotting.skeleton.world(poses)[:, problem.rig.nodes][..., :3, 3] for poses in (was, now)]
     apart = np.abs(where[0] - where[1]).max((1, 2)) / problem.renderer.length
     middle = frames // 2
@@ -157,8 +157,8 @@ def test_what_can_be_animated_is_and_the_rest_is_told(make, prompt, message):
         with pytest.raises(GambolError, match=message):
             prepare(character, prompt, prior, settings(steps=2))
     else:
-        motion = animate(character, prompt, prior, settings(steps=2))
-        assert np.isfinite(np.concatenate([track.values.ravel() for track in motion.tracks] or [np.zeros(1)])).all()
+        clip = animate(character, prompt, prior, settings(steps=2))
+        assert np.isfinite(np.concatenate([track.values.ravel() for track in clip.tracks] or [np.zeros(1)])).all()
 
 
 def test_a_clip_to_begin_with_must_be_there(walker):

@@ -84,8 +84,8 @@ def test_runs_from_end_to_end_and_goes_on_where_it_stopped(problem, config):
 @pytest.mark.parametrize("prior", ["cogvideox"], indirect=True)
 def test_a_sentence_becomes_a_clip(prior):
     logs = []
-    motion = animate(dog(), SENTENCE, prior, replace(SAMPLE, seconds=1.0), on_step=logs.append)
-    assert motion.duration == pytest.approx(1.0)
+    clip = animate(dog(), SENTENCE, prior, replace(SAMPLE, seconds=1.0), on_step=logs.append)
+    assert clip.duration == pytest.approx(1.0)
     assert {log.number for log in logs} == {0, 1, 2}
 
 

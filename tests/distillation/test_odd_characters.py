@@ -274,11 +274,11 @@ def test_a_long_action_ends_and_is_held(hound):
     seconds = seconds_for(problem.anatomy, "attack")
     assert any("the last pose is held for 3.20 s" in warning for warning in problem.warnings)
     runner = finished_runner(problem)
-    motion = problem.clip(runner.rig_motion(), "attack")
-    assert motion.duration == pytest.approx(4.0) == problem.seconds
+    clip = problem.clip(runner.rig_motion(), "attack")
+    assert clip.duration == pytest.approx(4.0) == problem.seconds
     assert reported(problem, runner.rig_motion()).clip.seconds == pytest.approx(4.0)
     times = np.array([0.0, 0.5 * seconds, round(30 * seconds) / 30, 2.0, 4.0])
-    places = problem.character.skeleton.world(motion.sample(problem.character.skeleton, times))[..., :3, 3]
+    places = problem.character.skeleton.world(clip.sample(problem.character.skeleton, times))[..., :3, 3]
     apart = np.abs(places - places[-1]).max((1, 2)) / problem.renderer.length
     assert apart[2:].max() < 1e-5 < 1e-2 < apart[:2].min()
     with pytest.raises(GambolError, match="pin 100:rest: the action ends at frame 24 and its last pose is held"):

@@ -28,7 +28,7 @@ from gambol.physics import track as physics_track
 from gambol.ranges import check_ranges
 
 
-def clip(*arguments) -> None:
+def run_clip(*arguments) -> None:
     command = tyro.cli(
         ClipCommand,
         args=[str(each) for each in arguments],
@@ -62,7 +62,7 @@ def capture_file(tmp_path_factory):
 
 def test_one_more_clip_in_a_copy_of_the_file(human_file, tmp_path, capsys):
     out = tmp_path / "out.glb"
-    clip(human_file, "--clip", "stroll", "--loop", "--root-motion", "--fps", "30", "--smooth", "-o", out)
+    run_clip(human_file, "--clip", "stroll", "--loop", "--root-motion", "--fps", "30", "--smooth", "-o", out)
     told = capsys.readouterr()
     assert told.out.startswith(f"wrote {out}: clip 'stroll loop smooth root motion 30 fps', ")
     assert "looped" in told.out and "smoothed over 0.03 s, across the seam" in told.out
@@ -70,50 +70,50 @@ def test_one_more_clip_in_a_copy_of_the_file(human_file, tmp_path, capsys):
     assert told.err == "" and told.out.count("\n") == 2
     before, after = gambol.load(human_file), gambol.load(out)
     assert list(after.clips) == [*before.clips, "stroll loop smooth root motion 30 fps"]
-    motion = after.clips["stroll loop smooth root motion 30 fps"]
-    assert motion.duration * 30 == pytest.approx(round(motion.duration * 30), abs=1e-3)
-    assert motion.extras["gambol"]["root_motion"]["node"] == "armature" and motion.extras["gambol"]["loops"]
+    clip = after.clips["stroll loop smooth root motion 30 fps"]
+    assert clip.duration * 30 == pytest.approx(round(clip.duration * 30), abs=1e-3)
+    assert clip.extras["gambol"]["root_motion"]["node"] == "armature" and clip.extras["gambol"]["loops"]
     root = after.skeleton.names.index("armature")
-    (travel,) = (track for track in motion.tracks if track.node == root and track.path == "translation")
-    strides = motion.duration / walk("human").duration
+    (travel,) = (track for track in clip.tracks if track.node == root and track.path == "translation")
+    strides = clip.duration / walk("human").duration
     assert np.linalg.norm(travel.values[-1] - travel.values[0]) > 0.5 * strides
 
 
 def test_names_and_places_by_default(human_file, capsys):
-    clip(human_file, "--in-place", "--trim", "0.2:", "--speed", "2", "--name", "quick", "--no-events")
+    run_clip(human_file, "--in-place", "--trim", "0.2:", "--speed", "2", "--name", "quick", "--no-events")
     assert "clip 'quick'" in capsys.readouterr().out
     out = human_file.parent / "human-clip.glb"
-    motion = gambol.load(out).clips["quick"]
-    assert motion.duration == pytest.approx((2.5 * walk("human").duration - 0.2) / 2, abs=1e-2)
-    assert motion.extras == {}
+    clip = gambol.load(out).clips["quick"]
+    assert clip.duration == pytest.approx((2.5 * walk("human").duration - 0.2) / 2, abs=1e-2)
+    assert clip.extras == {}
     out.unlink()
 
 
 @pytest.mark.parametrize("suffix", [".bvh", ".npz"])
 def test_a_clip_alone_in_another_format(human_file, tmp_path, capsys, suffix):
     out = tmp_path / f"stroll{suffix}"
-    clip(human_file, "--clip", "stroll", "-o", out)
+    run_clip(human_file, "--clip", "stroll", "-o", out)
     assert f"wrote {out}: clip 'stroll', " in capsys.readouterr().out
     character = gambol.load(human_file)
-    motion = character.clips["stroll"]
+    clip = character.clips["stroll"]
     there = gambol.load(out).clips["stroll"] if suffix == ".bvh" else read_npz(character, out)
-    assert there.duration == pytest.approx(motion.duration, abs=1e-3)
+    assert there.duration == pytest.approx(clip.duration, abs=1e-3)
     if suffix == ".npz":
-        times = np.linspace(0, motion.duration, 20)
-        ours, theirs = (character.skeleton.world(each.sample(character.skeleton, times)) for each in (there, motion))
+        times = np.linspace(0, clip.duration, 20)
+        ours, theirs = (character.skeleton.world(each.sample(character.skeleton, times)) for each in (there, clip))
         np.testing.assert_allclose(ours, theirs, atol=0.02)
 
 
 def test_motion_capture_stands_on_its_ground(capture_file, tmp_path, capsys):
     assert gambol.analyze(gambol.load(capture_file)).ground < -0.5
     out = tmp_path / "take.glb"
-    clip(capture_file, "--loop", "--in-place", "-o", out)
+    run_clip(capture_file, "--loop", "--in-place", "-o", out)
     told = capsys.readouterr().out
     assert "looped" in told and "in place; travels" in told and re.search(r"\d contacts of feet noted", told)
     character = gambol.load(out)
     assert character.meshes and list(character.clips) == ["take", "take loop in place"]
     assert abs(gambol.analyze(character).ground) < 0.1
-    clip(capture_file, "-o", tmp_path / "plain.glb")
+    run_clip(capture_file, "-o", tmp_path / "plain.glb")
     assert list(gambol.load(tmp_path / "plain.glb").clips) == ["take"]
 
 
@@ -140,13 +140,13 @@ def test_motion_capture_stands_on_its_ground(capture_file, tmp_path, capsys):
 def test_mistakes_are_told_in_a_line(human_file, tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(GambolError, match=re.escape(words)):
-        clip(human_file, *arguments)
+        run_clip(human_file, *arguments)
     assert not list(tmp_path.iterdir())
 
 
 def test_the_input_is_not_replaced(human_file):
     with pytest.raises(GambolError, match="is the input itself"):
-        clip(human_file, "--loop", "-o", human_file)
+        run_clip(human_file, "--loop", "-o", human_file)
 
 
 def test_a_run_remembers_what_to_do_with_its_clip():
@@ -167,7 +167,7 @@ def test_animate_refuses_what_the_character_cannot_have(tmp_path, monkeypatch, c
 
 @dataclass
 class Done:
-    motion: Clip
+    clip: Clip
     after: dict | None = None
 
 
@@ -199,9 +199,9 @@ def test_animate_writes_a_finished_clip_and_joints_alone(tmp_path, monkeypatch, 
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert config["edit"]["in_place"] is True and config["export"] == ["bvh", "npz"]
     character = gambol.load(tmp_path / "run" / "clip.glb")
-    motion = character.clips["walk"]
-    assert motion.extras["gambol"]["root_motion"]["node"] is None and motion.extras["gambol"]["loops"]
-    hips = character.skeleton.world(motion.sample(character.skeleton, np.array([0.0, motion.end])))[:, 0, :3, 3]
+    clip = character.clips["walk"]
+    assert clip.extras["gambol"]["root_motion"]["node"] is None and clip.extras["gambol"]["loops"]
+    hips = character.skeleton.world(clip.sample(character.skeleton, np.array([0.0, clip.end])))[:, 0, :3, 3]
     assert np.linalg.norm(hips[1] - hips[0]) < 1e-3
     alone = gambol.load(tmp_path / "run" / "clip.bvh").clips["clip"]
-    assert alone.duration == pytest.approx(motion.duration, abs=1e-3)
+    assert alone.duration == pytest.approx(clip.duration, abs=1e-3)

@@ -17,35 +17,35 @@ from gambol.motion.cycles import find_cycle
 from gambol.motion.loops import looped_clip
 
 
-def seam_of(character, motion, step: float = 1e-4) -> tuple[float, float, float]:
+def seam_of(character, clip, step: float = 1e-4) -> tuple[float, float, float]:
     """Largest gap of a joint at the seam, of its speed, and the largest change of speed in a sixtieth of a second in
     all of the clip; a way that is the same for all joints is none."""
-    end = motion.duration
-    start, soon, late, last = places(character, motion, np.array([0.0, step, end - step, end]))
+    end = clip.duration
+    start, soon, late, last = places(character, clip, np.array([0.0, step, end - step, end]))
     gap = last - start
     kink = (soon - start - (last - late)) / step
-    velocity = np.diff(places(character, motion, np.linspace(0, end, round(60 * end) + 1)), axis=0) * 60
+    velocity = np.diff(places(character, clip, np.linspace(0, end, round(60 * end) + 1)), axis=0) * 60
     sizes = [np.linalg.norm(each, axis=-1).max() for each in (gap - gap.mean(0), kink, np.diff(velocity, axis=0))]
     return sizes[0], sizes[1], sizes[2]
 
 
-def assert_seamless(character, anatomy, motion) -> None:
-    gap, kink, usual = seam_of(character, motion)
+def assert_seamless(character, anatomy, clip) -> None:
+    gap, kink, usual = seam_of(character, clip)
     assert gap < 1e-9 * anatomy.height
     assert kink < usual, "speed changes no more than elsewhere in a frame"
 
 
-def disturbed(motion: Clip, size: float, seed: int = 0) -> Clip:
+def disturbed(clip: Clip, size: float, seed: int = 0) -> Clip:
     """Joints turn on and on by random small amounts, so that no two rounds are the same."""
     rng = np.random.default_rng(seed)
     tracks = []
-    for track in motion.tracks:
+    for track in clip.tracks:
         if track.path == "rotation" and track.interpolation == "LINEAR":
             drift = size * rng.normal(size=4) * (track.times[:, None] / track.times[-1]) ** 2
             values = track.values + drift
             track = replace(track, values=values / np.linalg.norm(values, axis=1, keepdims=True))
         tracks.append(track)
-    return replace(motion, tracks=tuple(tracks))
+    return replace(clip, tracks=tuple(tracks))
 
 
 @pytest.mark.parametrize("name", ["dog", "human"])
@@ -53,11 +53,11 @@ def disturbed(motion: Clip, size: float, seed: int = 0) -> Clip:
 @pytest.mark.parametrize("in_place", [False, True])
 def test_what_loops_already_is_left_alone(name, action, in_place):
     character, anatomy = walker(name)
-    motion = walk(name, action, in_place)
-    cycle = find_cycle(character, anatomy, motion)
+    clip = walk(name, action, in_place)
+    cycle = find_cycle(character, anatomy, clip)
     assert cycle.whole and cycle.closed and cycle.gap < 1e-6
-    found = make_loop(character, anatomy, motion)
-    for ours, theirs in zip(found.tracks, motion.tracks, strict=True):
+    found = make_loop(character, anatomy, clip)
+    for ours, theirs in zip(found.tracks, clip.tracks, strict=True):
         np.testing.assert_allclose(ours.values, theirs.values, atol=1e-6)
 
 
@@ -79,11 +79,11 @@ def test_whole_strides_are_found_in_a_clip_that_ends_anywhere(name, in_place):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_seam_is_closed_in_pose_and_speed(seed):
     character, anatomy = walker("human")
-    motion = disturbed(rounds_of(walk("human"), 1.3), 0.04, seed)
-    cycle = find_cycle(character, anatomy, motion)
-    cut = trim(motion, cycle.start, cycle.end)
+    clip = disturbed(rounds_of(walk("human"), 1.3), 0.04, seed)
+    cycle = find_cycle(character, anatomy, clip)
+    cut = trim(clip, cycle.start, cycle.end)
     assert cycle.gap > 1e-3 and seam_of(character, cut)[0] > 1e-3 * anatomy.height
-    found = make_loop(character, anatomy, motion, cycle)
+    found = make_loop(character, anatomy, clip, cycle)
     assert_seamless(character, anatomy, found)
     looped = looped_clip(character, anatomy, found, may_travel=True)
     assert looped.loops and looped.travel.any(), "it still goes somewhere"
@@ -98,8 +98,8 @@ def test_speeds_agree_where_ends_meet():
     angle = times**2 / 8
     turns = np.stack([np.cos(angle / 2), np.sin(angle / 2), 0 * times, 0 * times], axis=1)
     hand = character.skeleton.names.index("hand.L")
-    motion = Clip("grow", (Track(0, "weights", times, times[:, None] ** 2), Track(hand, "rotation", times, turns)))
-    weights, turned = closed(character, anatomy, motion).tracks
+    clip = Clip("grow", (Track(0, "weights", times, times[:, None] ** 2), Track(hand, "rotation", times, turns)))
+    weights, turned = closed(character, anatomy, clip).tracks
     moments = np.array([0.0, 0.002, 1.998, 2.0])
     for values, speed in ((weights.sample(moments), 4.0), (2 * turned.sample(moments)[:, 1:], 0.5)):
         before, after = (values[1] - values[0]) / 0.002, (values[3] - values[2]) / 0.002
@@ -120,8 +120,8 @@ def test_a_gap_on_the_way_around_a_circle_is_closed_without_a_jump():
         elif track.path == "rotation" and track.node == int(anatomy.body.nodes[0]):
             track = Track(track.node, track.path, track.times, track.sample(track.times))
         tracks.append(track)
-    motion = trim(replace(one, tracks=tuple(tracks)), 0.0, 0.97 * one.duration)  # speeds do not agree either
-    found = closed(character, anatomy, motion)
+    clip = trim(replace(one, tracks=tuple(tracks)), 0.0, 0.97 * one.duration)  # speeds do not agree either
+    found = closed(character, anatomy, clip)
     moments = places(character, found, np.linspace(0, found.duration, 241))
     steps = np.linalg.norm(np.diff(moments, axis=0), axis=-1).max(1)
     assert steps[-3:].max() < 1.2 * steps[:-3].max()
@@ -132,8 +132,8 @@ def test_a_gap_on_the_way_around_a_circle_is_closed_without_a_jump():
 def test_a_walk_is_found_between_a_start_and_a_stop():
     character, anatomy = walker("dog")
     rounds = rounds_of(walk("dog"), 2.4)
-    motion = joined(held(rounds, 0.6), rounds, held(trim(rounds, rounds.duration - 0.1, rounds.duration), 0.5))
-    cycle = find_cycle(character, anatomy, motion)
+    clip = joined(held(rounds, 0.6), rounds, held(trim(rounds, rounds.duration - 0.1, rounds.duration), 0.5))
+    cycle = find_cycle(character, anatomy, clip)
     assert 0.6 - 0.05 < cycle.start < cycle.end < 0.6 + rounds.duration + 0.05
     assert cycle.duration / walk("dog").duration == pytest.approx(2, abs=0.03)
 

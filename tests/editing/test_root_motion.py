@@ -20,8 +20,8 @@ def level(anatomy, points: np.ndarray) -> np.ndarray:
     return points - (points @ anatomy.up)[..., None] * anatomy.up
 
 
-def way_of(character, motion) -> np.ndarray:
-    first, last = places(character, motion, np.array([motion.start, motion.end])).mean(1)
+def way_of(character, clip) -> np.ndarray:
+    first, last = places(character, clip, np.array([clip.start, clip.end])).mean(1)
     return last - first
 
 
@@ -57,15 +57,13 @@ def gliding(character, anatomy, speed=1.5, sway=0.04, sways=1.5, seconds=4.0, tu
 @pytest.mark.parametrize("name", ["dog", "human"])
 def test_a_walk_without_its_way_is_a_walk_in_place(name, armature):
     character, anatomy = walker(name, armature)
-    motion = walk(name, armature=armature)
-    found, path = in_place(character, anatomy, motion)
-    np.testing.assert_allclose(path.positions[-1], level(anatomy, way_of(character, motion)), atol=1e-6)
+    clip = walk(name, armature=armature)
+    found, path = in_place(character, anatomy, clip)
+    np.testing.assert_allclose(path.positions[-1], level(anatomy, way_of(character, clip)), atol=1e-6)
     assert not path.yaw.any() and len(path.times) == 2
     assert np.linalg.norm(way_of(character, found)) < 1e-9
-    assert {track.node for track in found.tracks} == {track.node for track in motion.tracks}, (
-        "no node goes back instead"
-    )
-    times = np.linspace(0, motion.duration, 40)
+    assert {track.node for track in found.tracks} == {track.node for track in clip.tracks}, "no node goes back instead"
+    times = np.linspace(0, clip.duration, 40)
     expected = places(character, walk(name, in_place=True, armature=armature), times)
     np.testing.assert_allclose(places(character, found, times), expected, atol=2e-3 * anatomy.height)
 
@@ -73,35 +71,35 @@ def test_a_walk_without_its_way_is_a_walk_in_place(name, armature):
 @pytest.mark.parametrize("make", [walk, lambda name: gliding(*walker(name), turn=2.0)])
 def test_a_clip_in_place_and_its_path_are_the_clip(make):
     character, anatomy = walker("human")
-    motion = make("human")
-    found, path = in_place(character, anatomy, motion)
+    clip = make("human")
+    found, path = in_place(character, anatomy, clip)
     times = key_times(found)
     again = path.at(times, anatomy.up)[:, None] @ world_of(character.skeleton, found, times)
-    off = again - world_of(character.skeleton, motion, times)
+    off = again - world_of(character.skeleton, clip, times)
     assert np.abs(off[:, character.skeleton.is_joint]).max() < 1e-9
 
 
 def test_a_gait_in_place_stays_and_its_feet_tell_how_far_it_would_go():
     for name in ("dog", "human"):
         character, anatomy = walker(name)
-        motion = walk(name, in_place=True)
-        found, path = in_place(character, anatomy, motion)
-        assert found is motion
+        clip = walk(name, in_place=True)
+        found, path = in_place(character, anatomy, clip)
+        assert found is clip
         way = level(anatomy, way_of(character, walk(name)))
         np.testing.assert_allclose(path.positions[-1], way, atol=0.05 * np.linalg.norm(way))
 
 
 def test_what_stands_goes_nowhere():
     character, anatomy = walker("human")
-    for motion in (walk("human", "idle"), held(walk("human"), 1.0), held(walk("human"), 0.0)):
-        found, path = in_place(character, anatomy, motion)
-        assert not path.moves and found.tracks == motion.tracks
+    for clip in (walk("human", "idle"), held(walk("human"), 1.0), held(walk("human"), 0.0)):
+        found, path = in_place(character, anatomy, clip)
+        assert not path.moves and found.tracks == clip.tracks
 
 
 def test_swaying_belongs_to_the_body_and_not_to_its_path():
     character, anatomy = walker("human")
-    motion = gliding(character, anatomy)
-    found, path = in_place(character, anatomy, motion)
+    clip = gliding(character, anatomy)
+    found, path = in_place(character, anatomy, clip)
     middle = places(character, found, np.linspace(1, 3, 121)).mean(1) - places(character, found, np.zeros(1)).mean(1)
     ahead, aside = (middle @ axis / anatomy.height for axis in (anatomy.forward, anatomy.left))
     assert np.ptp(aside) > 0.85 * 2 * 0.04, "the sway is still there"
@@ -115,8 +113,8 @@ def test_swaying_belongs_to_the_body_and_not_to_its_path():
 @pytest.mark.parametrize("turn", [-2.5, 1.0, 5.0])
 def test_turns_are_taken_out_however_far(turn):
     character, anatomy = walker("human")
-    motion = gliding(character, anatomy, turn=turn)
-    found, path = in_place(character, anatomy, motion)
+    clip = gliding(character, anatomy, turn=turn)
+    found, path = in_place(character, anatomy, clip)
     assert path.yaw[-1] == pytest.approx(turn, abs=1e-3)
     first, last = places(character, found, np.array([0.0, found.duration]))
     np.testing.assert_allclose(first, last, atol=0.02 * anatomy.height)
@@ -124,8 +122,8 @@ def test_turns_are_taken_out_however_far(turn):
 
 def test_a_round_that_turns_goes_around_a_circle():
     character, anatomy = walker("dog")
-    motion = walk("dog", "turn left")
-    found, path = in_place(character, anatomy, motion)
+    clip = walk("dog", "turn left")
+    found, path = in_place(character, anatomy, clip)
     assert path.yaw[-1] > 0.2
     np.testing.assert_allclose(np.diff(path.yaw, 2), 0, atol=1e-9)
     lengths = np.linalg.norm(np.diff(path.positions, axis=0), axis=1)
@@ -151,11 +149,11 @@ def test_a_body_that_rolls_over_does_not_spin():
 @pytest.mark.parametrize("name", ["dog", "human"])
 def test_travel_goes_to_the_root_and_nothing_else_moves(name):
     character, anatomy = walker(name, armature=True)
-    motion = rounds_of(walk(name, armature=True), 1.0)
-    found, path, node = with_root_motion(character, anatomy, motion)
+    clip = rounds_of(walk(name, armature=True), 1.0)
+    found, path, node = with_root_motion(character, anatomy, clip)
     assert node == "armature" and path.moves
     times = key_times(found)
-    T_before, T_after = (world_of(character.skeleton, each, times) for each in (motion, found))
+    T_before, T_after = (world_of(character.skeleton, each, times) for each in (clip, found))
     joints = character.skeleton.is_joint
     assert np.abs(T_after - T_before)[:, joints].max() < 1e-5 * anatomy.height
     root = character.skeleton.names.index("armature")
@@ -176,38 +174,38 @@ def test_turns_go_to_the_root():
     hips = glide.tracks[0].node
     times = glide.tracks[0].times
     T_world = world_of(plain.skeleton, glide, times)
-    motion = retracked(character.skeleton, Clip("glide", glide.tracks[2:]), times, {hips: T_world[:, hips]})
-    found, path, _ = with_root_motion(character, anatomy, motion)
+    clip = retracked(character.skeleton, Clip("glide", glide.tracks[2:]), times, {hips: T_world[:, hips]})
+    found, path, _ = with_root_motion(character, anatomy, clip)
     assert path.yaw[-1] == pytest.approx(1.5, abs=1e-3)
     keys = key_times(found)
-    off = world_of(character.skeleton, found, keys) - world_of(character.skeleton, motion, keys)
+    off = world_of(character.skeleton, found, keys) - world_of(character.skeleton, clip, keys)
     assert np.abs(off[:, character.skeleton.is_joint]).max() < 1e-5
 
 
 @pytest.mark.parametrize("name", ["dog", "human"])
 def test_a_gait_in_place_begins_to_travel_as_its_feet_say(name):
     character, anatomy = walker(name, armature=True)
-    motion = walk(name, in_place=True, armature=True)
-    found, path, _ = with_root_motion(character, anatomy, motion)
+    clip = walk(name, in_place=True, armature=True)
+    found, path, _ = with_root_motion(character, anatomy, clip)
     way = level(anatomy, way_of(character, walk(name, armature=True)))
     np.testing.assert_allclose(level(anatomy, way_of(character, found)), path.positions[-1], atol=1e-6)
     np.testing.assert_allclose(path.positions[-1], way, atol=0.05 * np.linalg.norm(way))
-    changed = {track.node for track in found.tracks} - {track.node for track in motion.tracks}
+    changed = {track.node for track in found.tracks} - {track.node for track in clip.tracks}
     assert changed == {character.skeleton.names.index("armature")}
 
 
 def test_without_a_node_above_the_hips_these_are_the_root():
     """What travels stays as it is; what goes in place begins to travel, as its feet say."""
     character, anatomy = walker("human")
-    motion = walk("human")
+    clip = walk("human")
     assert root_node(character, anatomy) is None
-    found, path, node = with_root_motion(character, anatomy, motion)
+    found, path, node = with_root_motion(character, anatomy, clip)
     assert node == "hips" and path.moves
-    np.testing.assert_allclose(way_of(character, found), way_of(character, motion), atol=1e-9)
-    still, _ = in_place(character, anatomy, motion)
+    np.testing.assert_allclose(way_of(character, found), way_of(character, clip), atol=1e-9)
+    still, _ = in_place(character, anatomy, clip)
     assert np.abs(level(anatomy, way_of(character, still))).max() < 1e-6
     again, _, _ = with_root_motion(character, anatomy, still)
-    way = level(anatomy, way_of(character, motion))
+    way = level(anatomy, way_of(character, clip))
     np.testing.assert_allclose(level(anatomy, way_of(character, again)), way, atol=0.05 * np.linalg.norm(way))
 
 

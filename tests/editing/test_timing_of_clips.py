@@ -42,24 +42,24 @@ def wave(times, frequency, size=1.0, phase=0.0):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_part_is_as_it_was(seed):
-    motion = random_clip(seed)
+    clip = random_clip(seed)
     rng = np.random.default_rng(100 + seed)
-    first, last = np.sort(rng.uniform(0, motion.duration, 2))
-    found = trim(motion, first, last)
+    first, last = np.sort(rng.uniform(0, clip.duration, 2))
+    found = trim(clip, first, last)
     inside = np.linspace(0, last - first, 203)[1:-1]
-    for ours, theirs in zip(found.tracks, motion.tracks, strict=True):
+    for ours, theirs in zip(found.tracks, clip.tracks, strict=True):
         assert ours.times[0] == 0 and ours.times[-1] == pytest.approx(last - first, abs=1e-12)
         assert (np.diff(ours.times.astype(np.float32)) > 0).all()
         assert ours.interpolation == theirs.interpolation
-        steps = inside[np.abs(inside[:, None] + motion.start + first - theirs.times).min(1) > 1e-9]
-        assert_same(ours, steps, theirs, motion.start + first + steps)
+        steps = inside[np.abs(inside[:, None] + clip.start + first - theirs.times).min(1) > 1e-9]
+        assert_same(ours, steps, theirs, clip.start + first + steps)
     assert found.start == 0 and found.duration == pytest.approx(last - first)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_cut_at_keys_adds_none(seed):
-    motion = clip_of(*(random_track(np.random.default_rng(seed), path, how) for path in PATHS for how in ("LINEAR",)))
-    track = motion.tracks[0]
+    clip = clip_of(*(random_track(np.random.default_rng(seed), path, how) for path in PATHS for how in ("LINEAR",)))
+    track = clip.tracks[0]
     found = trim(clip_of(track), track.times[1] - track.times[0], track.times[4] - track.times[0])
     assert len(found.tracks[0].times) == 4
     np.testing.assert_allclose(found.tracks[0].values, track.values[1:5], atol=1e-12)
@@ -93,12 +93,12 @@ def test_what_is_no_part_is_refused(first, last):
 
 @pytest.mark.parametrize("factor", [0.5, 1.3, 8.0])
 def test_speed_changes_times_alone(factor):
-    motion = random_clip(1)
-    found = speed(motion, factor)
-    assert found.start == 0 and found.duration == pytest.approx(motion.duration / factor)
-    times = np.linspace(0, motion.duration, 100)
-    for ours, theirs in zip(found.tracks, motion.tracks, strict=True):
-        assert_same(ours, times / factor, theirs, motion.start + times, turns=1e-7)
+    clip = random_clip(1)
+    found = speed(clip, factor)
+    assert found.start == 0 and found.duration == pytest.approx(clip.duration / factor)
+    times = np.linspace(0, clip.duration, 100)
+    for ours, theirs in zip(found.tracks, clip.tracks, strict=True):
+        assert_same(ours, times / factor, theirs, clip.start + times, turns=1e-7)
 
 
 @pytest.mark.parametrize("factor", [0.0, -1.0, 1000.0, np.nan])
@@ -113,15 +113,15 @@ def test_impossible_speeds_are_refused(factor):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("fps", [24.0, 60.0])
 def test_frames_are_even_and_as_the_clip_is_then(seed, fps):
-    motion = random_clip(seed)
-    found = resample(motion, fps)
-    frames = round(motion.duration * fps)
+    clip = random_clip(seed)
+    found = resample(clip, fps)
+    frames = round(clip.duration * fps)
     assert found.duration == pytest.approx(frames / fps, abs=1e-12)
     even = np.arange(frames + 1) / fps
-    for ours, theirs in zip(found.tracks, motion.tracks, strict=True):
+    for ours, theirs in zip(found.tracks, clip.tracks, strict=True):
         np.testing.assert_allclose(ours.times, even, atol=1e-12)
         assert ours.interpolation == ("STEP" if theirs.interpolation == "STEP" else "LINEAR")
-        assert_same(ours, even, theirs, motion.start + even * motion.duration / found.duration, turns=1e-7)
+        assert_same(ours, even, theirs, clip.start + even * clip.duration / found.duration, turns=1e-7)
         if ours.path == "rotation":
             assert ((ours.values[1:] * ours.values[:-1]).sum(1) >= 0).all(), "no jumps to the other quaternion"
 
@@ -148,8 +148,8 @@ def test_impossible_rates_are_refused(fps):
 @pytest.mark.parametrize("frequency, seconds", [(2, 0.03), (4, 0.05), (10, 0.03)])
 def test_a_wave_shrinks_as_it_should_and_does_not_come_late(frequency, seconds):
     times = np.linspace(0, 1, 241)
-    motion = clip_of(Track(0, "translation", times, np.stack([wave(times, frequency, phase=0.3)] * 3, 1)))
-    found = smooth(motion, seconds, loops=True).tracks[0].sample(times)[:, 0]
+    clip = clip_of(Track(0, "translation", times, np.stack([wave(times, frequency, phase=0.3)] * 3, 1)))
+    found = smooth(clip, seconds, loops=True).tracks[0].sample(times)[:, 0]
     expected = np.exp(-2 * (np.pi * seconds * frequency) ** 2) * wave(times, frequency, phase=0.3)
     np.testing.assert_allclose(found, expected, atol=0.01)
 
@@ -158,8 +158,8 @@ def test_a_way_goes_on_and_an_even_spin_stays():
     times = np.linspace(0, 1, 61)
     way = np.outer(times, [1.0, 0.0, 2.0])
     spin = np.stack([np.cos(1.2 * times), 0 * times, np.sin(1.2 * times), 0 * times], 1)  # 2.4 rad, not a whole turn
-    motion = clip_of(Track(0, "translation", times, way), Track(0, "rotation", times, spin))
-    found = smooth(motion, 0.1, loops=True)
+    clip = clip_of(Track(0, "translation", times, way), Track(0, "rotation", times, spin))
+    found = smooth(clip, 0.1, loops=True)
     np.testing.assert_allclose(found.tracks[0].values, way, atol=1e-9)
     assert angles_between(found.tracks[1].sample(times), spin).max() < 1e-6
 
@@ -167,12 +167,12 @@ def test_a_way_goes_on_and_an_even_spin_stays():
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("seconds", [0.02, 0.2, 2.0])
 def test_ends_of_what_does_not_loop_are_kept(seed, seconds):
-    motion = random_clip(seed)
-    found = smooth(motion, seconds)
-    ends = np.array([0.0, motion.duration])
-    for ours, theirs in zip(found.tracks, motion.tracks, strict=True):
+    clip = random_clip(seed)
+    found = smooth(clip, seconds)
+    ends = np.array([0.0, clip.duration])
+    for ours, theirs in zip(found.tracks, clip.tracks, strict=True):
         assert np.isfinite(ours.values).all()
-        assert_same(ours, ends, theirs, motion.start + ends, turns=1e-6)
+        assert_same(ours, ends, theirs, clip.start + ends, turns=1e-6)
         if theirs.interpolation == "STEP":
             assert ours.values is theirs.values
 
@@ -183,8 +183,8 @@ def test_noise_goes(loops):
     clean = wave(times, 1.0)
     noisy = clean + 0.1 * rng.normal(size=121)
     noisy[-1] = noisy[0]
-    motion = clip_of(Track(0, "weights", times, noisy[:, None]))
-    found = smooth(motion, 0.04, loops).tracks[0].sample(times)[:, 0]
+    clip = clip_of(Track(0, "weights", times, noisy[:, None]))
+    found = smooth(clip, 0.04, loops).tracks[0].sample(times)[:, 0]
     errors = [np.sqrt(((values - clean) ** 2)[10:-10].mean()) for values in (found, noisy)]
     assert errors[0] < 0.6 * errors[1]
     jerks = [np.abs(np.diff(values, 3)).mean() for values in (found, noisy)]
@@ -194,8 +194,8 @@ def test_noise_goes(loops):
 
 
 def test_what_gambol_noted_goes_when_times_change_and_all_else_stays():
-    motion = replace(random_clip(0), extras={"gambol": {"contacts": []}, "artist": "me"})
-    for changed in (trim(motion, 0.1, 0.5), speed(motion, 2.0), resample(motion, 30.0)):
+    clip = replace(random_clip(0), extras={"gambol": {"contacts": []}, "artist": "me"})
+    for changed in (trim(clip, 0.1, 0.5), speed(clip, 2.0), resample(clip, 30.0)):
         assert changed.extras == {"artist": "me"}
 
 
@@ -219,15 +219,15 @@ def test_a_filter_far_wider_than_the_clip_is_no_more_work(loops, duration, monke
     monkeypatch.setattr("gambol.editing.timing.gaussian_filter1d", counted)
     times = np.linspace(0, duration, 9)
     wave = np.sin(np.linspace(0, 2 * np.pi, 9))
-    motion = Clip("short", (Track(0, "translation", times, np.stack([wave, 3 + 0 * wave, wave], 1)),))
-    found = smooth(motion, 2.0, loops).tracks[0].values
+    clip = Clip("short", (Track(0, "translation", times, np.stack([wave, 3 + 0 * wave, wave], 1)),))
+    found = smooth(clip, 2.0, loops).tracks[0].values
     assert max(seen) < 50 * len(found)
     if loops:
         np.testing.assert_allclose(found, np.tile([0, 3, 0], (len(found), 1)), atol=1e-7)
 
 
 def test_clips_have_a_limit_of_frames():
-    motion = Clip("long", (Track(0, "translation", np.array([0.0, 600.0]), np.eye(3)[:2]),))
-    assert len(resample(motion, 30).tracks[0].times) == 18_001
+    clip = Clip("long", (Track(0, "translation", np.array([0.0, 600.0]), np.eye(3)[:2]),))
+    assert len(resample(clip, 30).tracks[0].times) == 18_001
     with pytest.raises(GambolError, match="600 s at 240 frames a second are 144,000 frames"):
-        resample(motion, 240)
+        resample(clip, 240)

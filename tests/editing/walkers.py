@@ -43,53 +43,53 @@ def walk(name: str, action: str = "walk", in_place: bool = False, armature: bool
     return gait(*walker(name, armature), action, in_place=in_place)
 
 
-def places(character: Character, motion: Clip, times: np.ndarray) -> np.ndarray:
+def places(character: Character, clip: Clip, times: np.ndarray) -> np.ndarray:
     """Of all joints in the world (times, joints, 3)."""
-    T_world = character.skeleton.world(motion.sample(character.skeleton, np.asarray(times, float)))
+    T_world = character.skeleton.world(clip.sample(character.skeleton, np.asarray(times, float)))
     return T_world[..., :3, 3][:, character.skeleton.is_joint]
 
 
-def rounds_of(motion: Clip, rounds: float, name: str = "rounds", fps: float = 60.0) -> Clip:
+def rounds_of(clip: Clip, rounds: float, name: str = "rounds", fps: float = 60.0) -> Clip:
     """A loop several times over, or not even to its end, as one clip; its way goes on."""
-    times = np.arange(round(rounds * motion.duration * fps) + 1) / fps
-    number = np.floor(times / motion.duration + 1e-9)
+    times = np.arange(round(rounds * clip.duration * fps) + 1) / fps
+    number = np.floor(times / clip.duration + 1e-9)
     tracks = []
-    for track in motion.tracks:
-        values = track.sample(motion.start + times - number * motion.duration)
+    for track in clip.tracks:
+        values = track.sample(clip.start + times - number * clip.duration)
         if track.path == "rotation":
             values = continuous(values)
         else:
-            first, last = track.sample(np.array([motion.start, motion.end]))
+            first, last = track.sample(np.array([clip.start, clip.end]))
             values = values + number[:, None] * (last - first)
         tracks.append(Track(track.node, track.path, times, values))
     return Clip(name, tuple(tracks))
 
 
-def joined(*motions: Clip, name: str = "joined") -> Clip:
+def joined(*clips: Clip, name: str = "joined") -> Clip:
     """One after the other, of the same tracks; each goes on from where the one before ended."""
     tracks = []
-    for number, track in enumerate(motions[0].tracks):
+    for number, track in enumerate(clips[0].tracks):
         times, values, end = [], [], None
         since = 0.0
-        for motion in motions:
-            part = motion.tracks[number]
+        for clip in clips:
+            part = clip.tracks[number]
             assert (part.node, part.path) == (track.node, track.path)
             shift = 0.0 if end is None or track.path == "rotation" else end - part.values[0]
             skipped = 0 if end is None else 1
             times.append(since + part.times[skipped:])
             values.append(part.values[skipped:] + shift)
-            end, since = values[-1][-1], since + motion.duration
+            end, since = values[-1][-1], since + clip.duration
         found = np.concatenate(values)
         found = continuous(found) if track.path == "rotation" else found
         tracks.append(Track(track.node, track.path, np.concatenate(times), found))
     return Clip(name, tuple(tracks))
 
 
-def held(motion: Clip, seconds: float) -> Clip:
+def held(clip: Clip, seconds: float) -> Clip:
     """Its first pose for so long, with its tracks."""
-    first = [track.sample(np.array([motion.start, motion.start])) for track in motion.tracks]
+    first = [track.sample(np.array([clip.start, clip.start])) for track in clip.tracks]
     times = np.array([0.0, seconds])
-    return Clip("held", tuple(Track(t.node, t.path, times, v) for t, v in zip(motion.tracks, first, strict=True)))
+    return Clip("held", tuple(Track(t.node, t.path, times, v) for t, v in zip(clip.tracks, first, strict=True)))
 
 
 def fall(character: Character) -> Clip:

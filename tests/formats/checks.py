@@ -57,7 +57,7 @@ def assert_kept(old: Document, new: Document) -> None:
     assert (new.chunks or ())[1:] == (old.chunks or ())[1:]
 
 
-def assert_same_motion(found: Clip, expected: Clip) -> None:
+def assert_same_clip(found: Clip, expected: Clip) -> None:
     """Equal to the last bit of float32."""
     assert len(found.tracks) == len(expected.tracks)
     for track, given_track in zip(found.tracks, expected.tracks, strict=True):

@@ -29,7 +29,7 @@ def random_wxyz(rng: np.random.Generator, count: int) -> np.ndarray:
     return np.roll(Rotation.random(count, random_state=int(rng.integers(2**31))).as_quat(), 1, axis=1)
 
 
-def random_motion(character: Character, seed: int, frames: int = 9, stretch: float = 0.0, swell: float = 0.0) -> Clip:
+def random_clip(character: Character, seed: int, frames: int = 9, stretch: float = 0.0, swell: float = 0.0) -> Clip:
     """All nodes turn and roots travel; stretch, swell: how much every second node moves in its parent, or grows."""
     rng = np.random.default_rng(seed)
     rest, nodes = character.skeleton.rest, len(character.skeleton)
@@ -44,10 +44,10 @@ def random_motion(character: Character, seed: int, frames: int = 9, stretch: flo
     return Clip.from_poses("dance", Pose(translation, rotation, scale), character.skeleton, FPS)
 
 
-def joint_positions(character: Character, motion: Clip, times: np.ndarray) -> np.ndarray:
+def joint_positions(character: Character, clip: Clip, times: np.ndarray) -> np.ndarray:
     """World positions (frames, joints, 3) in the order of exported joints; an added root is in the origin."""
     nodes, _ = joint_tree(character.skeleton)
-    T_world = character.skeleton.world(motion.sample(character.skeleton, times))
+    T_world = character.skeleton.world(clip.sample(character.skeleton, times))
     return np.where((nodes < 0)[:, None], 0.0, T_world[:, nodes][..., :3, 3])
 
 

@@ -7,7 +7,7 @@ import pytest
 from builder import arm
 from bvh_texts import ARM, CLOSE, read_text, world_at
 from character.creatures import dog, human, posed, spider, turned
-from moving_skeletons import joint_positions, naive_positions, random_character, random_motion
+from moving_skeletons import joint_positions, naive_positions, random_character, random_clip
 from scipy.spatial.transform import Rotation
 
 from gambol import analyze, create, load, save
@@ -22,17 +22,16 @@ from gambol.formats.bvh.writer import angles_of, calmest_order, safe_names, writ
 from gambol.formats.joints import joint_tree, sample_joints
 
 
-def assert_round_trip(character, motion, tmp_path) -> None:
+def assert_round_trip(character, clip, tmp_path) -> None:
     """Joints are where they were in every frame, by both readers; height from the rest pose."""
     path = tmp_path / "clip.bvh"
-    write_bvh(character, motion, path)
-    expected = joint_positions(character, motion, frame_times(motion, natural_fps(motion)))
+    write_bvh(character, clip, path)
+    expected = joint_positions(character, clip, frame_times(clip, natural_fps(clip)))
     low, high = character.bounds
     height = (high - low)[1] or 1.0
     again = read_bvh(path)
     assert list(again.clips) == ["clip"]
-    clip = again.clips["clip"]
-    found = joint_positions(again, clip, clip.tracks[0].times)
+    found = joint_positions(again, again.clips["clip"], again.clips["clip"].tracks[0].times)
     assert found.shape == expected.shape
     assert np.abs(found - expected).max() < CLOSE * height
     _, rest, naive = naive_positions(path)
@@ -68,7 +67,7 @@ def test_a_gait_of_a_file_survives(make, tmp_path):
 )
 def test_odd_skeletons_survive(make, moves, seed, tmp_path):
     character = random_character(seed, **make)
-    assert_round_trip(character, random_motion(character, seed, **moves), tmp_path)
+    assert_round_trip(character, random_clip(character, seed, **moves), tmp_path)
 
 
 def test_bones_scaled_unevenly_survive(tmp_path):
@@ -77,30 +76,30 @@ def test_bones_scaled_unevenly_survive(tmp_path):
     rest = character.skeleton.rest
     uneven = replace(rest, scale=np.random.default_rng(3).uniform(0.6, 1.6, rest.scale.shape))
     character = replace(character, skeleton=replace(character.skeleton, rest=uneven))
-    assert_round_trip(character, random_motion(character, 3), tmp_path)
+    assert_round_trip(character, random_clip(character, 3), tmp_path)
 
 
 def test_a_mirrored_and_a_vanished_joint_survive(tmp_path):
     character = random_character(4, scale=0.0)
-    motion = random_motion(character, 4)
+    clip = random_clip(character, 4)
     scale = np.ones_like(character.skeleton.rest.scale)
     scale[2, 0] = -1
     character = replace(
         character, skeleton=replace(character.skeleton, rest=replace(character.skeleton.rest, scale=scale))
     )
     vanish = Track(5, "scale", np.array([0.0, 8 / 30]), np.array([[1.0, 1, 1], [0, 0, 0]]))
-    assert_round_trip(character, Clip("gone", (*motion.tracks, vanish)), tmp_path)
+    assert_round_trip(character, Clip("gone", (*clip.tracks, vanish)), tmp_path)
 
 
 def test_a_vanished_joint_turns_with_its_parent(tmp_path):
     character = random_character(4, scale=0.0)
     times = np.array([0.0, 8 / 30])
     turn = Track(0, "rotation", times, np.array([character.skeleton.rest.rotation[0], [0.8, 0.6, 0, 0]]))
-    motion = Clip("gone", (turn, Track(5, "scale", times, np.array([[1.0, 1, 1], [0, 0, 0]]))))
-    write_bvh(character, motion, tmp_path / "a.bvh")
-    clip = read_bvh(tmp_path / "a.bvh").clips["a"]
+    clip = Clip("gone", (turn, Track(5, "scale", times, np.array([[1.0, 1, 1], [0, 0, 0]]))))
+    write_bvh(character, clip, tmp_path / "a.bvh")
+    again = read_bvh(tmp_path / "a.bvh").clips["a"]
     turning = {
-        track.node for track in clip.tracks if track.path == "rotation" and np.abs(track.values[:, 1:]).max() > 1e-6
+        track.node for track in again.tracks if track.path == "rotation" and np.abs(track.values[:, 1:]).max() > 1e-6
     }
     assert turning == {0}
 
@@ -108,7 +107,7 @@ def test_a_vanished_joint_turns_with_its_parent(tmp_path):
 @pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
 def test_an_armature_that_turns_and_scales_is_in_the_offsets(scale, tmp_path):
     character = turned(dog(), (0.6, 0.8, 0, 0), scale)
-    assert_round_trip(character, random_motion(character, 0), tmp_path)
+    assert_round_trip(character, random_clip(character, 0), tmp_path)
     names, rest, _ = naive_positions(tmp_path / "clip.bvh")
     assert "armature" not in names
     nodes, _ = joint_tree(character.skeleton)
@@ -118,7 +117,7 @@ def test_an_armature_that_turns_and_scales_is_in_the_offsets(scale, tmp_path):
 def test_the_rest_pose_is_the_one_the_skin_was_bound_in(tmp_path):
     """Not the pose the file happens to show, nor the first frame of the clip."""
     bound, shown = dog(), posed(dog(), 5)
-    write_bvh(shown, random_motion(shown, 5), tmp_path / "a.bvh")
+    write_bvh(shown, random_clip(shown, 5), tmp_path / "a.bvh")
     nodes, _ = joint_tree(bound.skeleton)
     _, rest, frames = naive_positions(tmp_path / "a.bvh")
     at_bind = bound.skeleton.world()[nodes, :3, 3]
@@ -128,15 +127,15 @@ def test_the_rest_pose_is_the_one_the_skin_was_bound_in(tmp_path):
 
 def test_joints_that_keep_their_length_have_no_position_channels(tmp_path):
     character = random_character(7)
-    write_bvh(character, random_motion(character, 7), tmp_path / "a.bvh")
+    write_bvh(character, random_clip(character, 7), tmp_path / "a.bvh")
     assert (tmp_path / "a.bvh").read_text().count("CHANNELS 6") == 1
-    write_bvh(character, random_motion(character, 7, stretch=0.1), tmp_path / "b.bvh")
+    write_bvh(character, random_clip(character, 7, stretch=0.1), tmp_path / "b.bvh")
     assert (tmp_path / "b.bvh").read_text().count("CHANNELS 6") == 7
 
 
 def test_several_roots_get_one(tmp_path):
     character = random_character(8, roots=3)
-    write_bvh(character, random_motion(character, 8), tmp_path / "a.bvh")
+    write_bvh(character, random_clip(character, 8), tmp_path / "a.bvh")
     text = (tmp_path / "a.bvh").read_text()
     assert text.count("ROOT") == 1
     assert "ROOT Root\n{\n\tOFFSET 0.0000000 0.0000000 0.0000000\n" in text
@@ -145,10 +144,10 @@ def test_several_roots_get_one(tmp_path):
 def test_ends_of_bones_are_kept(tmp_path):
     """A leg's End Site is where its skin ends, not at the joint."""
     character = dog()
-    motion = random_motion(character, 9)
-    write_bvh(character, motion, tmp_path / "a.bvh")
+    clip = random_clip(character, 9)
+    write_bvh(character, clip, tmp_path / "a.bvh")
     again = read_bvh(tmp_path / "a.bvh")
-    joints = sample_joints(character, motion)
+    joints = sample_joints(character, clip)
     world = dict(zip(again.skeleton.names, again.skeleton.world()[:, :3, 3], strict=True))
     ends = [joint for joint in range(len(joints.names)) if joint not in joints.parents]
     assert ends
@@ -291,9 +290,9 @@ def keyed(times) -> Clip:
 
 @pytest.mark.parametrize("fps", [10, 12, 24, 25, 29.97, 30, 60, 120, 240])
 def test_the_rate_of_a_baked_clip_is_found(fps):
-    motion = keyed(1.5 + np.arange(50) / fps)
-    assert natural_fps(motion) == pytest.approx(fps, rel=1e-5)
-    assert len(frame_times(motion, natural_fps(motion))) == 50
+    clip = keyed(1.5 + np.arange(50) / fps)
+    assert natural_fps(clip) == pytest.approx(fps, rel=1e-5)
+    assert len(frame_times(clip, natural_fps(clip))) == 50
 
 
 @pytest.mark.parametrize("times", [[0], [0, 1, 2], [0, 0.1, 0.25, 1.3], np.arange(9) / 1000, []])
@@ -303,25 +302,25 @@ def test_other_clips_get_thirty_frames_a_second(times):
 
 def test_frames_asked_for(tmp_path):
     character = random_character(1)
-    motion = random_motion(character, 1, frames=16)
+    clip = random_clip(character, 1, frames=16)
     for fps, frames in ((None, 16), (30, 16), (60, 31), (10, 6), (7, 4)):
-        write_bvh(character, motion, tmp_path / "a.bvh", fps)
+        write_bvh(character, clip, tmp_path / "a.bvh", fps)
         text = (tmp_path / "a.bvh").read_text()
         assert f"\nFrames: {frames}\nFrame Time: {1 / (fps or 30):.10g}\n" in text
         found = naive_positions(tmp_path / "a.bvh")[2]
-        expected = joint_positions(character, motion, np.arange(frames) / (fps or 30))
+        expected = joint_positions(character, clip, np.arange(frames) / (fps or 30))
         np.testing.assert_allclose(found, expected, atol=1e-5)
     for fps in (0, -1, float("nan"), float("inf")):
         with pytest.raises(GambolError, match="fps must be above 0"):
-            write_bvh(character, motion, tmp_path / "a.bvh", fps)
+            write_bvh(character, clip, tmp_path / "a.bvh", fps)
     with pytest.raises(GambolError, match="too long for 14 nodes"):
-        write_bvh(character, motion, tmp_path / "a.bvh", 1e6)
+        write_bvh(character, clip, tmp_path / "a.bvh", 1e6)
 
 
 def test_what_bvh_cannot_hold_is_said(tmp_path):
     character = random_character(2, helpers=2)
-    still = random_motion(character, 2)
-    swelling = random_motion(character, 2, swell=0.2)
+    still = random_clip(character, 2)
+    swelling = random_clip(character, 2, swell=0.2)
     weights = Track(0, "weights", np.array([0.0, 1.0]), np.array([[0.0], [1.0]]))
     assert "scales" not in " ".join(write_bvh(character, still, tmp_path / "a.bvh"))
     said = " ".join(write_bvh(character, swelling, tmp_path / "a.bvh"))
@@ -332,12 +331,12 @@ def test_what_bvh_cannot_hold_is_said(tmp_path):
 
 def test_a_name_or_a_folder_that_cannot_be_written(tmp_path):
     character = random_character(1)
-    motion = random_motion(character, 1)
+    clip = random_clip(character, 1)
     for path in ("a.txt", "a.glb"):
         with pytest.raises(GambolError, match=r"written as \.bvh or \.npz"):
             check_export(tmp_path / path)
     with pytest.raises(AssetError, match="does not exist"):
-        export(character, motion, tmp_path / "nowhere" / "a.bvh")
+        export(character, clip, tmp_path / "nowhere" / "a.bvh")
     empty = Skeleton((), np.zeros(0, int), Pose(*(np.zeros((0, n)) for n in (3, 4, 3))), np.zeros(0, bool))
     with pytest.raises(GambolError, match="has no joints"):
-        export(replace(character, skeleton=empty), motion, tmp_path / "a.bvh")
+        export(replace(character, skeleton=empty), clip, tmp_path / "a.bvh")

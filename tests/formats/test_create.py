@@ -379,8 +379,8 @@ def test_bounds_of_positions_are_exact():
 @pytest.mark.parametrize("name", ["b.glb", "b.vrm"])
 def test_saving_a_character_without_a_file(tmp_path, name):
     character = random_character(21)
-    motion = Clip("walk", (Track(2, "translation", np.arange(3.0), np.eye(3)),))
-    assert save(character, tmp_path / name, motion) == "walk"
+    clip = Clip("walk", (Track(2, "translation", np.arange(3.0), np.eye(3)),))
+    assert save(character, tmp_path / name, clip) == "walk"
     saved = load(tmp_path / name)
     assert list(saved.clips) == ["walk"]
     assert_same_vertices(character, saved)

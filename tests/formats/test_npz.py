@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 from character.creatures import dog, human, posed, turned
-from moving_skeletons import joint_positions, random_character, random_motion, random_wxyz
+from moving_skeletons import joint_positions, random_character, random_clip, random_wxyz
 from scipy.spatial.transform import Rotation
 
 from gambol import analyze, load, save
@@ -57,21 +57,21 @@ CASES = {
 @pytest.mark.parametrize(("make", "moves"), CASES.values(), ids=CASES.keys())
 def test_positions_follow_from_rotations_and_come_back(make, moves, tmp_path):
     character = make()
-    motion = random_motion(character, 6, **moves)
-    write_npz(character, motion, tmp_path / "a.npz")
+    clip = random_clip(character, 6, **moves)
+    write_npz(character, clip, tmp_path / "a.npz")
     arrays = arrays_of(tmp_path / "a.npz")
-    expected = joint_positions(character, motion, frame_times(motion, 30))
+    expected = joint_positions(character, clip, frame_times(clip, 30))
     size = max(np.ptp(expected, axis=(0, 1)).max(), 1e-9)
     np.testing.assert_allclose(arrays["positions"], expected, atol=1e-6 * size)
     np.testing.assert_allclose(forward(arrays), expected, atol=1e-5 * size)
     again = read_npz(character, tmp_path / "a.npz")
-    assert (again.name, again.start, again.end) == ("dance", 0.0, pytest.approx(motion.duration))
-    np.testing.assert_allclose(joint_positions(character, again, frame_times(motion, 30)), expected, atol=2e-5 * size)
+    assert (again.name, again.start, again.end) == ("dance", 0.0, pytest.approx(clip.duration))
+    np.testing.assert_allclose(joint_positions(character, again, frame_times(clip, 30)), expected, atol=2e-5 * size)
     nodes, _ = joint_tree(character.skeleton)
     nodes = nodes[nodes >= 0]
     before, after = (
-        character.skeleton.world(each.sample(character.skeleton, frame_times(motion, 30)))[:, nodes][..., :3, :3]
-        for each in (motion, again)
+        character.skeleton.world(each.sample(character.skeleton, frame_times(clip, 30)))[:, nodes][..., :3, :3]
+        for each in (clip, again)
     )
     np.testing.assert_allclose(after, before, atol=2e-5 * np.abs(before).max())
 
@@ -91,8 +91,8 @@ def test_a_gait_of_a_file_comes_back(make, tmp_path):
 
 def test_the_units_are_told(tmp_path):
     character = random_character(0)
-    motion = random_motion(character, 0, frames=9)
-    write_npz(character, motion, tmp_path / "a.npz", fps=15)
+    clip = random_clip(character, 0, frames=9)
+    write_npz(character, clip, tmp_path / "a.npz", fps=15)
     arrays = arrays_of(tmp_path / "a.npz")
     assert all(array.dtype.kind in "fiU" for array in arrays.values())
     assert str(arrays["up"]) == "+y"
@@ -106,7 +106,7 @@ def test_the_units_are_told(tmp_path):
 def test_rest_is_the_pose_the_skin_was_bound_in(tmp_path):
     """With the rotations of rest, forward kinematics gives the bind pose."""
     character, shown = dog(), posed(dog(), 5)
-    write_npz(shown, random_motion(shown, 5), tmp_path / "a.npz")
+    write_npz(shown, random_clip(shown, 5), tmp_path / "a.npz")
     arrays = arrays_of(tmp_path / "a.npz")
     arrays["rotations"], arrays["translations"] = arrays["rest_rotations"][None], arrays["rest_offsets"][None]
     bind = character.skeleton.world()[arrays["nodes"], :3, 3]
@@ -116,10 +116,10 @@ def test_rest_is_the_pose_the_skin_was_bound_in(tmp_path):
 
 def test_rotations_are_those_of_the_file_where_nothing_lies_between(tmp_path):
     character = random_character(7, scale=0.0)
-    motion = random_motion(character, 7)
-    write_npz(character, motion, tmp_path / "a.npz")
+    clip = random_clip(character, 7)
+    write_npz(character, clip, tmp_path / "a.npz")
     arrays = arrays_of(tmp_path / "a.npz")
-    pose = motion.sample(character.skeleton, frame_times(motion, 30))
+    pose = clip.sample(character.skeleton, frame_times(clip, 30))
     same = np.abs((arrays["rotations"] * pose.rotation[:, arrays["nodes"]]).sum(-1))
     np.testing.assert_allclose(same, 1, atol=1e-6)
     assert (np.sum(arrays["rotations"][1:] * arrays["rotations"][:-1], axis=-1) > 0).all()
@@ -129,30 +129,30 @@ def test_rotations_are_those_of_the_file_where_nothing_lies_between(tmp_path):
 def test_the_same_clip_gives_the_same_bytes(tmp_path):
     character = random_character(8)
     for name in ("a.npz", "b.npz"):
-        write_npz(character, random_motion(character, 8), tmp_path / name)
+        write_npz(character, random_clip(character, 8), tmp_path / name)
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
 def test_sizes_are_lost_with_a_warning(tmp_path):
     character = random_character(9)
-    motion = random_motion(character, 9, swell=0.3)
-    (warning,) = write_npz(character, motion, tmp_path / "a.npz")
+    clip = random_clip(character, 9, swell=0.3)
+    (warning,) = write_npz(character, clip, tmp_path / "a.npz")
     assert warning.startswith("clip 'dance' scales 'bone 0'")
     again = read_npz(character, tmp_path / "a.npz")
-    times = frame_times(motion, 30)
-    expected = joint_positions(character, motion, times)
+    times = frame_times(clip, 30)
+    expected = joint_positions(character, clip, times)
     np.testing.assert_allclose(joint_positions(character, again, times), expected, atol=1e-4)
 
 
 def test_rates(tmp_path):
     character = random_character(9)
-    motion = random_motion(character, 9, frames=16)
+    clip = random_clip(character, 9, frames=16)
     for fps, frames in ((30.0, 16), (None, 16), (10.0, 6)):
-        write_npz(character, motion, tmp_path / "a.npz", fps)
+        write_npz(character, clip, tmp_path / "a.npz", fps)
         assert len(arrays_of(tmp_path / "a.npz")["positions"]) == frames
     for path in ("a.txt", "a.npy"):
         with pytest.raises(GambolError, match=r"\.npz"):
-            export(character, motion, tmp_path / path)
+            export(character, clip, tmp_path / path)
 
 
 # Files of others ----------------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def test_rates(tmp_path):
 def changed(tmp_path, seed: int = 0, without: tuple[str, ...] = (), **values):
     """A sound file for a random character, with some arrays other than they should be."""
     character = random_character(seed)
-    write_npz(character, random_motion(character, seed), tmp_path / "a.npz")
+    write_npz(character, random_clip(character, seed), tmp_path / "a.npz")
     arrays = {key: array for key, array in arrays_of(tmp_path / "a.npz").items() if key not in without}
     np.savez(tmp_path / "a.npz", **(arrays | values))
     return character, tmp_path / "a.npz", arrays
@@ -174,18 +174,18 @@ def test_what_a_network_gives_is_enough(tmp_path):
     way = rng.normal(size=(5, 3))
     left = ("positions", "translations", "rest_rotations", "name", "units", "up", "height")
     character, path, arrays = changed(tmp_path, without=left, rotations=3.0 * rotations, root_translation=way)
-    motion = read_npz(character, path)
+    clip = read_npz(character, path)
     translations = np.tile(arrays["rest_offsets"], (5, 1, 1))
     translations[:, 0] = way
     expected = forward({"parents": arrays["parents"], "rotations": rotations, "translations": translations})
-    np.testing.assert_allclose(joint_positions(character, motion, np.arange(5) / 30), expected, atol=1e-4)
-    assert motion.name == "a"
+    np.testing.assert_allclose(joint_positions(character, clip, np.arange(5) / 30), expected, atol=1e-4)
+    assert clip.name == "a"
 
 
 def test_nodes_are_found_by_name_when_a_file_was_exported_again(tmp_path):
     character = random_character(2)
-    motion = random_motion(character, 2)
-    write_npz(character, motion, tmp_path / "a.npz")
+    clip = random_clip(character, 2)
+    write_npz(character, clip, tmp_path / "a.npz")
     skeleton, rest = character.skeleton, character.skeleton.rest
     order = np.random.default_rng(0).permutation(14)
     place = np.argsort(order)
@@ -199,12 +199,12 @@ def test_nodes_are_found_by_name_when_a_file_was_exported_again(tmp_path):
     again = read_npz(other, tmp_path / "a.npz")
     times = np.arange(9) / 30
     found = shuffled.world(again.sample(shuffled, times))[..., :3, 3]
-    expected = skeleton.world(motion.sample(skeleton, times))[..., :3, 3]
+    expected = skeleton.world(clip.sample(skeleton, times))[..., :3, 3]
     np.testing.assert_allclose(found, expected[:, order], atol=1e-4)
 
 
 def test_a_clip_of_another_character_is_refused(tmp_path):
-    write_npz(dog(), random_motion(dog(), 0), tmp_path / "a.npz")
+    write_npz(dog(), random_clip(dog(), 0), tmp_path / "a.npz")
     with pytest.raises(AssetError, match="was not made for 'human': it has no joint"):
         read_npz(human(), tmp_path / "a.npz")
     character, path, _ = changed(tmp_path)
@@ -271,8 +271,8 @@ def test_broken_archives_are_refused(tmp_path):
     for each in spoilt:
         path.write_bytes(each)
         try:
-            motion = read_npz(character, path)
-            assert all(np.isfinite(track.values).all() for track in motion.tracks)
+            clip = read_npz(character, path)
+            assert all(np.isfinite(track.values).all() for track in clip.tracks)
         except AssetError:
             refused += 1
     assert refused > 13
@@ -311,10 +311,9 @@ def test_arrays_and_bvh_agree(tmp_path):
     """World rotations since rest are the same in both."""
     character = random_character(3, scale=0.0)
     turn = Track(4, "rotation", np.array([0.0, 0.3]), random_wxyz(np.random.default_rng(0), 2))
-    motion = Clip("turn", (turn,))
-    write_npz(character, motion, tmp_path / "a.npz")
-    write_bvh(character, motion, tmp_path / "a.bvh", 30)
+    clip = Clip("turn", (turn,))
+    write_npz(character, clip, tmp_path / "a.npz")
+    write_bvh(character, clip, tmp_path / "a.bvh", 30)
     loaded = load(tmp_path / "a.bvh")
-    clip = loaded.clips["a"]
-    found = joint_positions(loaded, clip, clip.tracks[0].times)
+    found = joint_positions(loaded, loaded.clips["a"], loaded.clips["a"].tracks[0].times)
     np.testing.assert_allclose(found, arrays_of(tmp_path / "a.npz")["positions"], atol=1e-5)

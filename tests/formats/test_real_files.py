@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from assets import asset_files, asset_name, needs_assets
-from checks import assert_kept, assert_same_motion, assert_same_vertices
+from checks import assert_kept, assert_same_clip, assert_same_vertices
 
 from gambol.character.character import Character
 from gambol.character.clip import Clip, Track
@@ -30,12 +30,12 @@ def test_saving_keeps_everything(path, tmp_path):
     character = load(path)
     save(character, tmp_path / path.name)
     assert (tmp_path / path.name).read_bytes() == path.read_bytes()
-    motion = nod(character)
-    name = save(character, tmp_path / path.name, motion, overwrite=True)
+    clip = nod(character)
+    name = save(character, tmp_path / path.name, clip, overwrite=True)
     assert_kept(open_document(path), open_document(tmp_path / path.name))
     saved = load(tmp_path / path.name)
     assert list(saved.clips) == [*character.clips, name]
-    assert_same_motion(saved.clips[name], motion)
+    assert_same_clip(saved.clips[name], clip)
     np.testing.assert_allclose(saved.rest_vertices, character.rest_vertices, rtol=1e-6, atol=1e-6)
 
 
@@ -49,7 +49,7 @@ def test_a_new_file_of_the_same_character(path, tmp_path):
     np.testing.assert_array_equal(again.skeleton.is_joint[: len(character.skeleton)], character.skeleton.is_joint)
     assert_same_vertices(character, again)
     for clip, copy in zip(character.clips.values(), again.clips.values(), strict=False):
-        assert_same_motion(copy, clip)
+        assert_same_clip(copy, clip)
 
 
 @pytest.mark.parametrize("path", [path for path in asset_files() if path.suffix == ".gltf"], ids=asset_name)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builder import PNG, TRIANGLE, Gltf, arm
-from checks import assert_kept, assert_same_motion, view_bytes
+from checks import assert_kept, assert_same_clip, view_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +16,7 @@ from gambol.character.clip import Clip, Track
 from gambol.errors import AssetError, GambolError
 from gambol.formats import load, save
 from gambol.formats.gltf.document import Document, glb_bytes, open_document, parse_document
-from gambol.formats.gltf.writer import append_motion
+from gambol.formats.gltf.writer import append_clip
 
 WEBP = b"RIFF\0\0\0\0WEBPVP8 "
 
@@ -81,7 +81,7 @@ def test_with_a_clip_all_the_rest_survives(tmp_path, name):
     assert_kept(open_document(source), open_document(tmp_path / "out" / name))
     saved = load(tmp_path / "out" / name)
     assert list(saved.clips) == ["wave", "jump"]
-    assert_same_motion(saved.clips["jump"], wave("jump", 0, 1))
+    assert_same_clip(saved.clips["jump"], wave("jump", 0, 1))
     np.testing.assert_array_equal(saved.rest_vertices, character.rest_vertices)
     assert source.read_bytes() == character.source.raw
 
@@ -106,10 +106,10 @@ def test_any_extras_survive(extras, extension, chunk):
     assert repr(new.json["extras"]) == repr(old.json["extras"])  # tells 1 from 1.0 and 0.0 from -0.0
 
 
-def saved_bytes(document: Document, motion: Clip) -> Document:
+def saved_bytes(document: Document, clip: Clip) -> Document:
     """What saving would write, without a disk."""
     content = copy.deepcopy(document.json)
-    _, chunks = append_motion(content, document.chunks, motion)
+    _, chunks = append_clip(content, document.chunks, clip)
     return parse_document(glb_bytes(content, chunks))
 
 
@@ -154,9 +154,9 @@ def test_morph_weights(tmp_path, interpolation):
     gltf.node(mesh=gltf.mesh(targets=[{"POSITION": gltf.accessor(TRIANGLE)}] * 2))
     shape = (3, 3, 2) if interpolation == "CUBICSPLINE" else (3, 2)
     values = np.random.default_rng(0).normal(size=shape)
-    motion = Clip("talk", (Track(0, "weights", np.arange(3.0), values, interpolation),))
-    save(load(gltf.write(tmp_path / "a.glb")), tmp_path / "b.glb", motion)
-    assert_same_motion(load(tmp_path / "b.glb").clips["talk"], motion)
+    clip = Clip("talk", (Track(0, "weights", np.arange(3.0), values, interpolation),))
+    save(load(gltf.write(tmp_path / "a.glb")), tmp_path / "b.glb", clip)
+    assert_same_clip(load(tmp_path / "b.glb").clips["talk"], clip)
 
 
 def test_matrices_give_way_only_where_animated(tmp_path):
@@ -183,7 +183,7 @@ def test_a_file_without_a_binary_chunk(tmp_path):
     document = open_document(tmp_path / "b.glb")
     assert document.binary_chunk is not None
     assert "uri" not in document.json["buffers"][0]
-    assert_same_motion(load(tmp_path / "b.glb").clips["wave"], wave("wave", 0))
+    assert_same_clip(load(tmp_path / "b.glb").clips["wave"], wave("wave", 0))
 
 
 def test_a_glb_whose_buffer_is_elsewhere(tmp_path):
@@ -194,7 +194,7 @@ def test_a_glb_whose_buffer_is_elsewhere(tmp_path):
     source = gltf.write(tmp_path / "a.glb")
     save(load(source), tmp_path / "b.glb", wave())
     assert_kept(open_document(source), open_document(tmp_path / "b.glb"))
-    assert_same_motion(load(tmp_path / "b.glb").clips["wave"], wave())
+    assert_same_clip(load(tmp_path / "b.glb").clips["wave"], wave())
 
 
 @pytest.mark.parametrize("padded", [True, False])
@@ -257,12 +257,12 @@ def with_files(folder: Path, suffix: str = ".gltf") -> Path:
     return path
 
 
-@pytest.mark.parametrize("motion", [None, wave()])
+@pytest.mark.parametrize("clip", [None, wave()])
 @pytest.mark.parametrize("suffix", [".gltf", ".glb"])
-def test_files_are_copied_along(tmp_path, motion, suffix):
+def test_files_are_copied_along(tmp_path, clip, suffix):
     source = with_files(tmp_path / "in", suffix)
     (tmp_path / "out").mkdir()
-    save(load(source), tmp_path / "out" / source.name, motion)
+    save(load(source), tmp_path / "out" / source.name, clip)
     saved = load(tmp_path / "out" / source.name)
     assert saved.warnings == ()
     assert saved.meshes[0].material.texture.data == PNG
@@ -306,18 +306,18 @@ def test_a_missing_texture_does_not_keep_one_from_saving(tmp_path, name):
     assert "wave" in load(tmp_path / "out" / name).clips
 
 
-@pytest.mark.parametrize("motion", [None, wave()])
-def test_packing(tmp_path, motion):
+@pytest.mark.parametrize("clip", [None, wave()])
+def test_packing(tmp_path, clip):
     source = with_files(tmp_path / "in")
     (tmp_path / "out").mkdir()
-    save(load(source), tmp_path / "out" / "a.glb", motion)
+    save(load(source), tmp_path / "out" / "a.glb", clip)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.glb"]
     character, saved = load(source), load(tmp_path / "out" / "a.glb")
     assert saved.meshes[0].material.texture.data == PNG
     assert saved.meshes[0].material.texture.mime == "image/png"
     pose = wave().sample(character.skeleton, 0.3)
     np.testing.assert_array_equal(saved.vertices(pose)[0], character.vertices(pose)[0])
-    assert list(saved.clips) == (["wave"] if motion else [])
+    assert list(saved.clips) == (["wave"] if clip else [])
     old = open_document(source)
     assert view_bytes(saved.source, len(old.json["bufferViews"])) == view_bytes(old, len(old.json["bufferViews"]))
 

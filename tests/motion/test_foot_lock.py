@@ -26,9 +26,9 @@ class Case:
         self.character = make()
         self.anatomy = analyze(self.character)
         self.rig, self.length = build_rig(self.anatomy), draw_stick_figure(self.anatomy).leg
-        motion = gait(self.character, self.anatomy, action)
-        times = motion.start + motion.duration * np.arange(frames) / frames
-        self.truth = rig_motion_of(self.character, self.rig, motion, times, True)
+        clip = gait(self.character, self.anatomy, action)
+        times = clip.start + clip.duration * np.arange(frames) / frames
+        self.truth = rig_motion_of(self.character, self.rig, clip, times, True)
         self.skin = LowSkin(self.character, self.anatomy, self.rig, 200)
 
     def loads(self, rig_motion, leaps=False):

@@ -13,13 +13,13 @@ from gambol.quality.normalized_clip import normalize_clip
 @pytest.mark.parametrize("rounds", [1.0, 1.4, 2.0, 5.7, 12.0])
 def test_a_stride_is_the_period_however_often_it_is_shown(name, action, rounds):
     made = stride(name, action)
-    clip = made.examined(longer(made.motion, rounds))
-    assert clip.period == pytest.approx(made.motion.duration, rel=0.01)
+    clip = made.examined(longer(made.clip, rounds))
+    assert clip.period == pytest.approx(made.clip.duration, rel=0.01)
 
 
 def test_a_turn_repeats_too():
     made = stride("dog", "turn left")
-    assert made.examined().period == pytest.approx(made.motion.duration)
+    assert made.examined().period == pytest.approx(made.clip.duration)
 
 
 def swaying(character, times, degrees):
@@ -43,7 +43,7 @@ def test_what_stands_falls_or_goes_straight_on_has_none():
     still = standing(character)
     times = np.linspace(0.0, 2.0, 121)
     ways = (lambda t: np.outer(t**2, [0.0, -0.5, 0.0]), lambda t: np.outer(t, [0.0, 0.0, 3.0]))
-    motions = [still, standing(character, 0.0), *(moved(character, still, way) for way in ways)]
-    motions.append(swaying(character, times, 30 * times))
-    for motion in motions:
-        assert normalize_clip(character, motion, anatomy).period is None
+    clips = [still, standing(character, 0.0), *(moved(character, still, way) for way in ways)]
+    clips.append(swaying(character, times, 30 * times))
+    for clip in clips:
+        assert normalize_clip(character, clip, anatomy).period is None

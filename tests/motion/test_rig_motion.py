@@ -14,27 +14,27 @@ from gambol.motion.rig_motion import RigMotion, rig_motion_of
 def drafted(make, action, frames=24, loops=True):
     character = make()
     anatomy = analyze(character)
-    rig, motion = build_rig(anatomy), gait(character, anatomy, action)
+    rig, clip = build_rig(anatomy), gait(character, anatomy, action)
     steps = frames if loops else frames - 1
-    times = motion.start + motion.duration * np.arange(frames) / steps
-    return character, rig, motion, times, rig_motion_of(character, rig, motion, times, loops)
+    times = clip.start + clip.duration * np.arange(frames) / steps
+    return character, rig, clip, times, rig_motion_of(character, rig, clip, times, loops)
 
 
 @pytest.mark.parametrize("make", [dog, human])
 @pytest.mark.parametrize("action", ["walk", "jump", "turn left"])
 @pytest.mark.parametrize("loops", [True, False])
 def test_a_clip_becomes_a_draft_of_the_same_poses(make, action, loops):
-    character, rig, motion, times, rig_motion = drafted(make, action, loops=loops)
-    true = character.skeleton.world(motion.sample(character.skeleton, times))[:, rig.nodes]
+    character, rig, clip, times, rig_motion = drafted(make, action, loops=loops)
+    true = character.skeleton.world(clip.sample(character.skeleton, times))[:, rig.nodes]
     np.testing.assert_allclose(rig_motion.world(rig).numpy(), true[:, :, :3], atol=2e-5)
-    assert rig_motion.seconds == pytest.approx(motion.duration)
+    assert rig_motion.seconds == pytest.approx(clip.duration)
 
 
 @pytest.mark.parametrize("action", ["walk", "turn left", "turn right"])
 def test_rounds_follow_each_other_without_a_seam(action):
     """The frame after a round is the first frame of the next, where the clip itself ends."""
-    character, rig, motion, _, rig_motion = drafted(dog, action)
-    end = character.skeleton.world(motion.sample(character.skeleton, np.array([motion.end])))[:, rig.nodes]
+    character, rig, clip, _, rig_motion = drafted(dog, action)
+    end = character.skeleton.world(clip.sample(character.skeleton, np.array([clip.end])))[:, rig.nodes]
     twice = rig_motion.repeated(2, rig)
     assert len(twice) == 2 * len(rig_motion)
     assert twice.seconds == pytest.approx(2 * rig_motion.seconds)

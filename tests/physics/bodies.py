@@ -34,8 +34,8 @@ def with_gaits(character: Character, *actions: str, **style) -> Character:
     return with_clips(character, *(gait(character, anatomy, action, **style) for action in actions))
 
 
-def with_clips(character: Character, *motions: Clip) -> Character:
-    return dataclasses.replace(character, clips={**character.clips, **{each.name: each for each in motions}})
+def with_clips(character: Character, *clips: Clip) -> Character:
+    return dataclasses.replace(character, clips={**character.clips, **{each.name: each for each in clips}})
 
 
 def with_rest(character: Character, rest: Pose) -> Character:
@@ -56,10 +56,10 @@ def near_ground(target: TrackingTarget) -> Ragdoll:
     return target.body.ragdoll.only_points(target.body.near_ground(target.reference))
 
 
-def cut(motion: Clip, until: float, name: str) -> Clip:
+def cut(clip: Clip, until: float, name: str) -> Clip:
     """Its first part, up to this share of it: that no longer loops."""
-    times = motion.start + until * motion.duration * np.linspace(0, 1, 64)
-    return Clip(name, tuple(Track(each.node, each.path, times, each.sample(times)) for each in motion.tracks))
+    times = clip.start + until * clip.duration * np.linspace(0, 1, 64)
+    return Clip(name, tuple(Track(each.node, each.path, times, each.sample(times)) for each in clip.tracks))
 
 
 def waving_draft(

@@ -33,12 +33,12 @@ def as_asked(target: TrackingTarget, drift=(0.0, 0.0, 0.0), bend: float = 0.0) -
     return TrackedReference(reference, x, q, 0.0, 0.0, torch.zeros(len(reference), 0))
 
 
-def joints_at(character: Character, motion: Clip, times: np.ndarray) -> np.ndarray:
-    world = character.skeleton.world(motion.sample(character.skeleton, times))
+def joints_at(character: Character, clip: Clip, times: np.ndarray) -> np.ndarray:
+    world = character.skeleton.world(clip.sample(character.skeleton, times))
     return world[..., :3, 3][:, character.skeleton.is_joint]
 
 
-def assert_same_motion(body: PhysicalCharacter, ours: Clip, theirs: Clip, tolerance: float = 1e-3) -> None:
+def assert_same_clip(body: PhysicalCharacter, ours: Clip, theirs: Clip, tolerance: float = 1e-3) -> None:
     """At the frames of both, whenever they begin; tolerance in leg lengths."""
     assert ours.duration == pytest.approx(theirs.duration, abs=1e-6)
     times = np.linspace(0, theirs.duration, 1 + round(theirs.duration * body.fps))
@@ -61,21 +61,23 @@ def test_rounds_on_the_spot_go_at_the_pace_of_their_feet_and_come_back(name):
     walk = gait(character, ahead.body.anatomy, "walk", in_place=True)
     body = PhysicalCharacter(dataclasses.replace(character, clips={"walk": walk}), ahead.body.anatomy)
     target = body.target("walk", fix_feet=False)
-    assert target.clip.in_place and not ahead.clip.in_place
-    assert not target.clip.raw.travel.norm() > 1e-4 * body.length
-    torch.testing.assert_close(target.clip.locked.travel, ahead.clip.raw.travel, rtol=0.05, atol=0.01 * body.length)
+    assert target.locked_clip.in_place and not ahead.locked_clip.in_place
+    assert not target.locked_clip.raw.travel.norm() > 1e-4 * body.length
+    torch.testing.assert_close(
+        target.locked_clip.locked.travel, ahead.locked_clip.raw.travel, rtol=0.05, atol=0.01 * body.length
+    )
     torch.testing.assert_close(target.reference.ground, ahead.reference.ground, rtol=0.05, atol=0.01)
     found = target.result(as_asked(target))
-    torch.testing.assert_close(found.travel, target.clip.locked.travel, rtol=1e-3, atol=1e-3 * body.length)
-    assert_same_motion(body, clip_again(target), walk, 0.02)
+    torch.testing.assert_close(found.travel, target.locked_clip.locked.travel, rtol=1e-3, atol=1e-3 * body.length)
+    assert_same_clip(body, clip_again(target), walk, 0.02)
 
 
 @pytest.mark.parametrize("action", ["walk", "idle"])
 def test_what_goes_or_stands_is_given_back_as_it_was(action):
     body = body_of("dog", action)
     target = body.target(action, fix_feet=False)
-    assert target.reference.loops and not target.clip.in_place
-    assert_same_motion(body, clip_again(target), body.character.clips[action], 0.01)
+    assert target.reference.loops and not target.locked_clip.in_place
+    assert_same_clip(body, clip_again(target), body.character.clips[action], 0.01)
 
 
 def test_a_body_that_falls_behind_goes_less_far():
@@ -91,7 +93,7 @@ def test_rounds_are_closed():
     """What is off at the end is spread over the whole round: no step is larger at the seam than elsewhere."""
     target = target_of("dog", "walk")
     rig_motion = target.result(as_asked(target, drift=(0.05, 0.1, 0.05), bend=1.0))
-    assert rig_motion.loops and len(rig_motion) == len(target.clip.raw)
+    assert rig_motion.loops and len(rig_motion) == len(target.locked_clip.raw)
     world = rig_motion.repeated(2, target.body.rig).world(target.body.rig)
     last_bone = int(target.body.ragdoll.joints[-1])
     for path in (
@@ -109,10 +111,10 @@ def test_clips_that_say_nothing_are_looked_at():
     """A walk on the spot is known by its feet, whatever it is called; standing is no walk."""
     body = body_of("dog", "walk")
     walk, idle = (gait(body.character, body.anatomy, action, in_place=True) for action in ("walk", "idle"))
-    motions = {"mixamo.com": walk, "Armature|Take 001": walk, "Scene": idle}
-    clips = {name: dataclasses.replace(motion, name=name) for name, motion in motions.items()}
+    clips = {"mixamo.com": walk, "Armature|Take 001": walk, "Scene": idle}
+    clips = {name: dataclasses.replace(clip, name=name) for name, clip in clips.items()}
     body = PhysicalCharacter(dataclasses.replace(body.character, clips=clips), body.anatomy)
-    in_place = {name: body.target(name, fix_feet=False).clip.in_place for name in clips}
+    in_place = {name: body.target(name, fix_feet=False).locked_clip.in_place for name in clips}
     assert in_place == {"mixamo.com": True, "Armature|Take 001": True, "Scene": False}
 
 
@@ -127,15 +129,15 @@ def test_what_does_not_loop_keeps_its_length(seconds):
     part = Clip("part", tuple(dataclasses.replace(each, times=2.0 + pace * each.times) for each in walk.tracks))
     body = PhysicalCharacter(with_clips(body.character, part), body.anatomy)
     target = body.target("part", fix_feet=False)
-    assert not target.reference.loops and not target.clip.in_place
+    assert not target.reference.loops and not target.locked_clip.in_place
     assert (
-        target.clip.raw.seconds == pytest.approx(seconds)
-        and len(target.clip.raw) == max(round(seconds * body.fps), 2) + 1
+        target.locked_clip.raw.seconds == pytest.approx(seconds)
+        and len(target.locked_clip.raw) == max(round(seconds * body.fps), 2) + 1
     )
     again = clip_again(target)
     assert again.start == 0.0
-    lift = float((target.clip.locked.root_translation - target.clip.raw.root_translation).abs().max())
-    assert_same_motion(body, again, part, 0.001 + lift / body.length)
+    lift = float((target.locked_clip.locked.root_translation - target.locked_clip.raw.root_translation).abs().max())
+    assert_same_clip(body, again, part, 0.001 + lift / body.length)
 
 
 def with_prop(character: Character) -> tuple[Character, int]:
@@ -173,7 +175,7 @@ def test_tracks_of_other_things_are_kept():
         (found,) = [each for each in again.tracks if (each.node, each.path) == (track.node, track.path)]
         np.testing.assert_allclose(found.times, track.times, atol=1e-6)
         assert (found.values == track.values).all()
-    assert_same_motion(body, again, both, 0.01)
+    assert_same_clip(body, again, both, 0.01)
 
 
 def test_an_armature_that_moves_does_not_move_the_character_twice():
@@ -188,17 +190,17 @@ def test_an_armature_that_moves_does_not_move_the_character_twice():
     moved = Clip("walk", (*tracks, Track(armature, "translation", times, shift)))
     body = body_with(dataclasses.replace(character, clips={"walk": moved}))
     target = body.target("walk", fix_feet=False)
-    assert float(target.clip.raw.travel.norm()) == pytest.approx(float(np.linalg.norm(shift[-1])), rel=1e-4)
-    assert_same_motion(body, clip_again(target), moved, 0.01)
+    assert float(target.locked_clip.raw.travel.norm()) == pytest.approx(float(np.linalg.norm(shift[-1])), rel=1e-4)
+    assert_same_clip(body, clip_again(target), moved, 0.01)
 
 
 def test_clips_have_the_name_and_the_rate_they_are_given():
     target = target_of("dog", "walk")
-    clip = target.as_clip(target.clip.raw, "a good name", target.clip.raw.fps)
+    clip = target.as_clip(target.locked_clip.raw, "a good name", target.locked_clip.raw.fps)
     assert clip.name == "a good name"
-    assert clip.duration == pytest.approx(target.clip.motion.duration)
-    half = target.clip.raw.resampled(len(target.clip.raw) // 2)
-    assert len(target.as_clip(half, "half", half.fps).tracks[0].times) == len(target.clip.raw) // 2 + 1
+    assert clip.duration == pytest.approx(target.locked_clip.clip.duration)
+    half = target.locked_clip.raw.resampled(len(target.locked_clip.raw) // 2)
+    assert len(target.as_clip(half, "half", half.fps).tracks[0].times) == len(target.locked_clip.raw) // 2 + 1
 
 
 def test_frames_a_second():
@@ -206,8 +208,8 @@ def test_frames_a_second():
     body = body_of("dog", "walk")
     assert body.fps == 60 and body_of("human", "walk").fps == 30
     target = body.target("walk", fps=20.0, fix_feet=False)
-    assert len(target.clip.raw) == round(20 * target.clip.motion.duration)
-    assert target.reference.fps == pytest.approx(len(target.clip.raw) / target.clip.motion.duration)
+    assert len(target.locked_clip.raw) == round(20 * target.locked_clip.clip.duration)
+    assert target.reference.fps == pytest.approx(len(target.locked_clip.raw) / target.locked_clip.clip.duration)
 
 
 def test_only_points_near_the_ground_are_simulated():
@@ -223,16 +225,16 @@ def test_only_points_near_the_ground_are_simulated():
 # Feet
 
 
-def skated(motion: Clip, node: int, way: np.ndarray) -> Clip:
+def skated(clip: Clip, node: int, way: np.ndarray) -> Clip:
     """A clip that goes farther than its feet do: so they slide."""
     tracks = []
-    for each in motion.tracks:
+    for each in clip.tracks:
         if (each.node, each.path) == (node, "translation"):
-            times = np.linspace(motion.start, motion.end, 65)
+            times = np.linspace(clip.start, clip.end, 65)
             values = each.sample(times) + np.linspace(0, 1, 65)[:, None] * way
             each = Track(node, "translation", times, values)
         tracks.append(each)
-    return Clip(motion.name, tuple(tracks))
+    return Clip(clip.name, tuple(tracks))
 
 
 def test_feet_that_skate_are_locked():
@@ -247,15 +249,15 @@ def test_feet_that_skate_are_locked():
     assert told and told[-1][0] == told[-1][1]
 
     def slide(rig_motion: RigMotion) -> float:
-        points = locked.clip.loads.points(rig_motion.world(body.rig))
-        weights = locked.clip.loads.weights
+        points = locked.locked_clip.loads.points(rig_motion.world(body.rig))
+        weights = locked.locked_clip.loads.weights
         weights = weights[:: len(weights) // len(rig_motion)]
         ahead = torch.cat([points[1:], points[:1] + rig_motion.travel])
         speed = (ahead - points)[..., [0, 2]].norm(dim=-1) * rig_motion.fps / body.length
         return float((weights * speed).sum() / weights.sum())
 
-    assert slide(left.clip.locked) > 0.1
-    assert slide(locked.clip.locked) < 0.3 * slide(left.clip.locked)
+    assert slide(left.locked_clip.locked) > 0.1
+    assert slide(locked.locked_clip.locked) < 0.3 * slide(left.locked_clip.locked)
 
 
 @pytest.mark.parametrize("height", [0.1, -0.3])
@@ -268,15 +270,15 @@ def test_what_hovers_or_sinks_is_set_on_the_ground(height):
     torch.testing.assert_close(target.reference.x, target_of("dog", "walk").reference.x, atol=1e-3, rtol=0)
 
 
-def raised(motion: Clip, node: int, height: float) -> Clip:
+def raised(clip: Clip, node: int, height: float) -> Clip:
     tracks = [
         dataclasses.replace(each, values=each.values + _value_only(each, height))
         if (each.node, each.path) == (node, "translation")
         else each
-        for each in motion.tracks
+        for each in clip.tracks
     ]
-    assert any(changed is not each for changed, each in zip(tracks, motion.tracks, strict=True))
-    return Clip(motion.name, tuple(tracks))
+    assert any(changed is not each for changed, each in zip(tracks, clip.tracks, strict=True))
+    return Clip(clip.name, tuple(tracks))
 
 
 def _value_only(track: Track, height: float) -> np.ndarray:

@@ -44,7 +44,7 @@ def test_measures_choose_among_candidates(candidates, best, monkeypatch):
     assert len(candidates) == 3
     done = chosen(candidates, monkeypatch, [9.0 if number != best else 1.0 for number in range(3)])
     assert done.tracking is candidates[best] and done.after["foot_slide_mean"] == 1.0
-    assert done.name == "walk" and done.motion.name == "walk physics"
+    assert done.name == "walk" and done.clip.name == "walk physics"
 
 
 def test_of_candidates_with_the_same_feet_the_nearest_is_chosen(candidates, monkeypatch):
@@ -76,7 +76,7 @@ def test_what_got_worse_in_words(after, before, words):
 def test_feet_that_the_report_finds_on_the_ground_are_held():
     """Also where the simulation loads nothing."""
     target = target_of("dog", "walk")
-    body, rig_motion = target.body, target.clip.raw
+    body, rig_motion = target.body, target.locked_clip.raw
     legs = [joint for leg in body.anatomy.legs for joint in leg.joints]
     waves = torch.sin(2 * torch.pi * rig_motion.along[:, None] + torch.arange(len(legs)))
     angles = rig_motion.angles.clone()

@@ -41,21 +41,23 @@ def world_of(plan: GaitPlan, cycles: np.ndarray, in_place: bool = True) -> np.nd
     return world
 
 
-def motion_of(character: Character, plan: GaitPlan, world: np.ndarray, duration: float, start: float = 0.0) -> Clip:
-    motion = Clip.from_poses(
+def clip_from_world(
+    character: Character, plan: GaitPlan, world: np.ndarray, duration: float, start: float = 0.0
+) -> Clip:
+    clip = Clip.from_poses(
         "clip",
         poses_from_world(character.skeleton, plan.rig.nodes, world),
         character.skeleton,
         (len(world) - 1) / duration,
     )
-    return replace(motion, tracks=tuple(replace(track, times=track.times + start) for track in motion.tracks))
+    return replace(clip, tracks=tuple(replace(track, times=track.times + start) for track in clip.tracks))
 
 
 def clip_of(name, gait, begin=0.0, strides=1.0, in_place=True, keys=64, start=0.0) -> Clip:
     """A clip that begins anywhere in the stride and lasts for some strides; `keys` of them in each."""
     plan = planned(name, gait)
     cycles = begin + np.arange(round(keys * strides) + 1) / keys
-    return motion_of(analyzed(name)[0], plan, world_of(plan, cycles, in_place), strides * plan.period, start)
+    return clip_from_world(analyzed(name)[0], plan, world_of(plan, cycles, in_place), strides * plan.period, start)
 
 
 @cache
@@ -86,9 +88,9 @@ def test_a_gait_is_found_wherever_the_clip_begins(name, gait, seed):
     character, anatomy = analyzed(name)
     plan = planned(name, gait)
     strides, in_place = int(generator.integers(1, 3)), bool(generator.integers(2))
-    motion = clip_of(name, gait, generator.uniform(), strides, in_place, start=generator.uniform())
+    clip = clip_of(name, gait, generator.uniform(), strides, in_place, start=generator.uniform())
     action = {"gallop": "run"}.get(gait, gait)
-    (cycle,) = cycles_of(character, anatomy, motion, action)
+    (cycle,) = cycles_of(character, anatomy, clip, action)
     late, rest = lateness(name, gait, cycle)
     assert -EARLY <= late <= 0.01 and rest < 0.03
     assert cycle.period == pytest.approx(plan.period, rel=1e-6)
@@ -102,8 +104,8 @@ def test_a_clip_may_end_a_key_early():
     character, anatomy = analyzed("dog")
     plan = planned("dog", "walk")
     cycles = 0.3 + np.arange(24) / 24
-    motion = motion_of(character, plan, world_of(plan, cycles), plan.period * 23 / 24)
-    (cycle,) = cycles_of(character, anatomy, motion, "walk")
+    clip = clip_from_world(character, plan, world_of(plan, cycles), plan.period * 23 / 24)
+    (cycle,) = cycles_of(character, anatomy, clip, "walk")
     late, rest = lateness("dog", "walk", cycle)
     assert cycle.period == pytest.approx(plan.period, rel=0.01)
     assert -EARLY - 0.02 <= late <= 0.02 and rest < 0.06
@@ -131,14 +133,14 @@ def test_a_jump_begins_with_the_landing(name):
 def test_a_turn_goes_on_turning():
     character, anatomy = analyzed("dog")
     plan = planned("dog", "turn left")
-    motion = clip_of("dog", "turn left", 0.7, in_place=False)
-    (cycle,) = cycles_of(character, anatomy, motion, "turn left")
+    clip = clip_of("dog", "turn left", 0.7, in_place=False)
+    (cycle,) = cycles_of(character, anatomy, clip, "turn left")
     ahead = cycle.T_world_joint[:, 0, :3, :3] @ np.linalg.inv(anatomy.body.T_world_node[anatomy.body.nodes[0], :3, :3])
     ahead = ahead @ anatomy.forward
     yaw = np.unwrap(np.arctan2(ahead @ anatomy.left, ahead @ anatomy.forward))
     assert yaw[-1] - yaw[0] == pytest.approx(plan.path.turning * 15 / 16, abs=0.05)
     with pytest.raises(GambolError, match="does not turn right"):
-        cycles_of(character, anatomy, motion, "turn right")
+        cycles_of(character, anatomy, clip, "turn right")
 
 
 @pytest.mark.parametrize("name, gait", GAITS)
@@ -157,7 +159,7 @@ def test_feet_stand_on_the_ground():
     plan = planned("dog", "walk")
     sunk = world_of(plan, np.arange(65) / 64)
     sunk[..., :3, 3] -= 0.3 * anatomy.height * anatomy.up
-    (cycle,) = cycles_of(character, anatomy, motion_of(character, plan, sunk, plan.period), "walk")
+    (cycle,) = cycles_of(character, anatomy, clip_from_world(character, plan, sunk, plan.period), "walk")
     points = bone_ends(anatomy, cycle.T_world_joint)
     wanted = bone_ends(anatomy, plan.world(PHASES))
     assert (points @ anatomy.up).mean() == pytest.approx((wanted @ anatomy.up).mean(), abs=0.01 * anatomy.height)
@@ -168,7 +170,7 @@ def waving(character: Character, anatomy: Anatomy, moments: np.ndarray) -> Clip:
     rig = planned("human", "walk").rig
     world = np.repeat(rig.world()[None], len(moments), 0)
     world[:, -1, :3, 3] += moments[:, None] * anatomy.up
-    return motion_of(character, planned("human", "walk"), world, (len(moments) - 1) / 10)
+    return clip_from_world(character, planned("human", "walk"), world, (len(moments) - 1) / 10)
 
 
 def test_a_deed_is_trimmed_where_nothing_moves():
@@ -217,7 +219,7 @@ def test_a_tail_swings_from_the_left_and_beats_are_counted():
 def test_what_does_not_show_the_action_is_refused():
     character, anatomy = analyzed("dog")
     plan = planned("dog", "walk")
-    backwards = motion_of(character, plan, world_of(plan, -np.arange(65) / 64), plan.period)
+    backwards = clip_from_world(character, plan, world_of(plan, -np.arange(65) / 64), plan.period)
     refused = [
         (backwards, "walk", "do not move straight backwards"),
         (clip_of("dog", "pace"), "trot", "a pace rather than a trot"),
@@ -228,9 +230,9 @@ def test_what_does_not_show_the_action_is_refused():
         (clip_of("dog", "walk", strides=0.6), "stand", "does not loop"),
         (Clip("pose", clip_of("dog", "walk").tracks[:0]), "walk", "a single pose"),
     ]
-    for motion, action, reason in refused:
+    for clip, action, reason in refused:
         with pytest.raises(GambolError, match=reason):
-            cycles_of(character, anatomy, motion, action)
+            cycles_of(character, anatomy, clip, action)
     with pytest.raises(GambolError, match="no legs to walk on"):
         cycles_of(*analyzed("snake"), clip_of("dog", "walk"), "walk")
     with pytest.raises(ValueError, match="no action 'sing'"):

@@ -121,8 +121,8 @@ def test_rigs_bring_their_own_truth(tmp_path):
     path.parent.mkdir()
     character = dog()
     for action in ("walk", "gallop", "hop"):
-        motion = gait(character, analyze(character), action, in_place=True)
-        gambol.save(character, path, motion, overwrite=True)
+        clip = gait(character, analyze(character), action, in_place=True)
+        gambol.save(character, path, clip, overwrite=True)
         character = gambol.load(path)
     (path.parent / "broken.glb").write_bytes(b"no")
     library = read_library(path.parent)

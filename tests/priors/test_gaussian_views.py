@@ -174,7 +174,7 @@ def test_gradients_to_joints_are_those_of_finite_differences(dogs, monkeypatch):
         with torch.no_grad():
             ahead, behind = (
                 float(loss(aimed, [value + step * turn for value, turn in zip(controls, way, strict=True)]))
-                for step in (1e-8, -1e-8)  # with larger steps pixels leave kernels, which have an edge
+                for step in (1e-8, -1e-8)  # with larger steps pixels leave Gaussians, which have an edge
             )
         slope = sum(float((gradient * turn).sum()) for gradient, turn in zip(gradients, way, strict=True))
         assert slope == pytest.approx((ahead - behind) / 2e-8, rel=1e-5)

@@ -44,7 +44,7 @@ def test_every_contact_is_a_bar_in_its_row(name, action):
 def test_the_seam_is_spoken_of_only_where_a_foot_is_down_on_it():
     loop, once = stride("dog", "walk").examined(), stride("dog", "walk")
     assert "hatched" in gait_diagram(loop)
-    longer_clip = gait_diagram(once.examined(longer(once.motion, 1.5)))
+    longer_clip = gait_diagram(once.examined(longer(once.clip, 1.5)))
     assert "hatched" not in longer_clip and "url(" not in "".join(bar[3] for bar in bars_of(longer_clip))
 
 
@@ -89,8 +89,8 @@ def test_angles_are_how_far_a_joint_was_turned(axis, offset):
 
 def test_a_joint_that_goes_on_turning_is_counted_on():
     character, anatomy = body("human")
-    motion = swung(character, "head", np.array([0.0, 1.0, 0.0]), np.linspace(0.0, 720.0, 241))
-    angles = joint_angles(normalize_clip(character, motion, anatomy))
+    clip = swung(character, "head", np.array([0.0, 1.0, 0.0]), np.linspace(0.0, 720.0, 241))
+    angles = joint_angles(normalize_clip(character, clip, anatomy))
     assert np.ptp(angles, axis=0).max() == pytest.approx(720.0, rel=0.02)
 
 

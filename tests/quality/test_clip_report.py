@@ -27,27 +27,27 @@ def fox():
 
 @cache
 def walk() -> Report:
-    character, anatomy, motion = fox()
-    return report(character, motion, anatomy)
+    character, anatomy, clip = fox()
+    return report(character, clip, anatomy)
 
 
 def skating() -> Clip:
     """The walk at a third of its way: feet slide by the rest of it."""
-    _, anatomy, motion = fox()
+    _, anatomy, clip = fox()
     tracks = []
-    for track in motion.tracks:
+    for track in clip.tracks:
         if track.path == "translation" and np.ptp(track.values[..., 2]) > 0.3 * anatomy.height:
             values = track.values.copy()
             values[..., 2] /= 3
             track = replace(track, values=values)
         tracks.append(track)
-    assert any(a is not b for a, b in zip(tracks, motion.tracks, strict=True))
-    return replace(motion, tracks=tuple(tracks))
+    assert any(a is not b for a, b in zip(tracks, clip.tracks, strict=True))
+    return replace(clip, tracks=tuple(tracks))
 
 
 def test_our_own_walk_is_good():
     found = walk()
-    assert found.action == "walk" and found.pattern.name == "walk" and found.clip.loops
+    assert found.action == "walk" and found.pattern.name == "walk" and found.normalized.loops
     assert found.verdict == "good", found.summary
     assert found.values["foot_slide_mean"] < 2 and found.values["penetration_worst"] < 5
     assert found.ranks["foot_slide_mean"].share > 0.9
@@ -64,25 +64,25 @@ def test_a_walk_with_perfect_feet_is_doubtful_if_the_trunk_twists_by_100_degrees
     """By the scale that ships."""
     made = stride("human", "walk")
     spine = made.character.skeleton.names.index("spine")
-    times = np.linspace(0.0, made.motion.duration, 61)
+    times = np.linspace(0.0, made.clip.duration, 61)
     half = np.radians(50) * np.sin(2 * np.pi * times / times[-1]) / 2
     turn = Track(spine, "rotation", times, np.stack([np.cos(half), 0 * half, np.sin(half), 0 * half], axis=1))
-    others = tuple(track for track in made.motion.tracks if (track.node, track.path) != (spine, "rotation"))
-    twisted = report(made.character, replace(made.motion, tracks=(*others, turn)), made.anatomy)
+    others = tuple(track for track in made.clip.tracks if (track.node, track.path) != (spine, "rotation"))
+    twisted = report(made.character, replace(made.clip, tracks=(*others, turn)), made.anatomy)
     assert twisted.verdict == "doubtful" and "trunk twists 100° (unusual for" in twisted.summary
     assert twisted.values["foot_slide_mean"] < 2
-    usual = report(made.character, made.motion, made.anatomy)
+    usual = report(made.character, made.clip, made.anatomy)
     assert not {each.family for each in usual.bad} & {"posture"}, usual.summary
 
 
 def test_standing_still_cannot_win():
-    character, anatomy, motion = fox()
-    first = [each.sample(each.times[:1]) for each in motion.tracks]
+    character, anatomy, clip = fox()
+    first = [each.sample(each.times[:1]) for each in clip.tracks]
     held = [
         replace(each, values=np.repeat(value, len(each.times), 0), interpolation="LINEAR")
-        for each, value in zip(motion.tracks, first, strict=True)
+        for each, value in zip(clip.tracks, first, strict=True)
     ]
-    still = replace(motion, tracks=tuple(held))
+    still = replace(clip, tracks=tuple(held))
     found = report(character, still, anatomy)
     assert found.values["motion_amount"] == pytest.approx(0, abs=1e-9)
     assert found.verdict == "still" and found.summary.startswith("still")
@@ -98,8 +98,8 @@ def test_what_is_worse_than_most_stands_out_unless_nobody_sees_it():
 def test_a_seam_counts_only_for_what_loops():
     bad = {**walk().values, "seam_pose": 1e3}
     assert [each.key for each in replace(walk(), values=bad).bad] == ["seam_pose"]
-    contacts = replace(walk().clip.contacts, loops=False)
-    once = replace(walk(), values=bad, clip=replace(walk().clip, contacts=contacts))
+    contacts = replace(walk().normalized.contacts, loops=False)
+    once = replace(walk(), values=bad, normalized=replace(walk().normalized, contacts=contacts))
     assert not once.bad
 
 
@@ -145,9 +145,9 @@ def test_the_page_says_it_all():
 
 def test_a_clip_that_cannot_be_played_still_has_a_page():
     """Keys of which two are at the same time once they are written as glTF wants them."""
-    _, _, motion = fox()
+    _, _, clip = fox()
     times = np.array([0.0, 1.0, 1.0 + 1e-9, 2.0])
-    turned = Track(motion.tracks[0].node, "rotation", times, np.tile([1.0, 0, 0, 0], (4, 1)))
+    turned = Track(clip.tracks[0].node, "rotation", times, np.tile([1.0, 0, 0, 0], (4, 1)))
     character, anatomy, _ = fox()
-    text = report_page(report(character, replace(motion, tracks=(*motion.tracks[1:], turned)), anatomy))
+    text = report_page(report(character, replace(clip, tracks=(*clip.tracks[1:], turned)), anatomy))
     assert "It cannot be shown in 3D" in text and "feet slide" in text

@@ -42,16 +42,16 @@ def heave(character, height, parts, seconds=2.0, rate=240, axis=UP):
     return shifted(character, height * wave[:, None] * axis, seconds)
 
 
-def measured(metric, body, motion):
-    return metric(normalize_clip(body[0], motion, body[1]))
+def measured(metric, body, clip):
+    return metric(normalize_clip(body[0], clip, body[1]))
 
 
 @pytest.mark.parametrize("amplitude, frequency", [(0.1, 1), (0.05, 2), (0.02, 4)])
 def test_a_sine_has_the_speed_and_the_jerk_of_its_formula(body, amplitude, frequency):
     omega, step = 2 * np.pi * frequency, 1 / 30
-    motion = heave(body[0], body[1].height, [(amplitude, frequency)])
-    assert measured(motion_amount, body, motion) == pytest.approx(amplitude * omega * 2 / np.pi, rel=0.02)
-    found = measured(jitter, body, motion)
+    clip = heave(body[0], body[1].height, [(amplitude, frequency)])
+    assert measured(motion_amount, body, clip) == pytest.approx(amplitude * omega * 2 / np.pi, rel=0.02)
+    found = measured(jitter, body, clip)
     difference = 2 * np.sin(omega * step / 2) / step  # what differences make of omega
     assert found["jerk"] == pytest.approx(amplitude * difference**3 * 2 / np.pi, rel=0.03)
     assert found["high_frequency"] < 0.1
@@ -60,13 +60,13 @@ def test_a_sine_has_the_speed_and_the_jerk_of_its_formula(body, amplitude, frequ
 @pytest.mark.parametrize("rise", [0.0, 0.5])
 def test_shaking_is_its_share_of_the_energy(body, rise):
     """12 Hz added to 2 Hz, in a loop and in a clip that ends elsewhere."""
-    motion = heave(body[0], body[1].height, [(0.05, 2), (0.001, 12)], 3.0)
-    ramp = rise * np.linspace(0, 1, len(motion.tracks[0].times))[:, None] * UP
-    motion = shifted(body[0], motion.tracks[0].values - motion.tracks[0].values[0] + ramp, 3.0)
-    clip = normalize_clip(body[0], motion, body[1])
-    assert clip.loops is (rise == 0)
+    clip = heave(body[0], body[1].height, [(0.05, 2), (0.001, 12)], 3.0)
+    ramp = rise * np.linspace(0, 1, len(clip.tracks[0].times))[:, None] * UP
+    clip = shifted(body[0], clip.tracks[0].values - clip.tracks[0].values[0] + ramp, 3.0)
+    normalized = normalize_clip(body[0], clip, body[1])
+    assert normalized.loops is (rise == 0)
     true = (0.001 * 12) ** 2 / ((0.05 * 2) ** 2 + (0.001 * 12) ** 2)
-    assert jitter(clip)["high_frequency"] == pytest.approx(100 * true, rel=0.03)
+    assert jitter(normalized)["high_frequency"] == pytest.approx(100 * true, rel=0.03)
 
 
 def test_shaking_of_one_joint_is_found(body):
@@ -91,9 +91,9 @@ def test_a_statue_does_not_move_even_if_it_is_pushed(body):
     """Level ways of the whole body are no motion; neither are they jerky, at an even speed."""
     still = shifted(body[0], np.zeros((31, 3)), 1.0)
     pushed = shifted(body[0], np.linspace(0, 3, 31)[:, None] * (0.6, 0, 0.8), 1.0)
-    for motion in (still, pushed):
-        assert measured(motion_amount, body, motion) < 1e-6
-        found = measured(jitter, body, motion)
+    for clip in (still, pushed):
+        assert measured(motion_amount, body, clip) < 1e-6
+        found = measured(jitter, body, clip)
         assert found["jerk"] < 1e-3 and found["high_frequency"] < 1e-4
     stops = shifted(body[0], np.minimum(np.linspace(0, 6, 31), 3)[:, None] * (0.6, 0, 0.8), 1.0)
     assert measured(motion_amount, body, stops) < 1e-6
@@ -184,8 +184,8 @@ def test_ways_and_turns_are_no_seam(body):
     legs = swung(body[0], "thigh.L", (1, 0, 0), 20 * np.sin(np.linspace(0, 2 * np.pi, 31))).tracks
     goes = Clip("goes", (*shifted(body[0], np.linspace(0, 1, 31)[:, None] * (0, 0, 1.5), 1.0).tracks, *legs))
     turns = Clip("turns", (*swung(body[0], "hips", UP, np.linspace(0, 90, 31)).tracks, *legs))
-    for motion in (goes, turns):
-        seam = measured(loop_seam, body, motion)
+    for clip in (goes, turns):
+        seam = measured(loop_seam, body, clip)
         assert seam["seam_pose"] < 0.01 and seam["seam_velocity"] < 0.1
     hops = Clip("hops", (*shifted(body[0], np.linspace(0, 1, 31)[:, None] * (0, 0.2, 0), 1.0).tracks, *legs))
     assert measured(loop_seam, body, hops)["seam_pose"] == pytest.approx(20 / body[1].height, rel=1e-3)

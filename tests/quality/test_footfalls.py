@@ -32,7 +32,7 @@ def test_our_own_strides_are_told_with_their_phases_and_duty_factors(name, actio
     assert pattern.name == TOLD[name][action]
     assert pattern.legs == tuple(made.anatomy.limb_name(leg) for leg in made.anatomy.legs)
     np.testing.assert_allclose(pattern.duty, made.footfalls.duty, atol=0.08)
-    assert pattern.cycles == 1.0 and pattern.frequency == pytest.approx(1 / made.motion.duration)
+    assert pattern.cycles == 1.0 and pattern.frequency == pytest.approx(1 / made.clip.duration)
     if action == "idle":
         assert set(pattern.phases) == {None}
     else:
@@ -43,10 +43,10 @@ def test_our_own_strides_are_told_with_their_phases_and_duty_factors(name, actio
 @pytest.mark.parametrize("rounds", [1.5, 2.3, 7.0])
 def test_however_long_the_clip_is(name, action, rounds):
     made = stride(name, action)
-    pattern = gait_pattern(made.examined(longer(made.motion, rounds)))
+    pattern = gait_pattern(made.examined(longer(made.clip, rounds)))
     assert pattern.name == TOLD[name][action]
     assert pattern.cycles == pytest.approx(rounds, rel=0.02)
-    assert pattern.frequency == pytest.approx(1 / made.motion.duration, rel=0.02)
+    assert pattern.frequency == pytest.approx(1 / made.clip.duration, rel=0.02)
     assert apart(pattern.phases, made.phases).max() < 0.05
     np.testing.assert_allclose(pattern.duty, made.footfalls.duty, atol=0.08)
 
@@ -179,10 +179,10 @@ def test_artists_clips_are_told_by_their_names():
     for path in [path for path in asset_files() if path.name in names]:
         character = load(path)
         anatomy = analyze(character)
-        for name, motion in character.clips.items():
+        for name, clip in character.clips.items():
             expected = next((gaits for word, gaits in words.items() if word in name.lower()), None)
             if expected and not any(word in name.lower() for word in ("jump", "sit", "lie")):
-                pattern = gait_pattern(normalize_clip(character, motion, anatomy))
+                pattern = gait_pattern(normalize_clip(character, clip, anatomy))
                 told.append((pattern.name in expected, path.name, name, pattern.name))
     wrong = [each[1:] for each in told if not each[0]]
     assert len(told) >= 15 and len(wrong) <= 0.1 * len(told), wrong

@@ -17,10 +17,10 @@ GAITS = [
 ]  # fmt: skip
 
 
-def lifted(character, anatomy, heights, motion=None):
+def lifted(character, anatomy, heights, clip=None):
     """The whole body raised by some of its own height at each time."""
     way = lambda t: np.outer(heights(t), anatomy.height * anatomy.up)  # noqa: E731
-    return normalize_clip(character, moved(character, motion or standing(character), way), anatomy)
+    return normalize_clip(character, moved(character, clip or standing(character), way), anatomy)
 
 
 @pytest.mark.parametrize("in_place", [False, True])
@@ -34,7 +34,7 @@ def test_our_own_strides_do_not_slide(name, action, in_place):
 @pytest.mark.parametrize("name, action", [("dog", "trot"), ("human", "walk")])
 def test_neither_does_a_stride_and_a_half(name, action):
     made = stride(name, action)
-    slide = foot_slide(made.examined(longer(made.motion, 1.5)))
+    slide = foot_slide(made.examined(longer(made.clip, 1.5)))
     assert slide["foot_slide_mean"] < 0.5 and slide["foot_slide_worst"] < 2.0
 
 
@@ -53,8 +53,8 @@ def test_who_goes_on_too_little_or_too_much_slides_by_the_rest(name, action, fac
 def test_a_pose_pushed_along_slides_as_fast_as_it_is_pushed():
     character, anatomy = body("dog")
     for speed in (0.05, 1.0, 20.0):
-        motion = moved(character, standing(character), lambda t, speed=speed: np.outer(t, speed * anatomy.forward))
-        slide = foot_slide(normalize_clip(character, motion, anatomy))
+        clip = moved(character, standing(character), lambda t, speed=speed: np.outer(t, speed * anatomy.forward))
+        slide = foot_slide(normalize_clip(character, clip, anatomy))
         assert slide["foot_slide_mean"] == pytest.approx(100 * speed / anatomy.height, rel=1e-3)
         assert slide["foot_slide_worst"] == pytest.approx(slide["foot_slide_mean"], rel=1e-3)
 
@@ -111,10 +111,10 @@ def test_our_own_strides_do_not_float(name, action):
 @pytest.mark.parametrize("action", [None, "walk", "idle"])
 def test_a_body_five_centimetres_up_floats_all_the_time(action):
     character, anatomy = body("dog")
-    motion = stride("dog", action).motion if action else None
-    assert floating(lifted(character, anatomy, lambda t: np.full(len(t), 0.05), motion)) == 100
+    clip = stride("dog", action).clip if action else None
+    assert floating(lifted(character, anatomy, lambda t: np.full(len(t), 0.05), clip)) == 100
     if action:
-        assert floating(lifted(character, anatomy, lambda t: np.full(len(t), 0.05), longer(motion, 1.5))) == 100
+        assert floating(lifted(character, anatomy, lambda t: np.full(len(t), 0.05), longer(clip, 1.5))) == 100
 
 
 @pytest.mark.parametrize("gravity", [2.5, 5.5, 9.81, 40.0])

@@ -34,7 +34,7 @@ def run_of(**changes):
 @cache
 def walk():
     made = stride("dog", "walk")
-    return report(made.character, made.motion, made.anatomy)
+    return report(made.character, made.clip, made.anatomy)
 
 
 def rows(*losses, number=0, stage="fitting"):

@@ -35,19 +35,19 @@ def textures(character):
 
 def test_it_is_the_same_character_with_one_clip():
     character = tube()
-    motion = swing(start=2.0)
+    original = swing(start=2.0)
     others = {"other": swing(start=0.0)}
-    made = playable(replace(character, clips=others), [motion])
+    made = playable(replace(character, clips=others), [original])
     back = read(made.glb)
     assert made.notes == () and list(back.clips) == ["swing"] and back.skeleton.names == character.skeleton.names
     clip = back.clips["swing"]
-    assert clip.start == 0.0 and clip.duration == pytest.approx(motion.duration)
+    assert clip.start == 0.0 and clip.duration == pytest.approx(original.duration)
     for time in (0.0, 0.4, 1.0):
         shown = back.vertices(clip.sample(back.skeleton, time))[0]
-        meant = character.vertices(motion.sample(character.skeleton, 2.0 + time))[0]
+        meant = character.vertices(original.sample(character.skeleton, 2.0 + time))[0]
         assert np.abs(shown - meant).max() < 1e-6
     assert np.abs(np.linalg.norm(back.meshes[0].normals, axis=1) - 1).max() < 1e-5, "normals are made if there are none"
-    assert playable(replace(character, clips=others), [motion]).glb == made.glb
+    assert playable(replace(character, clips=others), [original]).glb == made.glb
 
 
 def test_vertices_of_no_face_are_left_out():

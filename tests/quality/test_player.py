@@ -91,8 +91,8 @@ def bare(*scenes) -> str:
     return f"<!doctype html><html><head><meta charset='utf-8'></head><body>{player_html(scenes)}</body></html>"
 
 
-def scene_of(character, motion, label="", **axes):
-    return player_scene(normalize_clip(character, motion, gambol.analyze(character, **axes)), label)
+def scene_of(character, clip, label="", **axes):
+    return player_scene(normalize_clip(character, clip, gambol.analyze(character, **axes)), label)
 
 
 def colours(picture):

@@ -54,22 +54,22 @@ def walk_of(name, action, begin=0.0, strides=1, in_place=True, keys=48):
     if in_place:
         world[..., :3, 3] -= (plan.path.stride * cycles)[:, None, None] * anatomy.forward
     poses = poses_from_world(character.skeleton, plan.rig.nodes, world)
-    motion = Clip.from_poses("clip", poses, character.skeleton, keys / plan.period)
-    return normalize_clip(character, motion, anatomy)
+    clip = Clip.from_poses("clip", poses, character.skeleton, keys / plan.period)
+    return normalize_clip(character, clip, anatomy)
 
 
-def shaken(clip, degrees=15.0):
+def shaken(normalized, degrees=15.0):
     """The same with joints that tremble."""
-    character, motion = clip.character, clip.motion
-    times = np.linspace(motion.start, motion.end, 33)
-    pose = motion.sample(character.skeleton, times)
+    character, clip = normalized.character, normalized.clip
+    times = np.linspace(clip.start, clip.end, 33)
+    pose = clip.sample(character.skeleton, times)
     noise = np.random.default_rng(0).normal(size=(33, len(character.skeleton), 4)) * np.radians(degrees) / 2
     noise[..., 0], noise[-1] = 0.0, noise[0]
     rotation = pose.rotation + noise
     rotation /= np.linalg.norm(rotation, axis=-1, keepdims=True)
     trembling = Pose(pose.translation, rotation, pose.scale)
-    shaken = Clip.from_poses("shaken", trembling, character.skeleton, 32 / motion.duration)
-    return normalize_clip(character, shaken, clip.anatomy)
+    shaken = Clip.from_poses("shaken", trembling, character.skeleton, 32 / clip.duration)
+    return normalize_clip(character, shaken, normalized.anatomy)
 
 
 class Stub(VideoPrior):
@@ -103,8 +103,8 @@ class StickStub(Stub):
     reference, vocabulary, clip_videos = "rest", PixelPrior.vocabulary, PixelPrior.clip_videos
 
 
-def latents_of(clip, prior):
-    return prior.clip_videos(clip.character, clip.anatomy, clip.motion, clip.contacts).latents
+def latents_of(normalized, prior):
+    return prior.clip_videos(normalized.character, normalized.anatomy, normalized.clip, normalized.contacts).latents
 
 
 @pytest.mark.parametrize(

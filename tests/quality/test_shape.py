@@ -47,10 +47,10 @@ def test_turns_and_ways_stretch_nothing(make):
     character = make()
     root = character.skeleton.names[0]
     way = character.skeleton.rest.translation[0] + np.linspace(0, 2, 5)[:, None] * (0.3, 0.1, 1)
-    motion = Clip(
+    clip = Clip(
         "way", (*bent(character, *character.skeleton.names[:-1]).tracks, track(character, root, "translation", *way))
     )
-    assert bone_length_drift(normalize_clip(character, motion)) < 1e-6
+    assert bone_length_drift(normalize_clip(character, clip)) < 1e-6
 
 
 def hung_on_control(character, control, place, *names):
@@ -93,8 +93,8 @@ def box_on_one_joint(points, faces):
     skeleton = Skeleton(("root",), np.array([-1]), rest, np.ones(1, bool))
     ones = np.ones((len(points), 1))
     mesh = Mesh("mesh", 0, points, faces, ones.astype(int) - 1, ones)
-    motion = Clip("up", (Track(0, "translation", TIMES, np.linspace(0, 1, 5)[:, None] * (0, 1.0, 0)),))
-    return Character("box", skeleton, (mesh,), np.zeros(1, int), np.eye(4)[None]), motion
+    clip = Clip("up", (Track(0, "translation", TIMES, np.linspace(0, 1, 5)[:, None] * (0, 1.0, 0)),))
+    return Character("box", skeleton, (mesh,), np.zeros(1, int), np.eye(4)[None]), clip
 
 
 @pytest.mark.parametrize("factor", [1.1, 0.9])
@@ -110,8 +110,8 @@ def test_a_body_that_swells(make, factor):
 def test_a_body_that_turns_and_goes_keeps_its_volume():
     character = human()
     way = character.skeleton.rest.translation[0] + np.linspace(0, 40, 5)[:, None] * (0.3, 0.1, 1)
-    motion = Clip("goes", (*bent(character, "hips").tracks, track(character, "hips", "translation", *way)))
-    assert volume_drift(normalize_clip(character, motion)) < 1e-6
+    clip = Clip("goes", (*bent(character, "hips").tracks, track(character, "hips", "translation", *way)))
+    assert volume_drift(normalize_clip(character, clip)) < 1e-6
 
 
 def test_a_sharp_bend_takes_volume_from_a_limb():
@@ -166,10 +166,10 @@ def test_skin_is_that_of_the_character():
     character = replace(character, meshes=(mesh, morphed))
     weights = Track(mesh.node, "weights", TIMES, generator.uniform(size=(5, 2)))
     for tracks in ((), (weights,)):
-        motion = Clip("bent", (*bent(character, "shin.L", "hips", "forearm.R").tracks, *tracks))
-        clip = normalize_clip(character, motion)
-        skin = clip.skin
-        pose = motion.sample(character.skeleton, np.minimum(clip.times[skin.frames], 1.0))
-        expected = clip.place(np.concatenate(character.vertices(pose), axis=1))
+        clip = Clip("bent", (*bent(character, "shin.L", "hips", "forearm.R").tracks, *tracks))
+        normalized = normalize_clip(character, clip)
+        skin = normalized.skin
+        pose = clip.sample(character.skeleton, np.minimum(normalized.times[skin.frames], 1.0))
+        expected = normalized.place(np.concatenate(character.vertices(pose), axis=1))
         np.testing.assert_allclose(skin.vertices, expected, atol=1e-9)
         assert skin.faces.max() == len(expected[0]) - 1

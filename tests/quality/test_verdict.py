@@ -26,7 +26,7 @@ def scale(monkeypatch):
 def measured() -> Report:
     """A walk of a human, with measures set by hand in the tests."""
     made = stride("human", "walk")
-    return report(made.character, made.motion, made.anatomy)
+    return report(made.character, made.clip, made.anatomy)
 
 
 def walk(**changes) -> Report:

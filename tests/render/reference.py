@@ -1,4 +1,4 @@
-"""What `gambol.render.rasterize` says, word by word: every kernel at every pixel, in float64."""
+"""What `gambol.render.rasterize` says, word by word: every Gaussian at every pixel, in float64."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -12,10 +12,10 @@ DOUBT = 1e-4
 
 
 def draw(
-    means: Float[Tensor, "frames kernels 3"],
-    covariances: Float[Tensor, "frames kernels 6"],
-    opacities: Float[Tensor, "frames kernels"],
-    colors: Float[Tensor, "frames kernels 3"],
+    means: Float[Tensor, "frames gaussians 3"],
+    covariances: Float[Tensor, "frames gaussians 6"],
+    opacities: Float[Tensor, "frames gaussians"],
+    colors: Float[Tensor, "frames gaussians 3"],
     cameras: Cameras,
 ) -> tuple[Tensor, Tensor, Bool[Tensor, "frames height width"]]:
     """Image, alpha, and the pixels where no cut and no stop hangs on a rounding error."""
@@ -38,7 +38,7 @@ def draw(
 
 
 def _draw_frame(means, covariances, opacities, colors, T_camera_world, focal, center, size, near):
-    """Loop over the kernels from near to far, each drawn on the whole picture."""
+    """Loop over the Gaussians from near to far, each drawn on the whole picture."""
     width, height = int(size[0]), int(size[1])
     rows, columns = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
     pixels = torch.stack([columns, rows], -1) + torch.tensor([0.5, 0.5], dtype=torch.float64)
@@ -48,18 +48,18 @@ def _draw_frame(means, covariances, opacities, colors, T_camera_world, focal, ce
     points = means @ rotation.T + shift
     xx, xy, xz, yy, yz, zz = covariances.unbind(-1)
     matrices = torch.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], -1).view(-1, 3, 3)
-    for kernel in points[:, 2].argsort().tolist():
-        point = points[kernel]
+    for gaussian in points[:, 2].argsort().tolist():
+        point = points[gaussian]
         if point[2] <= near:
             continue
-        mean, covariance = _project(point, rotation @ matrices[kernel] @ rotation.T, focal, center, size)
+        mean, covariance = _project(point, rotation @ matrices[gaussian] @ rotation.T, focal, center, size)
         offset = pixels - mean
         s = 0.5 * torch.einsum("hwi,ij,hwj->hw", offset, torch.linalg.inv(covariance), offset)
-        reached = opacities[kernel] * torch.exp(-s)
+        reached = opacities[gaussian] * torch.exp(-s)
         alpha = torch.where(reached < ALPHA_MOST, reached, ALPHA_MOST)
         sure &= ((alpha / ALPHA_CUT - 1).abs() > DOUBT) & ((through / STOP - 1).abs() > DOUBT)
         alpha = torch.where((alpha < ALPHA_CUT) | (through <= STOP), 0, alpha)
-        image = image + (through * alpha)[..., None] * colors[kernel]
+        image = image + (through * alpha)[..., None] * colors[gaussian]
         through = through * (1 - alpha)
     return image, 1 - through, sure
 

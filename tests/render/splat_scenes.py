@@ -1,4 +1,4 @@
-"""Clouds of kernels that are hard to draw, for all rasterisers, and what the dense reference draws of them."""
+"""Clouds of Gaussians that are hard to draw, for all rasterisers, and what the dense reference draws of them."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -15,14 +15,14 @@ from gambol.render.rasterize import Rendering, rasterize
 
 SCENES = ["random", "anisotropic", "huge", "behind", "overlapping", "tiny", "outside", "opacity"]
 SIZES = [(37, 26), (32, 32), (61, 9), (24, 50)]
-KERNEL_INPUTS = ("means", "covariances", "opacities", "colors")
+GAUSSIAN_INPUTS = ("means", "covariances", "opacities", "colors")
 CAMERA_INPUTS = ("T_camera_world", "focal", "center")
 RASTERIZERS = {"torch": rasterizer_twin.rasterize, "simd": rasterize}
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Two frames of kernels and cameras, and the weights of a loss, in float64 (with values float32 can hold)."""
+    """Two frames of Gaussians and cameras, and the weights of a loss, in float64 (with values float32 can hold)."""
 
     inputs: dict[str, Tensor]
     width: int
@@ -33,8 +33,8 @@ class Problem:
     def leaves(self, dtype: torch.dtype) -> dict[str, Tensor]:
         return leaves(self.inputs, dtype)
 
-    def drawn(self, inputs: dict[str, Tensor], kernel: str) -> Rendering:
-        return RASTERIZERS[kernel](*kernels_and_cameras(inputs, self.width, self.height))
+    def drawn(self, inputs: dict[str, Tensor], rasterizer: str) -> Rendering:
+        return RASTERIZERS[rasterizer](*gaussians_and_cameras(inputs, self.width, self.height))
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def leaves(inputs: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
     return {name: tensor.requires_grad_(name not in CAMERA_INPUTS) for name, tensor in copies.items()}
 
 
-def kernels_and_cameras(inputs: dict[str, Tensor], width: int, height: int) -> tuple:
-    return *(inputs[name] for name in KERNEL_INPUTS), cameras_of(inputs, width, height)
+def gaussians_and_cameras(inputs: dict[str, Tensor], width: int, height: int) -> tuple:
+    return *(inputs[name] for name in GAUSSIAN_INPUTS), cameras_of(inputs, width, height)
 
 
 def cameras_of(inputs: dict[str, Tensor], width: int, height: int) -> Cameras:
@@ -74,38 +74,38 @@ def log_between(low: float, high: float, *shape: int) -> Tensor:
 
 
 @cache
-def scene(name: str, seed: int, kernels: int = 40, width: int = 0, height: int = 0) -> Problem:
-    """Kernels around the origin, other ones in each frame, seen from 4 units away with a focal length of 40 pixels."""
+def scene(name: str, seed: int, gaussians: int = 40, width: int = 0, height: int = 0) -> Problem:
+    """Gaussians around the origin, others in each frame, seen from 4 units away with a focal length of 40 pixels."""
     torch.manual_seed(seed)
     if not width:
         width, height = SIZES[seed % len(SIZES)]
-    means = 0.7 * torch.randn(2, kernels, 3, dtype=torch.float64)
-    scales = log_between(0.03, 0.4, 2, kernels, 3)
-    opacities = 0.05 + 0.9 * torch.rand(2, kernels, dtype=torch.float64)
+    means = 0.7 * torch.randn(2, gaussians, 3, dtype=torch.float64)
+    scales = log_between(0.03, 0.4, 2, gaussians, 3)
+    opacities = 0.05 + 0.9 * torch.rand(2, gaussians, dtype=torch.float64)
     toward = torch.nn.functional.normalize(torch.randn(2, 3, dtype=torch.float64), dim=-1)
     match name:
         case "anisotropic":
-            scales = log_between(0.01, 1.0, 2, kernels, 3)
+            scales = log_between(0.01, 1.0, 2, gaussians, 3)
         case "huge":
-            scales, opacities = log_between(1.0, 30.0, 2, kernels, 3), 0.3 * opacities
+            scales, opacities = log_between(1.0, 30.0, 2, gaussians, 3), 0.3 * opacities
         case "behind":  # two thirds of them behind the camera or beside it
             means = means * 8
         case "overlapping":  # on one line of sight, in random order
-            apart = torch.linspace(-0.1, 0.1, kernels, dtype=torch.float64)[torch.randperm(kernels)]
+            apart = torch.linspace(-0.1, 0.1, gaussians, dtype=torch.float64)[torch.randperm(gaussians)]
             means = apart[:, None] * toward[:, None]
         case "tiny":
-            scales = log_between(1e-5, 1e-3, 2, kernels, 3)
+            scales = log_between(1e-5, 1e-3, 2, gaussians, 3)
         case "outside":  # beyond the edges and beyond the margin of the Jacobian, but wide enough to reach in
-            means, scales = 3 * means, log_between(0.5, 2.0, 2, kernels, 3)
+            means, scales = 3 * means, log_between(0.5, 2.0, 2, gaussians, 3)
         case "opacity":  # never there, hardly there, clamped, and so many that pixels stop
             choice = torch.tensor([0.0, 0.003, 0.0041, 0.5, 0.9, 0.9985, 1.0], dtype=torch.float64)
-            opacities, scales = choice[torch.randint(7, (2, kernels))], log_between(0.2, 0.8, 2, kernels, 3)
+            opacities, scales = choice[torch.randint(7, (2, gaussians))], log_between(0.2, 0.8, 2, gaussians, 3)
     poses = look_at(4 * toward, torch.zeros_like(toward), torch.tensor([0.1, 1.0, 0.2], dtype=torch.float64))
     focal = 35 + 10 * torch.rand(2, 2)
     center = torch.tensor([width / 2, height / 2]) + 6 * torch.rand(2, 2) - 3
-    covariances = covariances_of(torch.randn(2, kernels, 4, dtype=torch.float64), scales)
-    values = (means, covariances, opacities, torch.rand(2, kernels, 3), poses, focal, center)
-    inputs = {name: value.float().double() for name, value in zip(KERNEL_INPUTS + CAMERA_INPUTS, values, strict=True)}
+    covariances = covariances_of(torch.randn(2, gaussians, 4, dtype=torch.float64), scales)
+    values = (means, covariances, opacities, torch.rand(2, gaussians, 3), poses, focal, center)
+    inputs = {name: value.float().double() for name, value in zip(GAUSSIAN_INPUTS + CAMERA_INPUTS, values, strict=True)}
     weights = torch.randn(2, height, width, 4, dtype=torch.float64)
     return Problem(inputs, width, height, weights[..., :3], weights[..., 3])
 
@@ -124,6 +124,6 @@ def truth(name: str, seed: int) -> tuple[Answer, Tensor]:
     """What the reference says, and where it is sure."""
     given = scene(name, seed)
     inputs = given.leaves(torch.float64)
-    image, alpha, sure = reference.draw(*kernels_and_cameras(inputs, given.width, given.height))
+    image, alpha, sure = reference.draw(*gaussians_and_cameras(inputs, given.width, given.height))
     assert sure.double().mean() > 0.99
     return answer(given, inputs, Rendering(image, alpha), sure), sure

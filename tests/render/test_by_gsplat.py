@@ -4,7 +4,7 @@ import pytest
 import rasterizer_twin as twin
 import torch
 from rasterizer_twin import ProjectedGaussians
-from splat_scenes import answer, kernels_and_cameras, scene
+from splat_scenes import answer, gaussians_and_cameras, scene
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from gambol.errors import GambolError
@@ -22,9 +22,9 @@ def stand_in(means, quats, scales, opacities, colors, viewmats, Ks, width, heigh
     assert options.pop("packed") is False and options.pop("eps2d") == BLUR
     near, covariances = options.pop("near_plane"), options.pop("covars")
     assert not options
-    frames, kernels = opacities.shape
+    frames, gaussians = opacities.shape
     assert viewmats.shape == (frames, 1, 4, 4) and Ks.shape == (frames, 1, 3, 3)
-    assert covariances.shape == (frames, kernels, 3, 3)
+    assert covariances.shape == (frames, gaussians, 3, 3)
     Ks = Ks[:, 0]
     focal = torch.stack([Ks[:, 0, 0], Ks[:, 1, 1]], -1)
     cameras = Cameras(viewmats[:, 0, :3], focal, Ks[:, :2, 2], width, height, near)
@@ -71,7 +71,7 @@ def test_frames_cameras_and_gradients_are_handed_over(name, through, monkeypatch
         rasterization = on_the_cpu(pytest.importorskip("gsplat"), monkeypatch)
     given = scene(name, 1)
     inputs, others = given.leaves(torch.float64), given.leaves(torch.float64)
-    values = kernels_and_cameras(others, given.width, given.height)
+    values = gaussians_and_cameras(others, given.width, given.height)
     monkeypatch.setattr(by_gsplat, "gsplat_on", lambda device: rasterization)
     got = Rendering(*by_gsplat.draw(*values))
     expected = answer(given, inputs, given.drawn(inputs, "torch"), EVERYWHERE)
@@ -82,11 +82,11 @@ def test_frames_cameras_and_gradients_are_handed_over(name, through, monkeypatch
         torch.testing.assert_close(got.grads[name], grad, rtol=1e-6, atol=1e-9)
 
 
-def test_no_kernels(monkeypatch):
+def test_no_gaussians(monkeypatch):
     monkeypatch.setattr(by_gsplat, "gsplat_on", lambda device: stand_in)
     given = scene("random", 0)
-    *kernels, cameras = kernels_and_cameras(given.inputs, given.width, given.height)
-    image, alpha = by_gsplat.draw(*(tensor[:, :0] for tensor in kernels), cameras)
+    *gaussians, cameras = gaussians_and_cameras(given.inputs, given.width, given.height)
+    image, alpha = by_gsplat.draw(*(tensor[:, :0] for tensor in gaussians), cameras)
     assert image.shape == (2, given.height, given.width, 3) and not image.any() and not alpha.any()
 
 
@@ -94,7 +94,7 @@ def test_it_wants_cuda():
     given = scene("random", 0)
     inputs = {name: tensor.to("meta") for name, tensor in given.inputs.items()}
     with pytest.raises(GambolError, match="on the CPU or on CUDA, got tensors on meta"):
-        rasterize(*kernels_and_cameras(inputs, given.width, given.height))
+        rasterize(*gaussians_and_cameras(inputs, given.width, given.height))
 
 
 def test_cuda_without_gsplat_says_what_to_install(monkeypatch):
@@ -104,4 +104,4 @@ def test_cuda_without_gsplat_says_what_to_install(monkeypatch):
     with FakeTensorMode(allow_non_fake_inputs=True):
         inputs = {name: torch.empty(tensor.shape, device="cuda") for name, tensor in given.inputs.items()}
         with pytest.raises(GambolError, match=r"needs gsplat, which is not installed; pip install 'gambol\[gpu\]'"):
-            rasterize(*kernels_and_cameras(inputs, given.width, given.height))
+            rasterize(*gaussians_and_cameras(inputs, given.width, given.height))

@@ -78,7 +78,7 @@ def test_a_loop_has_no_beginning(start: int) -> None:
     torch.testing.assert_close(going, follow(centers, loop=True, smoothing=3) + drift)
 
 
-def test_box_centers_are_between_the_outermost_kernels() -> None:
+def test_box_centers_are_between_the_outermost_gaussians() -> None:
     means = normal(3, 4, 50, 3).requires_grad_()
     found = box_centers(means)
     numbers = means.detach().numpy()

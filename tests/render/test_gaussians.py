@@ -7,11 +7,11 @@ from scipy.spatial.transform import Rotation
 from gambol.render.gaussians import Gaussians, covariances_of, pack, rotations_of, unpack
 
 
-def cloud(kernels: int = 7, coefficients: int = 4, seed: int = 0) -> Gaussians:
+def cloud(gaussians: int = 7, coefficients: int = 4, seed: int = 0) -> Gaussians:
     torch.manual_seed(seed)
-    wxyz = torch.nn.functional.normalize(torch.randn(kernels, 4), dim=-1)
-    harmonics = torch.randn(kernels, coefficients, 3)
-    return Gaussians(torch.randn(kernels, 3), wxyz, 0.1 + torch.rand(kernels, 3), torch.rand(kernels), harmonics)
+    wxyz = torch.nn.functional.normalize(torch.randn(gaussians, 4), dim=-1)
+    harmonics = torch.randn(gaussians, coefficients, 3)
+    return Gaussians(torch.randn(gaussians, 3), wxyz, 0.1 + torch.rand(gaussians, 3), torch.rand(gaussians), harmonics)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -23,7 +23,7 @@ def test_rotations_are_those_of_scipy(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_scales_are_standard_deviations_along_the_kernels_axes(seed):
+def test_scales_are_standard_deviations_along_the_gaussians_axes(seed):
     torch.manual_seed(seed)
     wxyz = torch.randn(2, 20, 4, dtype=torch.float64)
     scales = 0.1 + torch.rand(2, 20, 3, dtype=torch.float64)

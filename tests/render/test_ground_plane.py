@@ -98,7 +98,7 @@ def test_places_are_seen_where_they_are(seed: int) -> None:
     )
 
 
-def test_kernels_below_the_ground_are_hidden() -> None:
+def test_gaussians_below_the_ground_are_hidden() -> None:
     stage = dataclasses.replace(STAGE, origin=(0, 0.5, 0))
     means = torch.tensor([[[0.0, 0.6, 0], [0, 0.4, 0]], [[0.0, 0.4, 0], [9, 0.5, 9]]])
     opacities = torch.tensor([0.3, 0.7], requires_grad=True)
@@ -109,7 +109,7 @@ def test_kernels_below_the_ground_are_hidden() -> None:
 
 
 def plate(height: float, opacity: float = 0.99, frames: int = 1) -> list[torch.Tensor]:
-    """A level square of 2 x 2 of kernels, close enough to leave no gaps, and their opacities and colours."""
+    """A level square of 2 x 2 of Gaussians, close enough to leave no gaps, and their opacities and colours."""
     line = torch.linspace(-1, 1, 21).double()
     x, z = torch.meshgrid(line, line, indexing="ij")
     means = torch.stack([x.flatten(), torch.full((441,), height).double(), z.flatten()], -1)
@@ -214,16 +214,16 @@ def test_a_character_stands_on_its_stage(make) -> None:
     assert abs(float(stage.heights(torch.tensor(stage.origin, dtype=torch.float64)))) < 1e-9
 
 
-def dog_scene(dtype: torch.dtype, kernels: int, frames: int, pixels: int):
-    """From angles to a picture of a dog of few, fat kernels, from the side, with its shadow."""
+def dog_scene(dtype: torch.dtype, count: int, frames: int, pixels: int):
+    """From angles to a picture of a dog of few, fat Gaussians, from the side, with its shadow."""
     character = dog()
     anatomy = analyze(character)
     rng = np.random.default_rng(0)
     vertices = np.concatenate(character.skinned(anatomy.body.T_world_node))
-    chosen = torch.as_tensor(vertices[rng.permutation(len(vertices))[:kernels]])
-    fat = 0.1 * anatomy.height * torch.as_tensor(rng.uniform(0.5, 1, (kernels, 3)))
-    quaternions = torch.nn.functional.normalize(torch.as_tensor(rng.normal(size=(kernels, 4))), dim=-1)
-    opacities, colors = torch.as_tensor(rng.uniform(0.3, 0.9, kernels)), torch.as_tensor(rng.random((kernels, 3)))
+    chosen = torch.as_tensor(vertices[rng.permutation(len(vertices))[:count]])
+    fat = 0.1 * anatomy.height * torch.as_tensor(rng.uniform(0.5, 1, (count, 3)))
+    quaternions = torch.nn.functional.normalize(torch.as_tensor(rng.normal(size=(count, 4))), dim=-1)
+    opacities, colors = torch.as_tensor(rng.uniform(0.3, 0.9, count)), torch.as_tensor(rng.random((count, 3)))
     gaussians = Gaussians(chosen, quaternions, fat, opacities, colors[:, None]).to(dtype)
     rig = build_rig(anatomy)
     actor, kinematics = bind_gaussians(gaussians, character, rig), Kinematics(rig, dtype)
@@ -246,19 +246,19 @@ def dog_scene(dtype: torch.dtype, kernels: int, frames: int, pixels: int):
 
 
 def test_joint_angles_to_pixels_pass_gradcheck() -> None:
-    film, inputs = dog_scene(torch.float64, kernels=10, frames=2, pixels=10)
+    film, inputs = dog_scene(torch.float64, count=10, frames=2, pixels=10)
     for seed in range(3):  # each a random direction through all angles and all pixels
         torch.manual_seed(seed)
         assert torch.autograd.gradcheck(film, inputs, fast_mode=True, eps=1e-6, atol=1e-6, rtol=1e-4)
 
 
 def test_fast_path_agrees_with_the_exact_one() -> None:
-    exact, inputs = dog_scene(torch.float64, kernels=300, frames=5, pixels=40)
-    fast, singles = dog_scene(torch.float32, kernels=300, frames=5, pixels=40)
+    exact, inputs = dog_scene(torch.float64, count=300, frames=5, pixels=40)
+    fast, singles = dog_scene(torch.float32, count=300, frames=5, pixels=40)
     images = exact(*inputs), fast(*singles)
     difference = (images[1] - images[0]).detach().abs()
     assert images[1].dtype == torch.float32
-    # A kernel may fall to the other side of the cut at 1/255.
+    # A Gaussian may fall to the other side of the cut at 1/255.
     assert float(difference.max()) < 2 / 255 and float(difference.mean()) < 1e-5
     upstream = torch.randn(images[0].shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     wanted = torch.autograd.grad(images[0], inputs, upstream)

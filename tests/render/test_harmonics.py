@@ -74,16 +74,16 @@ def test_one_coefficient_is_one_colour_for_all_cameras():
 
 @pytest.mark.parametrize("coefficients", [4, 9, 16])
 @pytest.mark.parametrize("moving", [False, True])
-def test_the_direction_is_from_the_camera_to_the_kernel(coefficients, moving):
+def test_the_direction_is_from_the_camera_to_the_gaussian(coefficients, moving):
     cameras = cameras_around(3)
     harmonics = 0.2 * torch.randn(6, coefficients, 3, dtype=torch.float64)
     means = torch.randn(3, 6, 3, dtype=torch.float64) if moving else torch.randn(6, 3, dtype=torch.float64)
     colors = shade(harmonics, means, cameras)
-    for frame, kernel in ((0, 0), (2, 5), (1, 3)):
-        mean = means[frame, kernel] if moving else means[kernel]
+    for frame, gaussian in ((0, 0), (2, 5), (1, 3)):
+        mean = means[frame, gaussian] if moving else means[gaussian]
         way = mean - cameras.positions[frame]
-        expected = 0.5 + basis(way / way.norm(), coefficients) @ harmonics[kernel]
-        torch.testing.assert_close(colors[frame, kernel], expected.clamp_min(0))
+        expected = 0.5 + basis(way / way.norm(), coefficients) @ harmonics[gaussian]
+        torch.testing.assert_close(colors[frame, gaussian], expected.clamp_min(0))
 
 
 def test_gradients():

@@ -166,9 +166,9 @@ def test_up_may_be_any_axis(character):
 def test_real_characters_are_shown(path):
     real = gambol.load(path)
     anatomy = gambol.analyze(real)
-    motion = next(iter(real.clips.values()), None)
-    times = None if motion is None else np.array([motion.start, motion.end])
-    shot = place_cameras(real, motion, times, up=anatomy.up, forward=anatomy.forward, size=64)
+    clip = next(iter(real.clips.values()), None)
+    times = None if clip is None else np.array([clip.start, clip.end])
+    shot = place_cameras(real, clip, times, up=anatomy.up, forward=anatomy.forward, size=64)
     scene = MeshScene(real)
     assert not scene.warnings
     shown = [picture.astype(int) for picture in render_frames(shot, scene, samples=1)]

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from rasterizer_twin import project
-from splat_scenes import SCENES, kernels_and_cameras, scene
+from splat_scenes import SCENES, gaussians_and_cameras, scene
 
 from gambol.render.gaussians import unpack
 from gambol.render.rasterize import ALPHA_CUT, BLUR
@@ -20,7 +20,7 @@ def test_agrees_with_gsplat(name, seed):
     projection = pytest.importorskip("gsplat.cuda._torch_impl")._fully_fused_projection
     given = scene(name, seed)
     inputs, theirs = given.leaves(torch.float64), given.leaves(torch.float64)
-    means, covariances, opacities, _, cameras = kernels_and_cameras(inputs, given.width, given.height)
+    means, covariances, opacities, _, cameras = gaussians_and_cameras(inputs, given.width, given.height)
     splats = project(means, covariances, opacities, cameras)
 
     pose, focal, center = theirs["T_camera_world"], theirs["focal"], theirs["center"]
@@ -59,26 +59,26 @@ def test_agrees_with_gsplat(name, seed):
 def test_covariances_follow_the_jacobian_of_the_pinhole():
     """Inside the margin of the picture, as automatic differentiation has it."""
     given = scene("random", 1)
-    means, covariances, opacities, _, cameras = kernels_and_cameras(given.inputs, given.width, given.height)
+    means, covariances, opacities, _, cameras = gaussians_and_cameras(given.inputs, given.width, given.height)
     splats = project(means, covariances, opacities, cameras)
-    for kernel in splats.visible[0].nonzero()[:5, 0]:
+    for gaussian in splats.visible[0].nonzero()[:5, 0]:
 
         def pinhole(mean):
             point = cameras.T_camera_world[0, :, :3] @ mean + cameras.T_camera_world[0, :, 3]
             return cameras.focal[0] * point[:2] / point[2] + cameras.center[0]
 
-        jacobian = torch.autograd.functional.jacobian(pinhole, means[0, kernel])
-        expected = jacobian @ unpack(covariances[0, kernel]) @ jacobian.T + BLUR * torch.eye(2, dtype=torch.float64)
-        torch.testing.assert_close(inverse(splats.conics[0, kernel]), expected)
-        torch.testing.assert_close(splats.centers[0, kernel], pinhole(means[0, kernel]))
+        jacobian = torch.autograd.functional.jacobian(pinhole, means[0, gaussian])
+        expected = jacobian @ unpack(covariances[0, gaussian]) @ jacobian.T + BLUR * torch.eye(2, dtype=torch.float64)
+        torch.testing.assert_close(inverse(splats.conics[0, gaussian]), expected)
+        torch.testing.assert_close(splats.centers[0, gaussian], pinhole(means[0, gaussian]))
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("name", SCENES)
-def test_boxes_hold_all_pixels_a_kernel_reaches_and_hardly_more(name, dtype):
+def test_boxes_hold_all_pixels_a_gaussian_reaches_and_hardly_more(name, dtype):
     given = scene(name, 3)
     inputs = {name: value.to(dtype) for name, value in given.inputs.items()}
-    means, covariances, opacities, _, cameras = kernels_and_cameras(inputs, given.width, given.height)
+    means, covariances, opacities, _, cameras = gaussians_and_cameras(inputs, given.width, given.height)
     splats = project(means, covariances, opacities, cameras)
     rows, columns = torch.arange(given.height), torch.arange(given.width)
     x = (columns + 0.5 - splats.centers[..., :1])[..., None, :]
@@ -104,7 +104,7 @@ def test_what_is_not_seen_leaves_no_trace():
     """At the camera's own place, behind it, without opacity: no box, finite gradients."""
     given = scene("random", 0)
     inputs = given.leaves(torch.float32)
-    means, covariances, opacities, _, cameras = kernels_and_cameras(inputs, given.width, given.height)
+    means, covariances, opacities, _, cameras = gaussians_and_cameras(inputs, given.width, given.height)
     at_camera = cameras.positions.detach()[:, None].expand_as(means)
     for moved in (at_camera + 0 * means, 2 * at_camera + means):
         splats = project(moved, covariances, opacities, cameras)

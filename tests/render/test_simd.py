@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 import torch
-from splat_scenes import CAMERA_INPUTS, KERNEL_INPUTS, RASTERIZERS, kernels_and_cameras, leaves, scene
+from splat_scenes import CAMERA_INPUTS, GAUSSIAN_INPUTS, RASTERIZERS, gaussians_and_cameras, leaves, scene
 from torch import Tensor
 
 from gambol import parallel
@@ -25,10 +25,10 @@ def one_thread():
     torch.set_num_threads(threads)
 
 
-def cloud(kernels: int, width: int, height: int, frames: int = 1, seed: int = 0, size: float = 0.03) -> list[Tensor]:
-    """Kernels in front of cameras at the origin that fill the picture, other ones in each frame."""
+def cloud(gaussians: int, width: int, height: int, frames: int = 1, seed: int = 0, size: float = 0.03) -> list[Tensor]:
+    """Gaussians in front of cameras at the origin that fill the picture, other ones in each frame."""
     generator = torch.Generator().manual_seed(seed)
-    random = lambda *shape: torch.rand(frames, kernels, *shape, generator=generator)  # noqa: E731
+    random = lambda *shape: torch.rand(frames, gaussians, *shape, generator=generator)  # noqa: E731
     means = random(3) * torch.tensor([2.0, 2.0 * height / width, 2.0]) - torch.tensor([1.0, height / width, -1.0])
     factors = size * (random(3, 3) - 0.5)
     covariances = (factors @ factors.mT).flatten(-2)[..., [0, 1, 2, 4, 5, 8]]
@@ -40,32 +40,32 @@ def ahead(frames: int, width: int, height: int) -> Cameras:
     return Cameras(pose, width * ones, torch.tensor([[width / 2, height / 2]]).repeat(frames, 1), width, height)
 
 
-def drawn_with_gradients(kernels: list[Tensor], cameras: Cameras, kernel: str = "simd") -> list[Tensor]:
-    """Image, alpha, and gradients of the kernels for a random loss."""
-    inputs = [tensor.detach().requires_grad_() for tensor in kernels]
-    drawn = RASTERIZERS[kernel](*inputs, cameras)
+def drawn_with_gradients(gaussians: list[Tensor], cameras: Cameras, rasterizer: str = "simd") -> list[Tensor]:
+    """Image, alpha, and gradients of the Gaussians for a random loss."""
+    inputs = [tensor.detach().requires_grad_() for tensor in gaussians]
+    drawn = RASTERIZERS[rasterizer](*inputs, cameras)
     generator = torch.Generator().manual_seed(1)
     weights = [torch.randn(result.shape, generator=generator).to(result) for result in (drawn.image, drawn.alpha)]
     gradients = torch.autograd.grad([drawn.image, drawn.alpha], inputs, weights)
     return [drawn.image.detach(), drawn.alpha.detach(), *gradients]
 
 
-def assert_like_the_twin(kernels: list[Tensor], cameras: Cameras, tolerance: float = 1e-4) -> None:
+def assert_like_the_twin(gaussians: list[Tensor], cameras: Cameras, tolerance: float = 1e-4) -> None:
     """In float64. No pixel of these clouds is so near the cut that rounding decides.
 
-    Tolerance: relative, in the L2 norm. In float32, thin or far kernels allow no better than 1e-4; the twin neither.
+    Tolerance: relative, in the L2 norm. In float32, thin or far Gaussians allow no better than 1e-4; the twin neither.
     """
-    got = drawn_with_gradients(kernels, cameras)
+    got = drawn_with_gradients(gaussians, cameras)
     exact = replace(cameras, **{name: getattr(cameras, name).double() for name in CAMERA_INPUTS})
-    expected = drawn_with_gradients([tensor.double() for tensor in kernels], exact, "torch")
+    expected = drawn_with_gradients([tensor.double() for tensor in gaussians], exact, "torch")
     for a, b in zip(got, expected, strict=True):
         assert (a - b).norm() <= tolerance * b.norm() + 1e-6
 
 
-@pytest.mark.parametrize(("frames", "kernels", "height"), [(1, 6000, 150), (5, 1500, 40), (2, 700, 300)])
-def test_results_are_the_same_bit_for_bit_on_any_number_of_threads(frames, kernels, height, monkeypatch):
+@pytest.mark.parametrize(("frames", "gaussians", "height"), [(1, 6000, 150), (5, 1500, 40), (2, 700, 300)])
+def test_results_are_the_same_bit_for_bit_on_any_number_of_threads(frames, gaussians, height, monkeypatch):
     monkeypatch.setattr(simd, "SMALL", 0)
-    given, cameras = cloud(kernels, 100, height, frames), ahead(frames, 100, height)
+    given, cameras = cloud(gaussians, 100, height, frames), ahead(frames, 100, height)
     expected = drawn_with_gradients(given, cameras)
     assert all(result.any() for result in expected)
     for threads in (2, 3, 7):
@@ -102,25 +102,25 @@ def test_any_width(width):
 
 
 @pytest.mark.parametrize("height", [1, 31, 32, 33, 64, 97])
-def test_kernels_that_reach_over_several_bands(height):
+def test_gaussians_that_reach_over_several_bands(height):
     assert_like_the_twin(cloud(60, 50, height, size=1.0), ahead(1, 50, height))
 
 
 def test_more_slots_than_expected(monkeypatch):
-    """Every kernel in each of seven bands: the pass is done again with more memory."""
+    """Every Gaussian in each of seven bands: the pass is done again with more memory."""
     monkeypatch.setattr(simd, "ENOUGH", 0)
     means, covariances, opacities, colors = cloud(50, 20, 200)
     given = [means, torch.tensor([9.0, 0, 0, 90, 0, 9]).expand_as(covariances).contiguous(), 0.1 * opacities, colors]
     assert_like_the_twin(given, ahead(1, 20, 200))
 
 
-def test_kernels_wider_than_eight_vectors():
+def test_gaussians_wider_than_eight_vectors():
     given = cloud(30, 300, 10)
     given[1] = torch.tensor([0.05, 0.01, 0, 0.01, 0, 0.01]).expand_as(given[1]).contiguous()
     assert_like_the_twin(given, ahead(1, 300, 10))
 
 
-def test_thin_slanted_kernels():
+def test_thin_slanted_gaussians():
     """Their outline leaves most of their box empty."""
     given = cloud(40, 90, 90)
     along = torch.nn.functional.normalize(torch.randn(1, 40, 3, generator=torch.Generator().manual_seed(0)), dim=-1)
@@ -129,8 +129,8 @@ def test_thin_slanted_kernels():
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
-@pytest.mark.parametrize("place", range(4), ids=KERNEL_INPUTS)
-def test_a_broken_kernel_is_left_out(place, value):
+@pytest.mark.parametrize("place", range(4), ids=GAUSSIAN_INPUTS)
+def test_a_broken_gaussian_is_left_out(place, value):
     given, cameras = cloud(20, 30, 40), ahead(1, 30, 40)
     given[place][0, 5, ...] = value
     others = [torch.cat([tensor[:, :5], tensor[:, 6:]], 1) for tensor in given]
@@ -159,7 +159,7 @@ def test_degenerate_covariances_and_extreme_opacities():
     assert_like_the_twin(given, cameras)
 
 
-def test_kernels_that_are_not_covariances_at_all_do_no_harm():
+def test_gaussians_that_are_not_covariances_at_all_do_no_harm():
     for seed in range(20):
         generator = torch.Generator().manual_seed(seed)
         given = cloud(40, 35, 50, seed=seed)
@@ -257,7 +257,7 @@ def test_pictures_beyond_all_measure_are_refused():
 def test_there_are_no_second_derivatives():
     given = scene("random", 0)
     inputs = leaves(given.inputs, torch.float32)
-    image = rasterize(*kernels_and_cameras(inputs, given.width, given.height)).image
+    image = rasterize(*gaussians_and_cameras(inputs, given.width, given.height)).image
     (gradient,) = torch.autograd.grad(image.square().sum(), inputs["means"], create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         gradient.sum().backward()

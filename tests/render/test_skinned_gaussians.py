@@ -18,7 +18,7 @@ HALF_TURN_TO_Z_UP = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
 
 
 def cloud_on(character: Character, T_world_node: np.ndarray, seed: int = 0, count: int = 200) -> Gaussians:
-    """Kernels near the vertices of a posed character, flat ones and long ones, in float64."""
+    """Gaussians near the vertices of a posed character, flat ones and long ones, in float64."""
     rng = np.random.default_rng(seed)
     vertices = np.concatenate(character.skinned(T_world_node))
     size = np.ptp(vertices, axis=0).max()
@@ -74,7 +74,7 @@ def test_neutral_pose_gives_the_gaussians_back(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CHARACTERS)
-def test_kernels_on_vertices_move_as_the_vertices_do(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gaussians_on_vertices_move_as_the_vertices_do(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gambol.render.skinned_gaussians.INFLUENCES", 12)
     character = CHARACTERS[name]()
     anatomy = analyze(character)
@@ -103,7 +103,7 @@ def test_kernels_on_vertices_move_as_the_vertices_do(name: str, monkeypatch: pyt
     assert name != "with a prop" or error[-3:].max() < 1e-4
 
 
-def test_kernels_know_the_joint_that_carries_them() -> None:
+def test_gaussians_know_the_joint_that_carries_them() -> None:
     character = human()
     anatomy = analyze(character)
     rig = build_rig(anatomy)
@@ -114,7 +114,7 @@ def test_kernels_know_the_joint_that_carries_them() -> None:
 
 
 def test_default_morphs_shape_the_surface() -> None:
-    """A kernel beside a part that only a morph target of default weight 1 puts there is bound to that part."""
+    """A Gaussian beside a part that only a morph target of default weight 1 puts there is bound to that part."""
     character = dog()
     mesh = character.meshes[0]
     shift = np.zeros((1, *mesh.positions.shape))
@@ -176,7 +176,7 @@ def test_what_cannot_be_attached_is_refused() -> None:
         bind_gaussians(nowhere, character, build_rig(anatomy))
 
 
-def test_no_kernels_make_an_empty_actor() -> None:
+def test_no_gaussians_make_an_empty_actor() -> None:
     character = dog()
     anatomy = analyze(character)
     actor = bind_gaussians(cloud_on(character, anatomy.body.T_world_node)[:0], character, build_rig(anatomy))

@@ -46,7 +46,7 @@ def test_psnr_is_what_it_says(duck):
     assert inside == pytest.approx(20, abs=1.5)  # clamping darkens less in the darkest places
 
 
-def test_kernels_begin_on_the_surface_and_face_outwards(duck):
+def test_gaussians_begin_on_the_surface_and_face_outwards(duck):
     views, _, start, radius = prepare(duck, SMALL)
     scene = MeshScene(duck)
     vertices, faces = scene.joined(duck.vertices()), scene.faces
@@ -72,7 +72,7 @@ def test_the_second_time_is_from_the_cache(duck):
         assert torch.equal(getattr(first.gaussians, name), getattr(second.gaussians, name))
 
 
-def test_the_same_seed_gives_the_same_kernels(duck):
+def test_the_same_seed_gives_the_same_gaussians(duck):
     config = replace(SMALL, steps=3)
     views, _, start, radius = prepare(duck, config)
     again, _, other, _ = prepare(duck, config)
@@ -112,8 +112,8 @@ def test_light_comes_from_above_whichever_way_that_is(duck):
     assert SMALL.with_axes_of(analyze(duck, "+z", "-y")) == replace(SMALL, up=(0.0, 0.0, 1.0), forward=(0.0, -1.0, 0.0))
 
 
-def test_glass_has_kernels_too(duck):
-    """Half transparent all over: kernels begin on it, with its own colour and not one mixed with nothing."""
+def test_glass_has_gaussians_too(duck):
+    """Half transparent all over: Gaussians begin on it, with its own colour and not one mixed with nothing."""
     glass = Material(base_color=(0.2, 0.5, 0.8, 0.5), alpha_mode="BLEND")
     clear = replace(duck, meshes=tuple(replace(mesh, material=glass, colors=None) for mesh in duck.meshes))
     _, _, start, _ = prepare(clear, replace(SMALL, shading="unlit"))

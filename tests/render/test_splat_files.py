@@ -41,7 +41,7 @@ def test_the_columns_are_those_of_3dgs(tmp_path):
     assert row["rot_0"] == pytest.approx(float(one.wxyz[0, 0]))
 
 
-def test_kernels_without_finite_values_are_left_out(tmp_path):
+def test_gaussians_without_finite_values_are_left_out(tmp_path):
     broken = cloud(5, 1)
     broken.means[1, 2] = torch.nan
     broken.wxyz[3] = 0
@@ -50,7 +50,7 @@ def test_kernels_without_finite_values_are_left_out(tmp_path):
     torch.testing.assert_close(after.means, broken.means[[0, 2, 4]])
 
 
-def test_kernels_too_large_for_float32_are_left_out_and_flat_ones_are_kept(tmp_path):
+def test_gaussians_too_large_for_float32_are_left_out_and_flat_ones_are_kept(tmp_path):
     before = cloud(3, 1)
     before.scales[1], before.scales[2, 2] = 1e20, 1e-20
     write_splats(before, tmp_path / "some.ply")

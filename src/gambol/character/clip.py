@@ -149,11 +149,11 @@ def continuous(wxyz: Float[np.ndarray, "keys *batch 4"]) -> Float[np.ndarray, "k
     return wxyz * np.concatenate([np.ones((1, *flips.shape[1:])), np.cumprod(flips, axis=0)])[..., None]
 
 
-def natural_fps(motion: Clip) -> float:
+def natural_fps(clip: Clip) -> float:
     """The rate a clip was baked at, found from its key times; 30 if they are not evenly spaced."""
-    if not motion.tracks:
+    if not clip.tracks:
         return USUAL_FPS
-    times = np.unique(np.concatenate([track.times for track in motion.tracks]).astype(np.float32)).astype(np.float64)
+    times = np.unique(np.concatenate([track.times for track in clip.tracks]).astype(np.float32)).astype(np.float64)
     gaps = np.diff(times)
     gaps = gaps[gaps > 1e-4]
     if not len(gaps):
@@ -167,10 +167,10 @@ def natural_fps(motion: Clip) -> float:
     return fps if even and SLOWEST_FPS <= fps <= FASTEST_FPS else USUAL_FPS
 
 
-def frame_times(motion: Clip, fps: float) -> Float[np.ndarray, " frames"]:
+def frame_times(clip: Clip, fps: float) -> Float[np.ndarray, " frames"]:
     """Evenly spaced from start to end [s]. If the length is a whole number of frames but for rounding, the last frame
     is the last key: files write 0.0083333 s for 120 a second, and a loop must close."""
-    frames = motion.duration * fps
+    frames = clip.duration * fps
     if round(frames) > 0 and abs(frames - round(frames)) < UNEVEN:
-        return np.linspace(motion.start, motion.end, round(frames) + 1)
-    return motion.times(fps)
+        return np.linspace(clip.start, clip.end, round(frames) + 1)
+    return clip.times(fps)

@@ -81,13 +81,13 @@ class ClipCommand:
         if not (config.words or self.name or alone or captured):
             raise GambolError("nothing to do: say what, as in --loop or --in-place, or write a .bvh or .npz with -o")
         character = load_character(self.file)
-        motion = self._chosen(character)
+        clip = self._chosen(character)
         if alone:  # where there is no room for events
             config = replace(config, events=False)
-        done = self._edited(character, motion, config)
+        done = self._edited(character, clip, config)
         write = self._export if alone else self._save
-        name = write(character, motion, done, output)
-        say(f"wrote {output}: clip '{name}', {done.motion.duration:.2f} s")
+        name = write(character, clip, done, output)
+        say(f"wrote {output}: clip '{name}', {done.clip.duration:.2f} s")
         say("; ".join(done.notes) or "unchanged")
 
     def _check(self) -> None:
@@ -111,36 +111,36 @@ class ClipCommand:
         wanted = () if self.clip is None else (self.clip,)
         return character.clips[clips_named(character, self.file, wanted)[0]]
 
-    def _edited(self, character: Character, motion: Clip, config: EditConfig) -> EditedClip:
+    def _edited(self, character: Character, clip: Clip, config: EditConfig) -> EditedClip:
         from gambol.editing.edit import edit
-        from gambol.motion.standing import standing_on_ground
+        from gambol.motion.mocap_ground import standing_on_ground
         from gambol.progress import progress
 
-        character, anatomy = standing_on_ground(character, motion, self.axes.up, self.axes.forward)
+        character, anatomy = standing_on_ground(character, clip, self.axes.up, self.axes.forward)
         with progress("locking feet" if config.lock_feet else "editing the clip") as advance:
-            return edit(character, anatomy, motion, config, advance)
+            return edit(character, anatomy, clip, config, advance)
 
-    def _named(self, motion: Clip, done: EditedClip) -> Clip:
-        return replace(done.motion, name=self.name or " ".join([motion.name, *self._config().words]))
+    def _named(self, clip: Clip, done: EditedClip) -> Clip:
+        return replace(done.clip, name=self.name or " ".join([clip.name, *self._config().words]))
 
-    def _export(self, character: Character, motion: Clip, done: EditedClip, output: Path) -> str:
+    def _export(self, character: Character, clip: Clip, done: EditedClip, output: Path) -> str:
         from gambol.character.clip import natural_fps
         from gambol.formats import export
 
-        named = self._named(motion, done)
-        for lost in export(character, named, output, self.fps or natural_fps(motion)):
+        named = self._named(clip, done)
+        for lost in export(character, named, output, self.fps or natural_fps(clip)):
             warn(lost)
         return named.name
 
-    def _save(self, character: Character, motion: Clip, done: EditedClip, output: Path) -> str:
-        """Motion capture gets a figure of bars, so that there is something to see."""
+    def _save(self, character: Character, clip: Clip, done: EditedClip, output: Path) -> str:
+        """Motion capture gets a mesh of its bones, so that there is something to see."""
         from gambol.formats import save
-        from gambol.motion.standing import standing_on_ground
+        from gambol.motion.mocap_ground import standing_on_ground
 
-        named = self._named(motion, done)
+        named = self._named(clip, done)
         if self.file.suffix.lower() == ".bvh":
-            figure, _ = standing_on_ground(character, motion, self.axes.up, self.axes.forward)
-            character = replace(figure, clips={} if named.name == motion.name else character.clips)
+            grounded, _ = standing_on_ground(character, clip, self.axes.up, self.axes.forward)
+            character = replace(grounded, clips={} if named.name == clip.name else character.clips)
         return save(character, output, named) or named.name
 
 

@@ -42,7 +42,7 @@ class CreateCommand:
         wish = parse_request(self.words)
         path = self.output or Path(f"{wish.species}.glb")
         check_output(path, binary=True)
-        creature, motion = creature_for(wish), None
+        creature, clip = creature_for(wish), None
         if wish.action:
             _check_action(wish.species, creature.plan.legs, wish.action)
         say(str(wish))
@@ -53,10 +53,10 @@ class CreateCommand:
             from gambol.character.anatomy import analyze
             from gambol.creatures.gaits import gait
 
-            motion = gait(character, analyze(character), wish.action, metres_per_unit=1.0)
-        clip = save(character, path, motion)
+            clip = gait(character, analyze(character), wish.action, metres_per_unit=1.0)
+        name = save(character, path, clip)
         vertices, joints = sum(len(mesh.positions) for mesh in character.meshes), int(character.skeleton.is_joint.sum())
-        say(f"wrote {path}: {vertices:,} vertices, {joints} joints" + (f", clip '{clip}'" if clip else ""))
+        say(f"wrote {path}: {vertices:,} vertices, {joints} joints" + (f", clip '{name}'" if name else ""))
 
 
 def _check_action(species: str, legs: int, action: str) -> None:

@@ -44,6 +44,6 @@ class FlexCommand:
         character = load_character(self.file)
         anatomy = analyze(character, self.axes.up, self.axes.forward)
         with progress("bending joints") as advance:
-            motion = flex(character, anatomy, self.degrees, self.seconds, self.name, advance)
-        name = save(character, self.output, motion)
-        say(f"wrote {self.output}: clip '{name}', {motion.duration:.1f} s, {len(motion.tracks)} tracks")
+            clip = flex(character, anatomy, self.degrees, self.seconds, self.name, advance)
+        name = save(character, self.output, clip)
+        say(f"wrote {self.output}: clip '{name}', {clip.duration:.1f} s, {len(clip.tracks)} tracks")

@@ -51,18 +51,18 @@ class InfoCommand:
         if self.picture:
             import numpy as np
 
+            from gambol.character.bone_mesh import visible
             from gambol.character.sketch import sketch
-            from gambol.character.stick_figure import visible
             from gambol.progress import progress
 
             shown = visible(character)
-            if shown is not character:  # its bars are bound to the joints of the body, in their order
-                bars = shown.meshes[0]
+            if shown is not character:  # its bones are bound to the joints of the body, in their order
+                bones = shown.meshes[0]
                 body = replace(
                     anatomy.body,
-                    vertices=bars.positions,
-                    owners=bars.binds[:, 0],
-                    areas=np.ones(len(bars.positions)),
+                    vertices=bones.positions,
+                    owners=bones.binds[:, 0],
+                    areas=np.ones(len(bones.positions)),
                 )
                 anatomy = replace(anatomy, body=body)
             with progress("drawing") as advance:

@@ -19,7 +19,7 @@ class RenderCommand:
     """Render a clip as a movie: the character on a studio floor, with a camera that keeps all of it in view.
 
     A .png is a contact sheet of the clip. A character without clips is shown in its rest pose: from all around, or once
-    as a .png. A skeleton without a mesh is shown as a stick figure.
+    as a .png. A skeleton without a mesh is shown as bones.
 
     gambol render fox.glb --clip trot --view side -o fox.mp4
     """
@@ -56,7 +56,7 @@ class RenderCommand:
         if path.suffix.lower() == ".mp4" and self.size % 2:
             raise GambolError(f"--size must be even for an .mp4, got {self.size}; use {self.size + 1}")
         from gambol.character.anatomy import analyze
-        from gambol.character.stick_figure import visible
+        from gambol.character.bone_mesh import visible
         from gambol.creatures.load import load
         from gambol.motion.loops import loop_travel
         from gambol.progress import progress
@@ -68,16 +68,16 @@ class RenderCommand:
         character = visible(load(self.file))
         clips = character.clips
         if self.clip is None:
-            motion = next(iter(clips.values()), None)
+            clip = next(iter(clips.values()), None)
         else:
-            motion = clips[clips_named(character, self.file, [self.clip])[0]]
-        loops = motion is not None and loop_travel(character, motion) is not None
-        times, view = choose_frames(motion, self.view, path.suffix.lower(), self.fps, self.seconds, loops)
+            clip = clips[clips_named(character, self.file, [self.clip])[0]]
+        loops = clip is not None and loop_travel(character, clip) is not None
+        times, view = choose_frames(clip, self.view, path.suffix.lower(), self.fps, self.seconds, loops)
         anatomy = analyze(character, self.axes.up, self.axes.forward)
         with progress("placing the camera") as advance:
             shot = place_cameras(
                 character,
-                motion,
+                clip,
                 times,
                 up=anatomy.up,
                 forward=anatomy.forward,
@@ -106,5 +106,5 @@ class RenderCommand:
                 shot, meshes, samples=self.samples, draw_character=draw_character, on_progress=advance
             )
             write_frames(frames, shot.labels, path, self.fps)
-        shown = f"clip '{motion.name}'" if motion else "without a clip"
+        shown = f"clip '{clip.name}'" if clip else "without a clip"
         say(f"wrote {path}: {shown}, {view} view, {len(shot)} frame(s) of {self.size} x {self.size}")

@@ -59,7 +59,7 @@ class ReportCommand:
             raise GambolError("--against-clip needs --against, the file that has the clip")
         if self.prompt is not None and not self.prompt.strip():
             raise GambolError("--prompt must not be empty")
-        from gambol.motion.standing import standing_on_ground
+        from gambol.motion.mocap_ground import standing_on_ground
         from gambol.priors.catalogue import open_prior
 
         character = load_character(self.file)
@@ -105,7 +105,7 @@ class ReportCommand:
     def _other(self, character: Character, anatomy: Anatomy, clip: str, prior: VideoPrior | None) -> Report:
         """The clip to compare with: of the same file, or of another."""
         from gambol.creatures.load import load
-        from gambol.motion.standing import standing_on_ground
+        from gambol.motion.mocap_ground import standing_on_ground
 
         assert self.against is not None
         if self.against in character.clips and not self.against_clip:
@@ -158,10 +158,10 @@ def print_report(found: Report, other: Report | None) -> None:
     from gambol.quality.page import names_of
     from gambol.quality.report import rows_of
 
-    clip = found.clip
-    kind = "loops" if clip.loops else "does not loop"
+    normalized = found.normalized
+    kind = "loops" if normalized.loops else "does not loop"
     table = Table(
-        title=_cell(f"{clip.motion.name}: {clip.seconds:.2f} s, {kind}; lengths at a height of 1 m"),
+        title=_cell(f"{normalized.clip.name}: {normalized.seconds:.2f} s, {kind}; lengths at a height of 1 m"),
         title_justify="left",
     )
     table.add_column("")
@@ -181,7 +181,7 @@ def print_report(found: Report, other: Report | None) -> None:
         say(f"seen by the prior: {found.prior_score.text}")
     for note in found.notes:
         say(f"note: {note}")
-    say(f"{clip.motion.name}: {found.summary}")
+    say(f"{normalized.clip.name}: {found.summary}")
 
 
 def _cell(text: str) -> str:
@@ -217,7 +217,7 @@ def print_overview(reports: list[Report]) -> None:
     for found in reports:
         numbers = [BY_KEY[key].number(found.values.get(key)) for key in OVERVIEW]
         gait = found.pattern.name if found.pattern else "–"
-        table.add_row(_cell(found.clip.motion.name), *numbers, gait, found.verdict)
+        table.add_row(_cell(found.normalized.clip.name), *numbers, gait, found.verdict)
     console = Console()
     console.print(table, soft_wrap=not console.is_terminal)
 

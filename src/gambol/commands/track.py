@@ -134,9 +134,9 @@ class TrackCommand:
                     raise
                 warn(f"left out: {error}")
                 continue
-            edited = edit(character, anatomy, done.motion, self.editing.config())
-            after = ground_values(normalize_clip(character, edited.motion, anatomy))
-            done = replace(done, motion=edited.motion, after=after)
+            edited = edit(character, anatomy, done.clip, self.editing.config())
+            after = ground_values(normalize_clip(character, edited.clip, anatomy))
+            done = replace(done, clip=edited.clip, after=after)
             names.append(self._save(done, character, output, bool(names)))
             self._print_summary(done, names[-1])
             if edited.notes:
@@ -154,8 +154,8 @@ class TrackCommand:
         from gambol.creatures.load import load
         from gambol.formats import save
 
-        motion = replace(done.motion, name=self.name) if self.name else done.motion
-        return save(load(output) if more else character, output, motion, overwrite=more) or motion.name
+        clip = replace(done.clip, name=self.name) if self.name else done.clip
+        return save(load(output) if more else character, output, clip, overwrite=more) or clip.name
 
     def _clips(self, character: Character) -> list[str]:
         named = clips_named(character, self.file, self.clip)
@@ -210,7 +210,7 @@ class TrackCommand:
         assert self.movie is not None
         sheet = self.movie.with_suffix(".png")
         with progress("rendering the clip") as advance:
-            ClipRenderer(character, anatomy).movie(done.motion, self.movie, sheet, MOVIE_FPS, advance)
+            ClipRenderer(character, anatomy).movie(done.clip, self.movie, sheet, MOVIE_FPS, advance)
         say(f"wrote {self.movie} and {sheet.name}")
 
 

@@ -81,7 +81,7 @@ def write_outputs(
     warnings = [*problem.warnings, *(row["trouble"] for row in losses)]
     clip = problem.clip(motion, config.name or problem.title)
     try:
-        clip = edit(problem.character, problem.anatomy, clip, config.edit).motion
+        clip = edit(problem.character, problem.anatomy, clip, config.edit).clip
     except GambolError as error:
         warnings.append(f"the clip is written without the edits asked for: {error}")
     path = folder / clip_file(problem.character)

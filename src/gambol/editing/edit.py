@@ -77,7 +77,7 @@ class EditConfig:
 class EditedClip:
     """An edited clip."""
 
-    motion: Clip
+    clip: Clip
     notes: tuple[str, ...]
     """The edits in sentences for the user."""
     root_motion: RootMotion | None = None
@@ -95,53 +95,53 @@ def check(character: Character, anatomy: Anatomy, config: EditConfig) -> None:
 def edit(
     character: Character,
     anatomy: Anatomy,
-    motion: Clip,
+    clip: Clip,
     config: EditConfig,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> EditedClip:
     """Apply the edits: trim, speed, loop, smooth, foot lock, in place or root motion, frame rate, events."""
-    if not motion.tracks:
-        raise GambolError(f"the clip '{motion.name}' has no tracks: nothing moves in it")
+    if not clip.tracks:
+        raise GambolError(f"the clip '{clip.name}' has no tracks: nothing moves in it")
     notes: list[str] = []
-    motion = motion.from_zero()
+    clip = clip.from_zero()
     if config.trim is not None:
         first, last = config.trim
-        last = motion.duration if last is None else last
-        motion = trim(motion, first, last)
+        last = clip.duration if last is None else last
+        clip = trim(clip, first, last)
         notes.append(f"trimmed to {first:g} to {last:.4g} s")
     if config.speed != 1:
-        motion = speed(motion, config.speed)
+        clip = speed(clip, config.speed)
         notes.append(f"{config.speed:g} times as fast")
     if config.loop:
-        motion = _looped(character, anatomy, motion, config.force, notes)
+        clip = _looped(character, anatomy, clip, config.force, notes)
     if config.smooth is not None:
-        loops = _loops(character, anatomy, motion)
-        motion = smooth(motion, config.smooth, loops)
+        loops = _loops(character, anatomy, clip)
+        clip = smooth(clip, config.smooth, loops)
         notes.append(f"smoothed over {config.smooth:g} s{', across the seam' if loops else ''}")
     if config.lock_feet:
-        motion = _locked(character, anatomy, motion, notes, on_progress)
-    motion, path, node = _with_path(character, anatomy, motion, config, notes)
+        clip = _locked(character, anatomy, clip, notes, on_progress)
+    clip, path, node = _with_path(character, anatomy, clip, config, notes)
     if config.fps is not None:
-        motion, path = _at(motion, config.fps, path, notes)
-    motion = replace(motion, extras=own_extras(motion))
+        clip, path = _at(clip, config.fps, path, notes)
+    clip = replace(clip, extras=own_extras(clip))
     if config.events:
-        motion = with_events(character, anatomy, motion, path, node, config.loop)
-        count = len(motion.extras["gambol"]["contacts"])
+        clip = with_events(character, anatomy, clip, path, node, config.loop)
+        count = len(clip.extras["gambol"]["contacts"])
         if count:
             notes.append(f"{count} contact{'s' if count > 1 else ''} of feet noted")
-    return EditedClip(motion, tuple(notes), path)
+    return EditedClip(clip, tuple(notes), path)
 
 
-def _loops(character: Character, anatomy: Anatomy, motion: Clip) -> bool:
+def _loops(character: Character, anatomy: Anatomy, clip: Clip) -> bool:
     """Whether the clip ends as it begins, apart from travel and turn."""
-    looped = loop_if_any(character, anatomy, motion)
-    return looped.loops and looped.duration == motion.duration
+    looped = loop_if_any(character, anatomy, clip)
+    return looped.loops and looped.duration == clip.duration
 
 
-def _looped(character: Character, anatomy: Anatomy, motion: Clip, force: bool, notes: list[str]) -> Clip:
-    cycle = find_cycle(character, anatomy, motion, force)
-    found = make_loop(character, anatomy, motion, cycle)
-    if cycle.closed and cycle.end <= motion.duration:
+def _looped(character: Character, anatomy: Anatomy, clip: Clip, force: bool, notes: list[str]) -> Clip:
+    cycle = find_cycle(character, anatomy, clip, force)
+    found = make_loop(character, anatomy, clip, cycle)
+    if cycle.closed and cycle.end <= clip.duration:
         notes.append("loops already")
     elif cycle.closed:
         notes.append(f"looped, with the key that was missing at {cycle.end:.2f} s")
@@ -152,46 +152,46 @@ def _looped(character: Character, anatomy: Anatomy, motion: Clip, force: bool, n
 
 
 def _locked(
-    character: Character, anatomy: Anatomy, motion: Clip, notes: list[str], on_progress: Callable[[int, int], None]
+    character: Character, anatomy: Anatomy, clip: Clip, notes: list[str], on_progress: Callable[[int, int], None]
 ) -> Clip:
-    locked = lock_feet(character, anatomy, motion, on_progress)
+    locked = lock_feet(character, anatomy, clip, on_progress)
     if locked.changed:
         notes.append(
             f"feet locked: they slide {locked.after:.1f} instead of {locked.before:.1f} cm/s at a height of 1 m"
         )
     else:
         notes.append(f"feet left as they were: they slide {locked.before:.1f} cm/s at a height of 1 m")
-    return locked.motion
+    return locked.clip
 
 
 def _with_path(
-    character: Character, anatomy: Anatomy, motion: Clip, config: EditConfig, notes: list[str]
+    character: Character, anatomy: Anatomy, clip: Clip, config: EditConfig, notes: list[str]
 ) -> tuple[Clip, RootMotion | None, str | None]:
     """The clip with its root motion separated, the root motion, and the node that carries it, if any."""
     if config.in_place:
-        motion, path = in_place(character, anatomy, motion)
-        notes.append(f"in place; {_way(anatomy, path, motion)}")
-        return motion, path, None
+        clip, path = in_place(character, anatomy, clip)
+        notes.append(f"in place; {_way(anatomy, path, clip)}")
+        return clip, path, None
     if config.root_motion:
-        motion, path, node = with_root_motion(character, anatomy, motion)
+        clip, path, node = with_root_motion(character, anatomy, clip)
         sways = ", which keeps its sway since it has no parent" if root_node(character, anatomy) is None else ""
-        notes.append(f"root motion on '{node}'{sways}; {_way(anatomy, path, motion)}")
-        return motion, path, node
-    return motion, None, None
+        notes.append(f"root motion on '{node}'{sways}; {_way(anatomy, path, clip)}")
+        return clip, path, node
+    return clip, None, None
 
 
-def _way(anatomy: Anatomy, path: RootMotion, motion: Clip) -> str:
+def _way(anatomy: Anatomy, path: RootMotion, clip: Clip) -> str:
     if not path.moves:
         return "no travel"
     way = float(np.linalg.norm(path.positions[-1])) / anatomy.height
     turn = float(np.degrees(path.yaw[-1]))
     turned = f", turns {abs(turn):.0f}° to the {'left' if turn > 0 else 'right'}" if abs(turn) >= 1 else ""
-    return f"travels {way:.2f} body heights in {motion.duration:.2f} s{turned}"
+    return f"travels {way:.2f} body heights in {clip.duration:.2f} s{turned}"
 
 
-def _at(motion: Clip, fps: float, path: RootMotion | None, notes: list[str]) -> tuple[Clip, RootMotion | None]:
-    found = resample(motion, fps)
-    stretched = found.duration / motion.duration - 1 if motion.duration > 0 else 0.0
+def _at(clip: Clip, fps: float, path: RootMotion | None, notes: list[str]) -> tuple[Clip, RootMotion | None]:
+    found = resample(clip, fps)
+    stretched = found.duration / clip.duration - 1 if clip.duration > 0 else 0.0
     longer = f", {abs(stretched):.1%} {'longer' if stretched > 0 else 'shorter'}" if abs(stretched) > 5e-4 else ""
     count = round(found.duration * fps)
     notes.append(f"{count} frame{'s' if count > 1 else ''} at {fps:g} a second{longer}")
@@ -217,7 +217,7 @@ def contact_events(character: Character, anatomy: Anatomy, contacts: Contacts) -
 def with_events(
     character: Character,
     anatomy: Anatomy,
-    motion: Clip,
+    clip: Clip,
     root_motion: RootMotion | None = None,
     node: str | None = None,
     loops: bool = False,
@@ -228,12 +228,12 @@ def with_events(
     root_motion: travel that was separated from the clip; node: the node that carries it, if any. loops: the clip is
     known to loop, as one in which only a face moves.
     """
-    contacts = find_contacts(character, anatomy, motion)
+    contacts = find_contacts(character, anatomy, clip)
     extras: dict[str, Any] = {
         "version": VERSION,
-        "loops": loops or contacts.clip.loops,
+        "loops": loops or contacts.looped.loops,
         "contacts": contact_events(character, anatomy, contacts),
     }
     if root_motion is not None:
         extras["root_motion"] = {"node": node, **root_motion.json()}
-    return replace(motion, extras={**motion.extras, "gambol": extras})
+    return replace(clip, extras={**clip.extras, "gambol": extras})

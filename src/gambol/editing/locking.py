@@ -37,7 +37,7 @@ rounding of float32 is 3e-6."""
 class FootLockResult:
     """A clip after locking, and how much its feet slide."""
 
-    motion: Clip
+    clip: Clip
     before: float
     """Mean speed of loaded feet over the ground at 1 m height (`foot_slide`) before locking [cm/s]."""
     after: float
@@ -51,7 +51,7 @@ class FootLockResult:
 def lock_feet(
     character: Character,
     anatomy: Anatomy,
-    motion: Clip,
+    clip: Clip,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> FootLockResult:
     """Lock the feet of a clip by an optimisation of travel, path and legs (`gambol.motion.foot_lock`).
@@ -60,33 +60,33 @@ def lock_feet(
     their keys, and so do all nodes that are not joints of the body. The clip is returned unchanged if its feet stand
     already, or if locking does not help. Of 11 artists' walks and runs, 27 % of the slide was left.
     """
-    motion = motion.from_zero()
+    clip = clip.from_zero()
     require_feet(character, anatomy)
-    if not SHORTEST < motion.duration <= LONGEST:
-        short = motion.duration <= LONGEST
-        lasts = "is a single pose" if short else f"lasts {motion.duration:.1f} s; trim it"
-        raise GambolError(f"feet can be locked in clips of up to {LONGEST:.0f} s, and '{motion.name}' {lasts}")
-    before = _slide(character, anatomy, motion)
+    if not SHORTEST < clip.duration <= LONGEST:
+        short = clip.duration <= LONGEST
+        lasts = "is a single pose" if short else f"lasts {clip.duration:.1f} s; trim it"
+        raise GambolError(f"feet can be locked in clips of up to {LONGEST:.0f} s, and '{clip.name}' {lasts}")
+    before = _slide(character, anatomy, clip)
     if before < STANDS:
-        return FootLockResult(motion, before, before)
+        return FootLockResult(clip, before, before)
     from gambol.motion.locked_clip import ClipLocker
 
     rig = build_rig(anatomy)
-    fps = float(np.clip(natural_fps(motion), LEAST_FPS, MOST_FPS))
-    clip = ClipLocker(character, anatomy, rig, body_size(anatomy)).lock(
-        motion, action_of_clip(motion.name), fps, on_progress=on_progress
+    fps = float(np.clip(natural_fps(clip), LEAST_FPS, MOST_FPS))
+    locked_clip = ClipLocker(character, anatomy, rig, body_size(anatomy)).lock(
+        clip, action_of_clip(clip.name), fps, on_progress=on_progress
     )
-    found = _with_changes(character, anatomy, rig, clip)
+    found = _with_changes(character, anatomy, rig, locked_clip)
     after = _slide(character, anatomy, found)
-    return FootLockResult(found, before, after) if after < before else FootLockResult(motion, before, before)
+    return FootLockResult(found, before, after) if after < before else FootLockResult(clip, before, before)
 
 
-def _slide(character: Character, anatomy: Anatomy, motion: Clip) -> float:
+def _slide(character: Character, anatomy: Anatomy, clip: Clip) -> float:
     """Mean slide of the feet [cm/s]; 0 for a clip that never touches the ground."""
     from gambol.quality.ground import foot_slide
     from gambol.quality.normalized_clip import normalize_clip
 
-    return foot_slide(normalize_clip(character, motion, anatomy)).get("foot_slide_mean", 0.0)
+    return foot_slide(normalize_clip(character, clip, anatomy)).get("foot_slide_mean", 0.0)
 
 
 def require_feet(character: Character, anatomy: Anatomy) -> None:
@@ -95,13 +95,13 @@ def require_feet(character: Character, anatomy: Anatomy) -> None:
         raise GambolError(f"'{character.name}' has no legs that stand on the ground: there are no feet to lock")
 
 
-def _with_changes(character: Character, anatomy: Anatomy, rig: Rig, clip: LockedClip) -> Clip:
+def _with_changes(character: Character, anatomy: Anatomy, rig: Rig, locked_clip: LockedClip) -> Clip:
     """The clip with the changes of locking applied to the world transforms of its joints, so that bones keep their
     stretch."""
-    skeleton, motion = character.skeleton, clip.motion
-    before, after = clip.raw, clip.locked.in_place() if clip.in_place else clip.locked
+    skeleton, clip = character.skeleton, locked_clip.clip
+    before, after = locked_clip.raw, locked_clip.locked.in_place() if locked_clip.in_place else locked_clip.locked
     T_before, T_after = (each.poses(rig, closed=True) for each in (before, after))
-    times = motion.start + motion.duration * np.linspace(0.0, 1.0, len(T_before))
+    times = clip.start + clip.duration * np.linspace(0.0, 1.0, len(T_before))
     T_change = np.tile(np.eye(4), (*T_before.shape[:2], 1, 1))
     height = anatomy.height
     for joint, parent in enumerate(rig.parents):
@@ -114,9 +114,9 @@ def _with_changes(character: Character, anatomy: Anatomy, rig: Rig, clip: Locked
             shift = np.abs((own[:, :3, :3] @ at[..., None])[..., 0] + own[:, :3, 3] - at).max() / height
             if max(shift, np.abs(own[:, :3, :3] - np.eye(3)).max()) > SAME:
                 T_change[:, joint] = _rigid(found, at, T_after[:, joint, :3, 3])
-    T_world = world_of(skeleton, motion, times)
+    T_world = world_of(skeleton, clip, times)
     wanted = {int(node): T_change[:, joint] @ T_world[:, node] for joint, node in enumerate(rig.nodes)}
-    return retracked(skeleton, motion, times, wanted)
+    return retracked(skeleton, clip, times, wanted)
 
 
 def _rigid(

@@ -39,34 +39,34 @@ NOTHING = 1e-9
 
 
 def make_loop(
-    character: Character, anatomy: Anatomy, motion: Clip, cycle: Cycle | None = None, force: bool = False
+    character: Character, anatomy: Anatomy, clip: Clip, cycle: Cycle | None = None, force: bool = False
 ) -> Clip:
     """The clip cut to a cycle (by default the best one, `find_cycle`), with its seam closed. force: loop also a clip in
     which nothing repeats."""
-    cycle = cycle or find_cycle(character, anatomy, motion, force)
-    if cycle.end > motion.duration:  # its last key is missing
-        motion = looped_clip(character, anatomy, motion, may_travel=True, may_turn=True).motion
-    cut = motion.from_zero() if cycle.whole else trim(motion, cycle.start, cycle.end)
+    cycle = cycle or find_cycle(character, anatomy, clip, force)
+    if cycle.end > clip.duration:  # its last key is missing
+        clip = looped_clip(character, anatomy, clip, may_travel=True, may_turn=True).clip
+    cut = clip.from_zero() if cycle.whole else trim(clip, cycle.start, cycle.end)
     return closed(character, anatomy, cut, speeds=not cycle.closed, goes=cycle.share <= SEAM)
 
 
-def closed(character: Character, anatomy: Anatomy, motion: Clip, speeds: bool = True, goes: bool = True) -> Clip:
+def closed(character: Character, anatomy: Anatomy, clip: Clip, speeds: bool = True, goes: bool = True) -> Clip:
     """The whole clip, which begins at 0 s, with its seam closed.
 
     speeds: whether velocities are closed too. goes: whether travel and turn stay; a clip that is forced to loop comes
     back to its start.
     """
-    T_on = seam_step(character, anatomy, motion) if goes else np.eye(4)
-    moved = _going_on(character.skeleton, motion, T_on)
-    tracks = tuple(_closed(track, motion, moved.get(track.node), speeds) for track in motion.tracks)
-    return replace(motion, tracks=tracks)
+    T_on = seam_step(character, anatomy, clip) if goes else np.eye(4)
+    moved = _going_on(character.skeleton, clip, T_on)
+    tracks = tuple(_closed(track, clip, moved.get(track.node), speeds) for track in clip.tracks)
+    return replace(clip, tracks=tracks)
 
 
-def seam_step(character: Character, anatomy: Anatomy, motion: Clip) -> Float[np.ndarray, "4 4"]:
+def seam_step(character: Character, anatomy: Anatomy, clip: Clip) -> Float[np.ndarray, "4 4"]:
     """Rigid transform of the body from start to end: turn about up and horizontal travel [file units]; the identity if
     both are small."""
     body = anatomy.body
-    poses = world_of(character.skeleton, motion, np.array([motion.start, motion.end]))[:, body.nodes]
+    poses = world_of(character.skeleton, clip, np.array([clip.start, clip.end]))[:, body.nodes]
     here, there = bone_ends(anatomy, poses)
     angle = turn_between(anatomy, here, there)
     turn = rotation_about(anatomy.up, np.array(angle))
@@ -75,15 +75,15 @@ def seam_step(character: Character, anatomy: Anatomy, motion: Clip) -> Float[np.
     return rigid(turn, horizontal(anatomy, way) if angle or goes else np.zeros(3))
 
 
-def _going_on(skeleton: Skeleton, motion: Clip, T_on: Float[np.ndarray, "4 4"]) -> dict[int, Float[np.ndarray, "4 4"]]:
+def _going_on(skeleton: Skeleton, clip: Clip, T_on: Float[np.ndarray, "4 4"]) -> dict[int, Float[np.ndarray, "4 4"]]:
     """For each node that carries the body along, its change from one cycle to the next in its parent's space. A node
     moves with its parent, or with the body, or stays in the world: whichever is nearest to where it ends."""
     if np.array_equal(T_on, np.eye(4)):
         return {}
-    T_start, T_end = world_of(skeleton, motion, np.array([motion.start, motion.end]))
-    local = motion.sample(skeleton, motion.start).matrices()
+    T_start, T_end = world_of(skeleton, clip, np.array([clip.start, clip.end]))
+    local = clip.sample(skeleton, clip.start).matrices()
     size = max(float(np.linalg.norm(T_on[:3, 3])), float(np.ptp(T_start[:, :3, 3], axis=0).max()), 1e-9)
-    keyed = {track.node for track in motion.tracks if track.path in ("translation", "rotation")}
+    keyed = {track.node for track in clip.tracks if track.path in ("translation", "rotation")}
     goal = np.tile(np.eye(4), (len(skeleton) + 1, 1, 1))  # the last is the world itself, the parent of roots
     found = {}
     for node in (int(node) for level in skeleton.levels for node in level):
@@ -104,39 +104,39 @@ def _apart(a: Float[np.ndarray, "4 4"], b: Float[np.ndarray, "4 4"], size: float
     return float(np.linalg.norm(a[:3, 3] - b[:3, 3]) / size + linear)
 
 
-def _closed(track: Track, motion: Clip, T_on: Float[np.ndarray, "4 4"] | None, speeds: bool) -> Track:
+def _closed(track: Track, clip: Clip, T_on: Float[np.ndarray, "4 4"] | None, speeds: bool) -> Track:
     """The track with its seam closed. T_on: change of the node from one cycle to the next, in its parent's space."""
     if track.interpolation == "STEP":
-        return track if T_on is not None else _stepping_back(track, motion)
-    width = min(BLEND, SHARE * motion.duration)
-    seam = (_TurnSeam if track.path == "rotation" else _PlaceSeam)(track, motion, T_on)
+        return track if T_on is not None else _stepping_back(track, clip)
+    width = min(BLEND, SHARE * clip.duration)
+    seam = (_TurnSeam if track.path == "rotation" else _PlaceSeam)(track, clip, T_on)
     kink = width * seam.kink if speeds else np.zeros_like(seam.kink)
     size = 1.0 if track.path == "rotation" else max(float(np.abs(track.values).max()), 1e-9)
     if max(np.abs(seam.gap).max(), np.abs(kink).max()) < NOTHING * size:
         return track
-    times = _keys(track, motion, width)
-    late = _curve((times - motion.end) / width + 1, seam.gap / 2, kink / 2)
-    early = _curve(1 - (times - motion.start) / width, -seam.gap / 2, kink / 2)
+    times = _keys(track, clip, width)
+    late = _curve((times - clip.end) / width + 1, seam.gap / 2, kink / 2)
+    early = _curve(1 - (times - clip.start) / width, -seam.gap / 2, kink / 2)
     return Track(track.node, track.path, times, seam.bridged(track.sample(times), late, early))
 
 
-def _stepping_back(track: Track, motion: Clip) -> Track:
+def _stepping_back(track: Track, clip: Clip) -> Track:
     """The track with its last value equal to its first."""
-    first, last = track.sample(np.array([motion.start, motion.end]))
+    first, last = track.sample(np.array([clip.start, clip.end]))
     if np.array_equal(first, last):
         return track
-    before = track.times < motion.end - SAME
-    times, values = np.append(track.times[before], motion.end), np.append(track.values[before], first[None], axis=0)
+    before = track.times < clip.end - SAME
+    times, values = np.append(track.times[before], clip.end), np.append(track.values[before], first[None], axis=0)
     return replace(track, times=times, values=values)
 
 
 class _PlaceSeam:
     """The seam of a track of translations, scales or morph weights."""
 
-    def __init__(self, track: Track, motion: Clip, T_on: Float[np.ndarray, "4 4"] | None):
+    def __init__(self, track: Track, clip: Clip, T_on: Float[np.ndarray, "4 4"] | None):
         self.shift = np.zeros(track.values.shape[-1]) if T_on is None or track.path != "translation" else T_on[:3, 3]
         self.turn = np.eye(len(self.shift)) if T_on is None or track.path != "translation" else T_on[:3, :3]
-        (first, starts), (last, ends) = (_slope(track.sample(times), step) for times, step in _ends(motion))
+        (first, starts), (last, ends) = (_slope(track.sample(times), step) for times, step in _ends(clip))
         self.gap = self.turn @ first + self.shift - last
         self.kink = self.turn @ starts - ends
 
@@ -149,9 +149,9 @@ class _PlaceSeam:
 class _TurnSeam:
     """The seam of a track of rotations; corrections are rotations about the node's own axes."""
 
-    def __init__(self, track: Track, motion: Clip, T_on: Float[np.ndarray, "4 4"] | None):
+    def __init__(self, track: Track, clip: Clip, T_on: Float[np.ndarray, "4 4"] | None):
         self.turn = np.array([1.0, 0, 0, 0]) if T_on is None else decompose(T_on)[1]
-        (start, forth), (end, back) = _ends(motion)
+        (start, forth), (end, back) = _ends(clip)
         first, last = track.sample(start), track.sample(end)
         self.gap = _vector(quaternion_multiply(last[0] * CONJUGATE, quaternion_multiply(self.turn, first[0])))
         speeds = [
@@ -166,10 +166,10 @@ class _TurnSeam:
         return continuous(normalize(found))
 
 
-def _ends(motion: Clip) -> tuple[tuple[Float[np.ndarray, 3], float], tuple[Float[np.ndarray, 3], float]]:
+def _ends(clip: Clip) -> tuple[tuple[Float[np.ndarray, 3], float], tuple[Float[np.ndarray, 3], float]]:
     """Three times from the start on, and three from the end back, a key apart, with their signed step [s]."""
-    step = min(max(1 / natural_fps(motion), 1 / GRID), motion.duration / 4)
-    return (motion.start + step * np.arange(3), step), (motion.end - step * np.arange(3), -step)
+    step = min(max(1 / natural_fps(clip), 1 / GRID), clip.duration / 4)
+    return (clip.start + step * np.arange(3), step), (clip.end - step * np.arange(3), -step)
 
 
 def _slope(
@@ -179,13 +179,13 @@ def _slope(
     return values[0], (4 * values[1] - 3 * values[0] - values[2]) / (2 * step)
 
 
-def _keys(track: Track, motion: Clip, width: float) -> Float[np.ndarray, " keys"]:
+def _keys(track: Track, clip: Clip, width: float) -> Float[np.ndarray, " keys"]:
     """Keys of the track, and a grid where it changes; for a spline, everywhere, as it becomes linear."""
-    grid = np.linspace(motion.start, motion.end, max(round(motion.duration * GRID), 8) + 1)
+    grid = np.linspace(clip.start, clip.end, max(round(clip.duration * GRID), 8) + 1)
     if track.interpolation == "LINEAR":
-        grid = grid[(grid <= motion.start + width) | (grid >= motion.end - width)]
-    ends = [motion.start, motion.start + width, motion.end - width, motion.end]
-    return merged(np.concatenate([track.times, grid, ends]), motion.start, motion.end)
+        grid = grid[(grid <= clip.start + width) | (grid >= clip.end - width)]
+    ends = [clip.start, clip.start + width, clip.end - width, clip.end]
+    return merged(np.concatenate([track.times, grid, ends]), clip.start, clip.end)
 
 
 def _curve(

@@ -73,7 +73,7 @@ def _short(value: float) -> float:
     return float(f"{value:.6g}") + 0.0
 
 
-def find_path(character: Character, anatomy: Anatomy, motion: Clip) -> tuple[RootMotion, bool]:
+def find_path(character: Character, anatomy: Anatomy, clip: Clip) -> tuple[RootMotion, bool]:
     """The path of a body, and whether the clip itself moves along it.
 
     The path of a loop is even: straight, or around a circle if it turns. That of other clips, and of loops that start
@@ -81,21 +81,21 @@ def find_path(character: Character, anatomy: Anatomy, motion: Clip) -> tuple[Roo
     and turns are none. The path of a gait in place is the one that its feet imply.
     """
     try:
-        looped = looped_clip(character, anatomy, motion, may_travel=True, may_turn=True)
+        looped = looped_clip(character, anatomy, clip, may_travel=True, may_turn=True)
     except GambolError:  # a single pose, or nothing moves
-        return RootMotion(np.array([0.0, motion.duration]), np.zeros((2, 3)), np.zeros(2), np.zeros(3)), True
+        return RootMotion(np.array([0.0, clip.duration]), np.zeros((2, 3)), np.zeros(2), np.zeros(3)), True
     path = _round(looped) if looped.loops else _still_if_near(anatomy, _smoothed(looped))
     if path.moves or not looped.loops:
         return path, True
-    ground = find_contacts(character, anatomy, motion).ground
-    way = -ground * motion.duration
+    ground = find_contacts(character, anatomy, clip).ground
+    way = -ground * clip.duration
     return replace(path, positions=np.stack([np.zeros(3), way])), not ground.any()
 
 
 def _round(looped: LoopedClip) -> RootMotion:
     """The even path of a loop, unless the body strays from it, as one that stands first and then walks."""
-    seconds, up = looped.motion.duration, looped.anatomy.up
-    poses = world_poses(looped.skeleton, looped.anatomy, looped.motion, np.array([looped.motion.start]))
+    seconds, up = looped.clip.duration, looped.anatomy.up
+    poses = world_poses(looped.skeleton, looped.anatomy, looped.clip, np.array([looped.clip.start]))
     middle = bone_ends(looped.anatomy, poses)[0].mean(0)
     if looped.pivot is None:
         way = np.stack([np.zeros(3), looped.travel])
@@ -117,10 +117,10 @@ def _round(looped: LoopedClip) -> RootMotion:
 
 
 def _smoothed(looped: LoopedClip) -> RootMotion:
-    anatomy, seconds = looped.anatomy, looped.motion.duration
+    anatomy, seconds = looped.anatomy, looped.clip.duration
     count = max(round(seconds * RATE), 8)
     times = np.linspace(0.0, seconds, count + 1)
-    poses = world_poses(looped.skeleton, anatomy, looped.motion, looped.motion.start + times)
+    poses = world_poses(looped.skeleton, anatomy, looped.clip, looped.clip.start + times)
     middles = bone_ends(anatomy, poses).mean(1)
     places = filtered(middles - middles[0], SWAY * count / seconds)
     yaw = filtered(_headings(anatomy, poses)[:, None], SWAY * count / seconds)[:, 0]

@@ -21,12 +21,12 @@ GRID = 60.0
 """Keys per second, in addition to those of the clip."""
 
 
-def key_times(motion: Clip) -> Float[np.ndarray, " keys"]:
+def key_times(clip: Clip) -> Float[np.ndarray, " keys"]:
     """Times of all keys, and of even frames between [s]. A key just before each key of a STEP track keeps the step."""
-    keys = [track.times for track in motion.tracks]
-    keys += [track.times[1:] - APART for track in motion.tracks if track.interpolation == "STEP"]
-    keys.append(np.linspace(motion.start, motion.end, max(round(motion.duration * GRID), 1) + 1))
-    return merged(np.concatenate(keys), motion.start, motion.end)
+    keys = [track.times for track in clip.tracks]
+    keys += [track.times[1:] - APART for track in clip.tracks if track.interpolation == "STEP"]
+    keys.append(np.linspace(clip.start, clip.end, max(round(clip.duration * GRID), 1) + 1))
+    return merged(np.concatenate(keys), clip.start, clip.end)
 
 
 def merged(times: Float[np.ndarray, " times"], first: float, last: float) -> Float[np.ndarray, " keys"]:
@@ -41,7 +41,7 @@ def merged(times: Float[np.ndarray, " times"], first: float, last: float) -> Flo
 
 def retracked(
     skeleton: Skeleton,
-    motion: Clip,
+    clip: Clip,
     times: Float[np.ndarray, " keys"],
     wanted: Mapping[int, Float[np.ndarray, "keys 4 4"]],
 ) -> Clip:
@@ -50,7 +50,7 @@ def retracked(
     times: of the new keys [s]; wanted: T_world_node of each of those nodes at these times [file units]. Nodes below
     follow, unless they are in `wanted` too. Tracks that do not change are kept.
     """
-    pose = motion.sample(skeleton, times)
+    pose = clip.sample(skeleton, times)
     local = pose.matrices()
     T_world = np.tile(np.eye(4), (len(times), len(skeleton) + 1, 1, 1))  # the last is the world itself, parent of roots
     tracks: list[Track] = []
@@ -61,8 +61,8 @@ def retracked(
             tracks += _changed(node, times, found, (pose.translation, pose.rotation, pose.scale))
             T_world[:, node] = wanted[node]
     new = {(track.node, track.path) for track in tracks}
-    kept = tuple(track for track in motion.tracks if (track.node, track.path) not in new)
-    return replace(motion, tracks=(*kept, *tracks))
+    kept = tuple(track for track in clip.tracks if (track.node, track.path) not in new)
+    return replace(clip, tracks=(*kept, *tracks))
 
 
 def _local(
@@ -106,11 +106,9 @@ def _changed(
     return tracks
 
 
-def world_of(
-    skeleton: Skeleton, motion: Clip, times: Float[np.ndarray, " keys"]
-) -> Float[np.ndarray, "keys nodes 4 4"]:
+def world_of(skeleton: Skeleton, clip: Clip, times: Float[np.ndarray, " keys"]) -> Float[np.ndarray, "keys nodes 4 4"]:
     """T_world_node of every node [file units]."""
-    return skeleton.world(motion.sample(skeleton, times))
+    return skeleton.world(clip.sample(skeleton, times))
 
 
 def rigid(

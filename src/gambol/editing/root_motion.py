@@ -19,57 +19,57 @@ OFF = 1e-4
 """Largest error of a joint's position after travel has moved to another node [height]."""
 
 
-def in_place(character: Character, anatomy: Anatomy, motion: Clip) -> tuple[Clip, RootMotion]:
+def in_place(character: Character, anatomy: Anatomy, clip: Clip) -> tuple[Clip, RootMotion]:
     """The clip without its travel and turn, and these (`find_path`).
 
     They are removed from the nodes that carry them: the root, or else its children. A gait in place stays as it is, and
     is returned with the path that its feet imply.
     """
-    motion = motion.from_zero()
-    path, goes = find_path(character, anatomy, motion)
+    clip = clip.from_zero()
+    path, goes = find_path(character, anatomy, clip)
     if not (goes and path.moves):
-        return motion, path
+        return clip, path
     skeleton = character.skeleton
-    times = key_times(motion)
-    T_world, T_path = world_of(skeleton, motion, times), path.at(times, anatomy.up)
+    times = key_times(clip)
+    T_world, T_path = world_of(skeleton, clip, times), path.at(times, anatomy.up)
     root = root_node(character, anatomy)
     carrier = _carrier(skeleton, root, T_world, T_path)
     if carrier is not None:
         moved = [carrier]
     elif root is not None:
-        moved = _hanging(character, motion, root)
+        moved = _hanging(character, clip, root)
     else:
         moved = sorted({_topmost(skeleton, int(node)) for node in anatomy.body.nodes})
     T_back = np.linalg.inv(T_path)
-    return retracked(skeleton, motion, times, {node: T_back @ T_world[:, node] for node in moved}), path
+    return retracked(skeleton, clip, times, {node: T_back @ T_world[:, node] for node in moved}), path
 
 
-def with_root_motion(character: Character, anatomy: Anatomy, motion: Clip) -> tuple[Clip, RootMotion, str]:
+def with_root_motion(character: Character, anatomy: Anatomy, clip: Clip) -> tuple[Clip, RootMotion, str]:
     """The clip with travel and turn on the root node only; these, and the name of that node.
 
     World transforms of all other nodes stay. A gait in place begins to travel at the speed of its feet. If nothing is
     above the hips, they are the root, and keep their sway.
     """
-    motion = motion.from_zero()
+    clip = clip.from_zero()
     skeleton = character.skeleton
     top = require_root(character, anatomy)
     root = root_node(character, anatomy)
-    path, goes = find_path(character, anatomy, motion)
-    times = key_times(motion)
-    T_world, T_path = world_of(skeleton, motion, times), path.at(times, anatomy.up)
+    path, goes = find_path(character, anatomy, clip)
+    times = key_times(clip)
+    T_world, T_path = world_of(skeleton, clip, times), path.at(times, anatomy.up)
     if root is None:
         if path.moves and not goes:
-            motion = retracked(skeleton, motion, times, {top: T_path @ T_world[:, top]})
-        return motion, path, skeleton.names[top]
+            clip = retracked(skeleton, clip, times, {top: T_path @ T_world[:, top]})
+        return clip, path, skeleton.names[top]
     if goes:
         carrier = _carrier(skeleton, root, T_world, T_path)
         root = root if carrier is None else carrier
     if not path.moves:
-        return motion, path, skeleton.names[root]
+        return clip, path, skeleton.names[root]
     if not goes:  # then all of it begins to travel
         T_world = T_path[:, None] @ T_world
-    wanted = {child: T_world[:, child] for child in _hanging(character, motion, root)}
-    found = retracked(skeleton, motion, times, {root: T_path @ T_world[:1, root], **wanted})
+    wanted = {child: T_world[:, child] for child in _hanging(character, clip, root)}
+    found = retracked(skeleton, clip, times, {root: T_path @ T_world[:1, root], **wanted})
     joints = anatomy.body.nodes
     off = np.abs(world_of(skeleton, found, times)[:, joints] - T_world[:, joints])[..., :3, 3].max()
     if off > OFF * anatomy.height:
@@ -138,10 +138,10 @@ def _topmost(skeleton: Skeleton, node: int) -> int:
     return [node, *skeleton.ancestors(node)][-1]
 
 
-def _hanging(character: Character, motion: Clip, root: int) -> list[int]:
+def _hanging(character: Character, clip: Clip, root: int) -> list[int]:
     """Children of a node that have joints, binds or tracks, themselves or below them."""
     skeleton = character.skeleton
-    shown = {track.node for track in motion.tracks if track.path != "weights"}
+    shown = {track.node for track in clip.tracks if track.path != "weights"}
     shown |= {int(bind) for bind in character.bind_nodes} | {int(joint) for joint in np.flatnonzero(skeleton.is_joint)}
     found = []
     for child in skeleton.children[root]:

@@ -32,77 +32,77 @@ WIDEST = 2.0
 CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 
 
-def trim(motion: Clip, start: float, end: float) -> Clip:
+def trim(clip: Clip, start: float, end: float) -> Clip:
     """The part between two times since the clip's start [s], exact by keys at the cuts."""
-    duration = motion.duration
+    duration = clip.duration
     if not (-SAME < start < end < duration + SAME and end - start > SAME):
         raise GambolError(
-            f"the clip '{motion.name}' can be trimmed from 0 to {duration:.3f} s, got {start:g} to {end:g} s"
+            f"the clip '{clip.name}' can be trimmed from 0 to {duration:.3f} s, got {start:g} to {end:g} s"
         )
     start, end = max(start, 0.0), min(end, duration)
-    tracks = (_cut(track, motion.start + start, motion.start + end) for track in motion.tracks)
-    return replace(motion, tracks=tuple(tracks), extras=own_extras(motion))
+    tracks = (_cut(track, clip.start + start, clip.start + end) for track in clip.tracks)
+    return replace(clip, tracks=tuple(tracks), extras=own_extras(clip))
 
 
-def speed(motion: Clip, factor: float) -> Clip:
+def speed(clip: Clip, factor: float) -> Clip:
     """The clip at another speed. factor: how many times as fast."""
     SPEED.check("speed", factor)
     tracks = []
-    for track in motion.tracks:
+    for track in clip.tracks:
         values = track.values
         if track.interpolation == "CUBICSPLINE":
             values = values * np.array([factor, 1.0, factor])[:, None]
-        tracks.append(replace(track, times=(track.times - motion.start) / factor, values=values))
-    return replace(motion, tracks=tuple(tracks), extras=own_extras(motion))
+        tracks.append(replace(track, times=(track.times - clip.start) / factor, values=values))
+    return replace(clip, tracks=tuple(tracks), extras=own_extras(clip))
 
 
-def resample(motion: Clip, fps: float) -> Clip:
+def resample(clip: Clip, fps: float) -> Clip:
     """The clip with keys at even frames, stretched by half a frame at most so that its last key is a frame. STEP tracks
     stay so; a track that never changes keeps two keys."""
     FPS.check("fps", fps)
-    check_frames(motion.duration, fps)
-    if motion.duration <= 0:
-        return motion.from_zero()
-    frames = max(round(motion.duration * fps), 1)
-    times, moments = np.arange(frames + 1) / fps, np.linspace(motion.start, motion.end, frames + 1)
+    check_frames(clip.duration, fps)
+    if clip.duration <= 0:
+        return clip.from_zero()
+    frames = max(round(clip.duration * fps), 1)
+    times, moments = np.arange(frames + 1) / fps, np.linspace(clip.start, clip.end, frames + 1)
     tracks = []
-    for track in motion.tracks:
+    for track in clip.tracks:
         step = track.interpolation == "STEP"
         values = _whole(track, moments + SAME if step else moments)  # a step at a frame does not wait for the next
         still = bool((values == values[0]).all())
         kept = [0, -1] if still else slice(None)
         tracks.append(Track(track.node, track.path, times[kept], values[kept], "STEP" if step else "LINEAR"))
-    return replace(motion, tracks=tuple(tracks), extras=own_extras(motion))
+    return replace(clip, tracks=tuple(tracks), extras=own_extras(clip))
 
 
-def smooth(motion: Clip, seconds: float, loops: bool = False) -> Clip:
+def smooth(clip: Clip, seconds: float, loops: bool = False) -> Clip:
     """The clip with every track convolved with a Gaussian of this standard deviation [s].
 
     At 0.03 s a swing at 2 Hz keeps 93 % of its size and one at 10 Hz 17 %. A loop is smoothed across its seam;
     otherwise the first and the last pose are kept. STEP tracks stay. Feet may slide a little afterwards (`lock_feet`).
     """
     SMOOTH.check("smooth", seconds)
-    motion = motion.from_zero()
-    if motion.duration <= SAME:
-        return motion
-    rate = float(np.clip(max(natural_fps(motion), SMOOTH_FPS, FINE / seconds), None, FPS.most))
-    frames = max(round(motion.duration * rate), 2)
-    times = np.linspace(0.0, motion.duration, frames + 1)
-    width = seconds * frames / motion.duration
+    clip = clip.from_zero()
+    if clip.duration <= SAME:
+        return clip
+    rate = float(np.clip(max(natural_fps(clip), SMOOTH_FPS, FINE / seconds), None, FPS.most))
+    frames = max(round(clip.duration * rate), 2)
+    times = np.linspace(0.0, clip.duration, frames + 1)
+    width = seconds * frames / clip.duration
     tracks = []
-    for track in motion.tracks:
+    for track in clip.tracks:
         values = _whole(track, times)
         if track.interpolation == "STEP" or (values == values[0]).all():
             tracks.append(track)
             continue
         values = filtered(values, width, loops, track.path == "rotation")
         tracks.append(Track(track.node, track.path, times, values))
-    return replace(motion, tracks=tuple(tracks))
+    return replace(clip, tracks=tuple(tracks))
 
 
-def own_extras(motion: Clip) -> dict:
+def own_extras(clip: Clip) -> dict:
     """The extras of the clip's file without those of gambol, whose times no longer hold."""
-    return {key: value for key, value in motion.extras.items() if key != "gambol"}
+    return {key: value for key, value in clip.extras.items() if key != "gambol"}
 
 
 def _whole(track: Track, times: Float[np.ndarray, " frames"]) -> Float[np.ndarray, "frames width"]:

@@ -57,35 +57,35 @@ class JointMotion:
         return float(max(np.ptp(points, axis=0).max(), 1e-9))
 
 
-def sample_joints(character: Character, motion: Clip, fps: float | None = None) -> JointMotion:
+def sample_joints(character: Character, clip: Clip, fps: float | None = None) -> JointMotion:
     """Joints of the file at evenly spaced times; nodes between them are folded into the joint below.
 
     The root's motion includes what moves the nodes above it. Without any skin all nodes count as joints. fps: as the
     clip was keyed, if not given.
     """
-    fps = natural_fps(motion) if fps is None else fps
+    fps = natural_fps(clip) if fps is None else fps
     if not (np.isfinite(fps) and fps > 0):
         raise GambolError(f"fps must be above 0, got {fps:g}")
     skeleton = character.skeleton
     if not len(skeleton):
         raise GambolError(f"'{character.name}' has no joints: there is nothing to export")
-    if (motion.duration * fps + 1) * len(skeleton) > MOST_VALUES:
+    if (clip.duration * fps + 1) * len(skeleton) > MOST_VALUES:
         raise GambolError(
-            f"clip '{motion.name}' lasts {motion.duration:.0f} s, which is too long for {len(skeleton)} nodes "
+            f"clip '{clip.name}' lasts {clip.duration:.0f} s, which is too long for {len(skeleton)} nodes "
             f"at {fps:g} frames a second; cut it, or use fewer frames a second"
         )
     body = find_body(character)
     nodes, parents = joint_tree(skeleton)
     T_world_rest = _world_of(body.T_world_node, nodes)
     turns, positions = [], []
-    times = frame_times(motion, fps)
+    times = frame_times(clip, fps)
     step = max(BLOCK // len(skeleton), 1)
     for start in range(0, len(times), step):
-        T_world = _world_of(skeleton.world(motion.sample(skeleton, times[start : start + step])), nodes)
+        T_world = _world_of(skeleton.world(clip.sample(skeleton, times[start : start + step])), nodes)
         turns.append(_turns_since(T_world[..., :3, :3], T_world_rest[:, :3, :3], parents))
         positions.append(T_world[..., :3, 3])
     return JointMotion(
-        motion.name,
+        clip.name,
         float(fps),
         tuple(skeleton.names[node] if node >= 0 else "Root" for node in nodes),
         nodes,
@@ -94,7 +94,7 @@ def sample_joints(character: Character, motion: Clip, fps: float | None = None) 
         _tips(body, nodes, parents, T_world_rest[:, :3, 3]),
         np.concatenate(turns),
         np.concatenate(positions),
-        tuple(_left_out(skeleton, motion, nodes)),
+        tuple(_left_out(skeleton, clip, nodes)),
     )
 
 
@@ -163,22 +163,22 @@ def _tips(
     return tips
 
 
-def _left_out(skeleton: Skeleton, motion: Clip, nodes: np.ndarray) -> Iterator[str]:
+def _left_out(skeleton: Skeleton, clip: Clip, nodes: np.ndarray) -> Iterator[str]:
     """What a rigid skeleton cannot show of a clip."""
-    scaled = {track.node for track in motion.tracks if track.path == "scale" and _varies(skeleton, track)}
+    scaled = {track.node for track in clip.tracks if track.path == "scale" and _varies(skeleton, track)}
     if scaled:
-        yield f"clip '{motion.name}' scales {_names(skeleton, scaled)}: joints go where that takes them, sizes are lost"
-    if any(track.path == "weights" for track in motion.tracks):
-        yield f"clip '{motion.name}' moves morph targets: these are left out"
+        yield f"clip '{clip.name}' scales {_names(skeleton, scaled)}: joints go where that takes them, sizes are lost"
+    if any(track.path == "weights" for track in clip.tracks):
+        yield f"clip '{clip.name}' moves morph targets: these are left out"
     carried: set[int] = set()
     for joint in nodes[nodes >= 0].tolist():
         for node in line_up(skeleton.parents, joint):
             if node in carried:
                 break
             carried.add(node)
-    lost = {track.node for track in motion.tracks if track.path != "weights"} - carried
+    lost = {track.node for track in clip.tracks if track.path != "weights"} - carried
     if lost:
-        yield f"clip '{motion.name}' moves {_names(skeleton, lost)}, which carry no joint: left out"
+        yield f"clip '{clip.name}' moves {_names(skeleton, lost)}, which carry no joint: left out"
 
 
 def _varies(skeleton: Skeleton, track: Track) -> bool:

@@ -30,12 +30,12 @@ SAME_REST = 1e-3
 """Share of the size by which the rest pose may differ from that of the character the file is read for."""
 
 
-def write_npz(character: Character, motion: Clip, path: str | Path, fps: float | None = 30.0) -> tuple[str, ...]:
+def write_npz(character: Character, clip: Clip, path: str | Path, fps: float | None = 30.0) -> tuple[str, ...]:
     """Write the clip as arrays; returns what they cannot hold of it, in words.
 
     fps: as the clip was keyed, if None.
     """
-    joints = sample_joints(character, motion, fps)
+    joints = sample_joints(character, clip, fps)
     file = io.BytesIO()
     np.savez_compressed(file, **arrays_of(joints, character))  # type: ignore[arg-type]  # a stub that is too narrow
     write_file(Path(path), file.getvalue())

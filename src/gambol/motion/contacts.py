@@ -41,7 +41,7 @@ BRIEF = 0.04
 class Contacts:
     """Foot contacts of one clip."""
 
-    clip: LoopedClip
+    looped: LoopedClip
     times: Float[np.ndarray, " frames"]
     """Even times since the clip's start [s]; the frame after the last of a loop is its first."""
     down: Bool[np.ndarray, "legs frames"]
@@ -54,25 +54,25 @@ class Contacts:
     @property
     def fps(self) -> float:
         """Frames per second; RATE for a single pose."""
-        return 1.0 / float(self.times[1] - self.times[0]) if self.clip.duration > 0 else RATE
+        return 1.0 / float(self.times[1] - self.times[0]) if self.looped.duration > 0 else RATE
 
     def poses(self) -> Poses:
         """T_world_joint as the clip has it [file units]."""
-        return plain(self.clip).poses(self.times)
+        return plain(self.looped).poses(self.times)
 
     def spans(self, leg: int) -> list[tuple[float, float]]:
         """Times of touchdown and lift-off of a foot since the start [s]. A contact that continues across the seam of a
         loop ends after the end of the clip."""
-        down, duration, step = self.down[leg], self.clip.duration, 1.0 / self.fps
+        down, duration, step = self.down[leg], self.looped.duration, 1.0 / self.fps
         if down.all():
             return [(0.0, duration)]
         found = [(float(run[0]) * step, float(run[0] + len(run)) * step) for run in runs(down, self.loops)]
         return found if self.loops else [(start, min(end, duration)) for start, end in found]
 
 
-def find_contacts(character: Character, anatomy: Anatomy, motion: Clip) -> Contacts:
+def find_contacts(character: Character, anatomy: Anatomy, clip: Clip) -> Contacts:
     """Find the foot contacts of a clip."""
-    looped = loop_if_any(character, anatomy, motion)
+    looped = loop_if_any(character, anatomy, clip)
     straight = looped.loops and looped.pivot is None
     count = int(np.clip(round(looped.duration * RATE), FEWEST, MOST))
     times = looped.even(count) if straight else np.linspace(0.0, looped.duration, count)

@@ -85,38 +85,38 @@ class SampledPoses:
         return np.sqrt(np.maximum(square, 0.0) / self.points)
 
 
-def find_cycle(character: Character, anatomy: Anatomy, motion: Clip, force: bool = False) -> Cycle:
+def find_cycle(character: Character, anatomy: Anatomy, clip: Clip, force: bool = False) -> Cycle:
     """The longest of the cycles that close about as well as the best one. A clip that ends as it begins is one.
 
     force: return the whole clip if nothing in it repeats, instead of raising GambolError.
     """
-    if not motion.duration > 0:
-        raise GambolError(f"the clip '{motion.name}' is a single pose: there is nothing to loop")
-    sampler = ClipSampler(character, anatomy, motion)
+    if not clip.duration > 0:
+        raise GambolError(f"the clip '{clip.name}' is a single pose: there is nothing to loop")
+    sampler = ClipSampler(character, anatomy, clip)
     ended = _without_its_last_key(sampler)
     if ended is not None:
         return ended
-    count = int(np.clip(round(motion.duration * RATE), FEWEST, MOST)) + 1
-    times = np.linspace(0.0, motion.duration, count)
+    count = int(np.clip(round(clip.duration * RATE), FEWEST, MOST)) + 1
+    times = np.linspace(0.0, clip.duration, count)
     moments = sampler.at(times)
     distance, far = moments.apart(moments), moments.apart(moments, speeds=False)
     if far[0, -1] <= CLOSED * np.sqrt((far**2).mean()):
-        return Cycle(0.0, motion.duration, float(far[0, -1]), 0.0, True, True)
+        return Cycle(0.0, clip.duration, float(far[0, -1]), 0.0, True, True)
     shares, movement = _shares(distance)
     usual = np.sqrt(np.median((distance**2).mean(1)))  # not the mean: motion capture begins with a T-pose
     lags = np.arange(count) - np.arange(count)[:, None]
-    able = (lags >= min(BRIEFEST / motion.duration, 0.5) * (count - 1)) & (movement >= LIVELY * usual)
+    able = (lags >= min(BRIEFEST / clip.duration, 0.5) * (count - 1)) & (movement >= LIVELY * usual)
     choices = _chosen(np.where(able, shares, np.inf))
     first, last = choices[0]
     poor = shares[first, last] > SEAM
     if poor and far[0, -1] > NEAR and not force:
         raise GambolError(
-            f"nothing in the clip '{motion.name}' repeats: at best, from {times[first]:.2f} to "
+            f"nothing in the clip '{clip.name}' repeats: at best, from {times[first]:.2f} to "
             f"{times[last]:.2f} s, bones end {far[first, last]:.1%} of the height from where they began, "
             f"{shares[first, last]:.0%} of the movement; trim it to a part that does, or force it"
         )
     if poor or (first, last) == (0, count - 1):
-        return _cycle(sampler, 0.0, motion.duration, float(movement[0, -1]), True)
+        return _cycle(sampler, 0.0, clip.duration, float(movement[0, -1]), True)
     found = [
         _cycle(sampler, times[first], _refined(sampler, times, first, last), float(movement[first, last]), False)
         for first, last in choices
@@ -133,16 +133,16 @@ def _cycle(sampler: ClipSampler, start: float, end: float, movement: float, whol
 class ClipSampler:
     """Samples a clip at any time since its start."""
 
-    def __init__(self, character: Character, anatomy: Anatomy, motion: Clip):
-        self.character, self.anatomy, self.motion = character, anatomy, motion
-        self.step = min(max(1 / natural_fps(motion), 1 / RATE), motion.duration / 8)
+    def __init__(self, character: Character, anatomy: Anatomy, clip: Clip):
+        self.character, self.anatomy, self.clip = character, anatomy, clip
+        self.step = min(max(1 / natural_fps(clip), 1 / RATE), clip.duration / 8)
         self.by_bones = len(anatomy.body) > 0
-        self.by_bones = self.by_bones and spread(self.places(np.linspace(0, motion.duration, FEWEST))) > STILL
+        self.by_bones = self.by_bones and spread(self.places(np.linspace(0, clip.duration, FEWEST))) > STILL
 
     def at(self, times: Float[np.ndarray, " times"]) -> SampledPoses:
         """Poses and velocities, in heights. Velocities are slopes of parabolas through three frames a key apart, at the
         ends as well, so that a smooth seam has no kink."""
-        middles = np.clip(times, self.step, self.motion.duration - self.step)
+        middles = np.clip(times, self.step, self.clip.duration - self.step)
         before, here, after = (self.places(middles + shift) for shift in (-self.step, 0.0, self.step))
         along = ((times - middles) / self.step)[:, None, None]
         speeds = ((along - 0.5) * before - 2 * along * here + (along + 0.5) * after) * (REACTS / self.step)
@@ -153,14 +153,14 @@ class ClipSampler:
 
     def places(self, times: Float[np.ndarray, " times"]) -> Float[np.ndarray, "times points 3"]:
         """Both ends of every bone [height]; if no bone moves, the values of all tracks, as heights."""
-        times = self.motion.start + times
+        times = self.clip.start + times
         if self.by_bones:
-            poses = world_poses(self.character.skeleton, self.anatomy, self.motion, times)
+            poses = world_poses(self.character.skeleton, self.anatomy, self.clip, times)
             places = bone_ends(self.anatomy, poses) / self.anatomy.height
             if not np.isfinite(places).all():
-                raise GambolError(f"the clip '{self.motion.name}' leads to poses that are not finite")
+                raise GambolError(f"the clip '{self.clip.name}' leads to poses that are not finite")
             return places
-        values = np.concatenate([_scaled(track, times) for track in self.motion.tracks], axis=1)
+        values = np.concatenate([_scaled(track, times) for track in self.clip.tracks], axis=1)
         return values[..., None] * self.anatomy.up
 
 
@@ -175,16 +175,16 @@ def _scaled(track: Track, times: Float[np.ndarray, " times"]) -> Float[np.ndarra
 
 def _without_its_last_key(sampler: ClipSampler) -> Cycle | None:
     """The clip as a cycle that ends one key after its end, if bones then continue to where they began."""
-    character, anatomy, motion = sampler.character, sampler.anatomy, sampler.motion
-    looped = loop_if_any(character, anatomy, motion)
-    missing = looped.duration - motion.duration
+    character, anatomy, clip = sampler.character, sampler.anatomy, sampler.clip
+    looped = loop_if_any(character, anatomy, clip)
+    missing = looped.duration - clip.duration
     if not (looped.loops and missing > 0):
         return None
-    step = min(sampler.step, motion.duration / 2)
-    first, soon, late, last = sampler.places(np.array([0.0, step, motion.duration - step, motion.duration]))
+    step = min(sampler.step, clip.duration / 2)
+    first, soon, late, last = sampler.places(np.array([0.0, step, clip.duration - step, clip.duration]))
     expected = (soon - first + last - late) / (2 * step) * missing
     off, gap = difference(first - last, expected), difference(first, last)
-    if off > EXPLAINED * gap or off > STRAIGHT_ON * spread(sampler.places(np.linspace(0, motion.duration, FEWEST))):
+    if off > EXPLAINED * gap or off > STRAIGHT_ON * spread(sampler.places(np.linspace(0, clip.duration, FEWEST))):
         return None
     return Cycle(0.0, looped.duration, gap, 0.0, True, True)
 
@@ -223,7 +223,7 @@ def _refined(sampler: ClipSampler, times: Float[np.ndarray, " times"], first: in
     """The end of a cycle, to a small part of a frame [s]."""
     start, end, step = sampler.at(times[first : first + 1]), float(times[last]), float(times[1] - times[0])
     for _ in range(2):
-        near = np.clip(end + step * np.linspace(-1, 1, 2 * FINER + 1), 0.0, sampler.motion.duration)
+        near = np.clip(end + step * np.linspace(-1, 1, 2 * FINER + 1), 0.0, sampler.clip.duration)
         end = float(near[start.apart(sampler.at(near))[0].argmin()])
         step /= FINER
     return end

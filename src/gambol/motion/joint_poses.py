@@ -16,10 +16,10 @@ SAME_SIZE = 5.0
 files bind a joint without skin at a hundredth of the scale at which they animate it."""
 
 
-def world_poses(skeleton: Skeleton, anatomy: Anatomy, motion: Clip, times: Float[np.ndarray, " frames"]) -> Poses:
+def world_poses(skeleton: Skeleton, anatomy: Anatomy, clip: Clip, times: Float[np.ndarray, " frames"]) -> Poses:
     """T_world_joint of the body's joints at the given times of a clip [file units]."""
     body = anatomy.body
-    world = skeleton.world(motion.sample(skeleton, times))[:, body.nodes]
+    world = skeleton.world(clip.sample(skeleton, times))[:, body.nodes]
     sizes = np.linalg.norm(world[..., :3, :3], axis=(-2, -1))
     neutral = np.linalg.norm(body.T_world_node[body.nodes][:, :3, :3], axis=(-2, -1))
     factor = sizes / neutral

@@ -47,7 +47,7 @@ FRAMES = 121
 class LockedClip:
     """A clip before and after its feet were locked."""
 
-    motion: Clip
+    clip: Clip
     """The clip, with the last key added if it is a loop that lacks it."""
     raw: RigMotion
     """The clip on the rig."""
@@ -58,17 +58,17 @@ class LockedClip:
     """Whether the clip is a gait in place, so that results should be in place, too."""
 
 
-def as_loop(character: Character, anatomy: Anatomy, motion: Clip, action: str | None) -> tuple[Clip, bool, float]:
+def as_loop(character: Character, anatomy: Anatomy, clip: Clip, action: str | None) -> tuple[Clip, bool, float]:
     """The clip, with the last key added if it is a gait that lacks it; whether it loops; the number of its periods."""
-    loops, rounds = loop_travel(character, motion) is not None, 1.0
+    loops, rounds = loop_travel(character, clip) is not None, 1.0
     if anatomy.legs and (action is None or ACTIONS[action].steps or ACTIONS[action].turns):
         with suppress(GambolError):  # nothing moves
-            looped = looped_clip(character, anatomy, motion, may_travel=True)
+            looped = looped_clip(character, anatomy, clip, may_travel=True)
             if looped.loops and not loops:
-                motion, loops = looped.motion, True
+                clip, loops = looped.clip, True
             period = find_period(bone_ends(anatomy, looped.poses(looped.even(FRAMES))), looped.loops)
             rounds = (FRAMES if looped.loops else FRAMES - 1) / period if period else 1.0
-    return motion, loops, rounds
+    return clip, loops, rounds
 
 
 def enough_frames(rig_motion: RigMotion) -> RigMotion:
@@ -86,7 +86,7 @@ class ClipLocker:
 
     def lock(
         self,
-        motion: Clip,
+        clip: Clip,
         action: str | None,
         fps: float,
         lock: bool = True,
@@ -97,10 +97,10 @@ class ClipLocker:
         action: key of ACTIONS, if known. fps: frames per second of the result. GambolError if the clip has no contact
         with the ground.
         """
-        motion, loops, rounds = as_loop(self.character, self.anatomy, motion, action)
-        raw = self._on_rig(motion, loops, fps)
+        clip, loops, rounds = as_loop(self.character, self.anatomy, clip, action)
+        raw = self._on_rig(clip, loops, fps)
         loops = raw.loops
-        self._require_ground(motion.name, raw, action)
+        self._require_ground(clip.name, raw, action)
         going, airborne, anatomy = self._direction(raw, action)
         in_place = loops and going and float(raw.travel.norm()) < STAYS * self.length
         dense = enough_frames(raw)
@@ -120,15 +120,15 @@ class ClipLocker:
                 optimisation.step(number)
                 on_progress(number + 1, optimisation.steps)
             dense = optimisation.rig_motion()
-        return LockedClip(motion, raw, dense.resampled(len(raw)), loads, in_place)
+        return LockedClip(clip, raw, dense.resampled(len(raw)), loads, in_place)
 
-    def _on_rig(self, motion: Clip, loops: bool, fps: float) -> RigMotion:
+    def _on_rig(self, clip: Clip, loops: bool, fps: float) -> RigMotion:
         """The clip on the rig; a cycle that turns is treated as a motion that does not loop."""
-        count = max(round(motion.duration * fps), 2)
-        times = motion.start + motion.duration * np.arange(count + (not loops)) / count
-        raw = rig_motion_of(self.character, self.rig, motion, times, loops)
+        count = max(round(clip.duration * fps), 2)
+        times = clip.start + clip.duration * np.arange(count + (not loops)) / count
+        raw = rig_motion_of(self.character, self.rig, clip, times, loops)
         if loops and abs(raw.turn) > TURNS:
-            return rig_motion_of(self.character, self.rig, motion, np.append(times, motion.end), False)
+            return rig_motion_of(self.character, self.rig, clip, np.append(times, clip.end), False)
         if loops:
             straight = raw.root_angles - raw.along[:, None] * torch.tensor([raw.turn, 0.0, 0.0])
             raw = replace(raw, root_angles=straight, turn=0.0)

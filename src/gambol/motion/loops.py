@@ -35,15 +35,15 @@ TRAVELS, TURNS = 0.10, np.radians(10.0)
 """A clip that moves the body on by less than this share of its height, or turns it by less [rad], stays in place."""
 
 
-def loop_travel(character: Character, motion: Clip) -> Float[np.ndarray, 3] | None:
+def loop_travel(character: Character, clip: Clip) -> Float[np.ndarray, 3] | None:
     """Displacement of the character in one cycle of a loop [file units]; None if the clip does not loop.
 
     It loops if the pose at its end is that at its start, apart from travel, to a hundredth of the character's size.
     All vertices are compared; of a character without a mesh, all joints.
     """
-    if motion.duration <= 0:
+    if clip.duration <= 0:
         return None
-    first, last = (_points(character, motion.sample(character.skeleton, time)) for time in (motion.start, motion.end))
+    first, last = (_points(character, clip.sample(character.skeleton, time)) for time in (clip.start, clip.end))
     way, size = last - first, float(np.ptp(first, axis=0).max())
     travel = way.mean(0)
     if not np.abs(way - travel).max() < CLOSES * size:
@@ -64,7 +64,7 @@ class LoopedClip:
 
     anatomy: Anatomy
     skeleton: Skeleton
-    motion: Clip
+    clip: Clip
     duration: float
     """Length of the clip; of one that loops, the time until it begins again [s]."""
     loops: bool
@@ -78,7 +78,7 @@ class LoopedClip:
     def poses(self, times: Float[np.ndarray, " frames"]) -> Poses:
         """T_world_joint in place, at times since the start [s], which may lie beyond the end of a loop [file units]."""
         since = times % self.duration if self.loops else np.clip(times, 0.0, self.duration)
-        world = world_poses(self.skeleton, self.anatomy, self.motion, self.motion.start + since)
+        world = world_poses(self.skeleton, self.anatomy, self.clip, self.clip.start + since)
         share = since / max(self.duration, 1e-30)  # a single pose lasts no time
         world[..., :3, 3] -= share[:, None, None] * self.travel
         return self.turned(world, -share)
@@ -99,44 +99,44 @@ class LoopedClip:
 
 
 def looped_clip(
-    character: Character, anatomy: Anatomy, motion: Clip, may_travel: bool = False, may_turn: bool = False
+    character: Character, anatomy: Anatomy, clip: Clip, may_travel: bool = False, may_turn: bool = False
 ) -> LoopedClip:
     """The clip in place, with whether it loops and how far the body travels or turns meanwhile.
 
     A game's clip ends with the key it began with, or one key before that. In the second case the time from the last key
     to the first is chosen so that velocities agree, and the first key is added at the end.
     """
-    if not motion.duration > 0:
-        raise GambolError(f"the clip '{motion.name}' is a single pose")
-    raw = LoopedClip(anatomy, character.skeleton, motion, motion.duration, False, np.zeros(3))
-    here, there = bone_ends(anatomy, raw.poses(np.array([0.0, motion.duration])))
+    if not clip.duration > 0:
+        raise GambolError(f"the clip '{clip.name}' is a single pose")
+    raw = LoopedClip(anatomy, character.skeleton, clip, clip.duration, False, np.zeros(3))
+    here, there = bone_ends(anatomy, raw.poses(np.array([0.0, clip.duration])))
     turn = turn_between(anatomy, here, there) if may_turn else 0.0
     travel = _travel(anatomy, here, there) if may_travel and not turn else np.zeros(3)
     raw = replace(raw, travel=travel, turn=turn, pivot=_pivot(anatomy, here, there, turn) if turn else None)
     points = bone_ends(anatomy, raw.poses(raw.even(121)))
     if not np.isfinite(points).all():
-        raise GambolError(f"the clip '{motion.name}' leads to poses that are not finite")
+        raise GambolError(f"the clip '{clip.name}' leads to poses that are not finite")
     moving = spread(points)
     if moving < STILL * anatomy.height:
-        raise GambolError(f"nothing moves in the clip '{motion.name}'")
-    step = key_step(motion)
-    first, soon, late, last = bone_ends(anatomy, raw.poses(np.array([0.0, step, motion.duration - step, raw.duration])))
+        raise GambolError(f"nothing moves in the clip '{clip.name}'")
+    step = key_step(clip)
+    first, soon, late, last = bone_ends(anatomy, raw.poses(np.array([0.0, step, clip.duration - step, raw.duration])))
     gap, speed = first - last, (soon - first + last - late) / 2
     steps = float(np.clip((gap * speed).sum() / max((speed**2).sum(), 1e-30), 0.0, 1.5))
     if travel.any() or raw.turn or difference(first, last) < 0.01 * moving:
         steps = 0.0  # what goes on is not closed by going back to the first key
     if difference(gap, steps * speed) > SEAM * moving:
-        return looped_clip(character, anatomy, motion, may_travel) if may_travel and turn else raw  # travel, no turn
-    duration = motion.duration + steps * step
-    return replace(raw, motion=_with_first_key(motion, duration) if steps else motion, duration=duration, loops=True)
+        return looped_clip(character, anatomy, clip, may_travel) if may_travel and turn else raw  # travel, no turn
+    duration = clip.duration + steps * step
+    return replace(raw, clip=_with_first_key(clip, duration) if steps else clip, duration=duration, loops=True)
 
 
-def loop_if_any(character: Character, anatomy: Anatomy, motion: Clip) -> LoopedClip:
+def loop_if_any(character: Character, anatomy: Anatomy, clip: Clip) -> LoopedClip:
     """`looped_clip`, with travel and turn; a single pose, and a clip in which nothing moves, do not loop."""
     try:
-        return looped_clip(character, anatomy, motion, may_travel=True, may_turn=True)
+        return looped_clip(character, anatomy, clip, may_travel=True, may_turn=True)
     except GambolError:
-        return LoopedClip(anatomy, character.skeleton, motion, max(motion.duration, 0.0), False, np.zeros(3))
+        return LoopedClip(anatomy, character.skeleton, clip, max(clip.duration, 0.0), False, np.zeros(3))
 
 
 def horizontal(anatomy: Anatomy, way: Float[np.ndarray, 3]) -> Float[np.ndarray, 3]:
@@ -170,22 +170,22 @@ def _pivot(
     return axes @ np.linalg.solve(np.eye(2) - rotation, b - rotation @ a)
 
 
-def key_step(motion: Clip) -> float:
+def key_step(clip: Clip) -> float:
     """Median time between keys of the track that has most of them; 0 for a single key [s]."""
-    times = max((track.times for track in motion.tracks), key=len, default=np.zeros(1))
+    times = max((track.times for track in clip.tracks), key=len, default=np.zeros(1))
     return float(np.median(np.diff(times))) if len(times) > 1 else 0.0
 
 
-def _with_first_key(motion: Clip, duration: float) -> Clip:
+def _with_first_key(clip: Clip, duration: float) -> Clip:
     """The clip with one key more at the end of every track, equal to its first value."""
     tracks = []
-    for track in motion.tracks:
-        value = track.sample(np.array([motion.start]))
+    for track in clip.tracks:
+        value = track.sample(np.array([clip.start]))
         if track.interpolation == "CUBICSPLINE":
             value = np.stack([np.zeros_like(value), value, np.zeros_like(value)], axis=1)
-        times = np.append(track.times, motion.start + duration)
+        times = np.append(track.times, clip.start + duration)
         tracks.append(replace(track, times=times, values=np.append(track.values, value, axis=0)))
-    return replace(motion, tracks=tuple(tracks))
+    return replace(clip, tracks=tuple(tracks))
 
 
 def find_period(points: Float[np.ndarray, "frames points 3"], loops: bool) -> float | None:

@@ -157,14 +157,14 @@ class RigMotion:
 
 
 def rig_motion_of(
-    character: Character, rig: Rig, motion: Clip, times: Float[np.ndarray, " frames"], loops: bool
+    character: Character, rig: Rig, clip: Clip, times: Float[np.ndarray, " frames"], loops: bool
 ) -> RigMotion:
     """The motion of a clip at even times [s]; stretch of bones, and nodes outside the rig, are left out.
 
     loops: the frame after the last is the first; then the last time is one frame before the clip's end.
     """
-    ends = np.array([*times, motion.end]) if loops else np.asarray(times)
-    T_world = character.skeleton.world(motion.sample(character.skeleton, ends))[:, rig.nodes]
+    ends = np.array([*times, clip.end]) if loops else np.asarray(times)
+    T_world = character.skeleton.world(clip.sample(character.skeleton, ends))[:, rig.nodes]
     rotations = _own_rotations(rig, T_world)
     roots = np.flatnonzero(rig.parents < 0)
     heads = rig.world()[roots, :3, 3]
@@ -183,7 +183,7 @@ def rig_motion_of(
         travel, turn = shift[-1] - shift[0], float(yaw[-1] - yaw[0])
         travel = travel - travel @ up * up
         angles, shift, turns = angles[:-1], shift[:-1], turns[:-1]
-    seconds = float(motion.end - times[0]) if loops else float(times[-1] - times[0])
+    seconds = float(clip.end - times[0]) if loops else float(times[-1] - times[0])
     return RigMotion(_single(angles), _single(shift), _single(turns), seconds, loops, _single(travel), turn)
 
 

@@ -57,18 +57,18 @@ class TrackingTarget:
     body: PhysicalCharacter
     name: str
     """Name of the clip."""
-    clip: LockedClip
+    locked_clip: LockedClip
     measures: Values
     """Measures of feet and ground of the clip in the file, as in `gambol report`."""
 
     @cached_property
     def reference(self) -> Reference:
         """Poses of the ragdoll's bones in the clip with its feet locked."""
-        return reference_of(self.body.ragdoll, self.body.rig, self.clip.locked)
+        return reference_of(self.body.ragdoll, self.body.rig, self.locked_clip.locked)
 
     def result(self, tracked: TrackedReference) -> RigMotion:
         """The simulated motion on the rig. The gap between the end and the start of a loop is spread over the cycle."""
-        x, q, wanted = tracked.x, tracked.q, self.clip.locked
+        x, q, wanted = tracked.x, tracked.q, self.locked_clip.locked
         base = wanted if not self.reference.loops else wanted.in_place()
         if not self.reference.loops:
             return rig_motion_from_bones(self.body.ragdoll, self.body.rig, base, x, q)
@@ -114,16 +114,16 @@ class TrackingTarget:
         Tracks of nodes outside the rig are kept, except those of ancestors of joints, such as a moving armature, whose
         motion is part of that of the rig.
         """
-        if self.clip.in_place and rig_motion.loops:
+        if self.locked_clip.in_place and rig_motion.loops:
             rig_motion = rig_motion.in_place()
         moved = clip_of(self.body.character, self.body.rig, rig_motion, name, fps)
-        begin = self.clip.motion.start
+        begin = self.locked_clip.clip.start
         rig_nodes = set(self.body.rig.nodes.tolist())
         skeleton = self.body.character.skeleton
         rig_nodes |= {above for node in list(rig_nodes) for above in skeleton.ancestors(node)}
         kept = [
             replace(track, times=track.times - begin)
-            for track in self.clip.motion.tracks
+            for track in self.locked_clip.clip.tracks
             if track.path == "weights" or track.node not in rig_nodes
         ]
         there = {(track.node, track.path) for track in moved.tracks}
@@ -167,22 +167,22 @@ class PhysicalCharacter:
         GambolError if there is no such clip, or if it cannot be tracked: it is too short or too long, or has no contact
         with the ground.
         """
-        motion = self._clip(name)
-        measures = ground_values(normalize_clip(self.character, motion, self.anatomy))
+        clip = self._clip(name)
+        measures = ground_values(normalize_clip(self.character, clip, self.anatomy))
         fix_feet = fix_feet and not _stands(measures)
-        clip = self.locker.lock(motion, action_of_clip(name), fps or self.fps, fix_feet, on_progress)
-        return TrackingTarget(self, name, clip, measures)
+        locked_clip = self.locker.lock(clip, action_of_clip(name), fps or self.fps, fix_feet, on_progress)
+        return TrackingTarget(self, name, locked_clip, measures)
 
     def _at_its_pace(self, ragdoll: Ragdoll) -> Ragdoll:
         """The ragdoll with gravity scaled if its gaits are implausibly slow or fast for its size: the units of a file
         say less about the size of a body than the pace at which it was animated."""
         paces = []
-        for name, motion in self.character.clips.items():
+        for name, clip in self.character.clips.items():
             action = action_of_clip(name)
-            if action and ACTIONS[action].steps and 0 < motion.duration < LONGEST and self.anatomy.legs:
-                _, loops, rounds = as_loop(self.character, self.anatomy, motion, action)
-                if loops and motion.duration / rounds > BRIEFEST:
-                    paces.append(motion.duration / rounds)
+            if action and ACTIONS[action].steps and 0 < clip.duration < LONGEST and self.anatomy.legs:
+                _, loops, rounds = as_loop(self.character, self.anatomy, clip, action)
+                if loops and clip.duration / rounds > BRIEFEST:
+                    paces.append(clip.duration / rounds)
         if not paces:
             return ragdoll
         pace = float(np.median(paces)) * np.sqrt(ragdoll.gravity / SIZE)
@@ -195,14 +195,14 @@ class PhysicalCharacter:
         if name not in clips:
             there = f"Available: {', '.join(clips)}" if clips else "It has none"
             raise GambolError(f"'{self.character.name}' has no clip '{name}'. {there}")
-        motion = clips[name]
-        if not motion.duration > SHORTEST:
+        clip = clips[name]
+        if not clip.duration > SHORTEST:
             others = ", ".join(other for other in clips if other != name)
             there = f". Available: {others}" if others else ""
             raise GambolError(f"the clip '{name}' is a single pose: there is no motion to track{there}")
-        if motion.duration > LONGEST:
-            raise GambolError(f"the clip '{name}' lasts {motion.duration:.1f} s; up to {LONGEST:.0f} s can be tracked")
-        return motion
+        if clip.duration > LONGEST:
+            raise GambolError(f"the clip '{name}' lasts {clip.duration:.1f} s; up to {LONGEST:.0f} s can be tracked")
+        return clip
 
     def contact_points(self, ragdoll: Ragdoll) -> tuple[Int[Tensor, " points"], Float[Tensor, "points 3"]]:
         """Joints of the rig that the ragdoll's contact points move with, and where the points are in their space [file

@@ -39,7 +39,7 @@ locked."""
 class TrackedClip:
     """A clip after tracking."""
 
-    motion: Clip
+    clip: Clip
     """The result as a clip of the character."""
     rig_motion: RigMotion
     """The result on the rig."""
@@ -196,18 +196,20 @@ def _follows(tracked: TrackedReference, body: PhysicalCharacter) -> bool:
     return bool(torch.isfinite(tracked.x).all()) and tracked.error < LOST * body.height
 
 
-def _faults(clip: TrackedClip) -> float:
-    seen = [value / BY_KEY[key].tolerance for key, value in clip.after.items() if value and BY_KEY[key].better == "low"]
-    return sum(seen) + clip.error / STRAYS
+def _faults(tracked: TrackedClip) -> float:
+    seen = [
+        value / BY_KEY[key].tolerance for key, value in tracked.after.items() if value and BY_KEY[key].better == "low"
+    ]
+    return sum(seen) + tracked.error / STRAYS
 
 
 def _tracked_clip(target: TrackingTarget, tracking: TrackingResult, world: int, fps: float | None) -> TrackedClip:
     body, tracked = target.body, tracking.tracked[world]
     rig_motion = target.polished(target.result(tracked), tracking.simulation.ragdoll, tracked.loads)
-    deviation = body.distance(rig_motion, target.clip.raw)
+    deviation = body.distance(rig_motion, target.locked_clip.raw)
     if fps:
         steps = max(round(rig_motion.seconds * fps), 2)
         rig_motion = rig_motion.resampled(steps if rig_motion.loops else steps + 1)
-    motion = target.as_clip(rig_motion, f"{target.name} physics", rig_motion.fps)
-    after = ground_values(normalize_clip(body.character, motion, body.anatomy))
-    return TrackedClip(motion, rig_motion, target, tracking, world, after, deviation, None)
+    clip = target.as_clip(rig_motion, f"{target.name} physics", rig_motion.fps)
+    after = ground_values(normalize_clip(body.character, clip, body.anatomy))
+    return TrackedClip(clip, rig_motion, target, tracking, world, after, deviation, None)

@@ -129,8 +129,8 @@ class GaussianViews:
 
     def _render_frames(
         self,
-        means: Float[Tensor, "frames kernels 3"],
-        covariances: Float[Tensor, "frames kernels 6"],
+        means: Float[Tensor, "frames gaussians 3"],
+        covariances: Float[Tensor, "frames gaussians 6"],
         cameras: Cameras,
     ) -> Float[Tensor, "frames height width 3"]:
         colors = shade(self.gaussians.harmonics, means, cameras)
@@ -142,7 +142,7 @@ class GaussianViews:
         where = AZIMUTHS[view], ELEVATION, self._distances[view]
         return orbit(path, up, forward, *where, FIELD_OF_VIEW, width, height)
 
-    def _distance(self, means: Float[Tensor, "frames kernels 3"], view: int) -> float:
+    def _distance(self, means: Float[Tensor, "frames gaussians 3"], view: int) -> float:
         up, forward = (means.new_tensor(axis) for axis in (self.ground.up, self.ground.forward))
         height, width = self.size
         angles = AZIMUTHS[view], ELEVATION, FIELD_OF_VIEW
@@ -169,7 +169,7 @@ def gaussian_views(
 
 def clip_videos(prior: VideoPrior, character: Character, anatomy: Anatomy, contacts: Contacts) -> ClipVideos:
     """A clip as it is, over the ground, from its start; a loop is repeated for as long as the prior's videos are."""
-    looped, fps = contacts.clip, prior.format.fps
+    looped, fps = contacts.looped, prior.format.fps
     longest = looped.duration * fps + 1
     fitting = [count for count in prior.format.frames if looped.loops or count <= longest]
     times = np.arange(max(fitting, default=min(prior.format.frames))) / fps
@@ -207,7 +207,7 @@ class _DrawTwice(torch.autograd.Function):
 
 
 def _seen(gaussians: SkinnedGaussians, rig: Rig) -> Int[np.ndarray, " seen"]:
-    """Joints that carry kernels, and those above them."""
+    """Joints that carry Gaussians, and those above them."""
     seen = np.zeros(len(rig.nodes), bool)
     carriers = gaussians.joints.cpu().numpy()
     seen[carriers[carriers >= 0]] = True

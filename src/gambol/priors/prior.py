@@ -176,9 +176,7 @@ class VideoPrior(ABC):
 
         return gaussian_views(character, anatomy, rig, self.format.sizes[0], start, count)
 
-    def clip_videos(
-        self, character: Character, anatomy: Anatomy, motion: Clip, contacts: Contacts
-    ) -> ClipVideos | None:
+    def clip_videos(self, character: Character, anatomy: Anatomy, clip: Clip, contacts: Contacts) -> ClipVideos | None:
         """A finished clip as the prior knows videos; None if the clip holds nothing of that kind."""
         from gambol.priors.gaussian_views import clip_videos
 

@@ -42,14 +42,14 @@ DENSE = 0.1
 """Largest time between keys at which velocities are taken from them; of sparser keys, from frames [s]."""
 
 
-def motion_amount(clip: NormalizedClip) -> float | None:
+def motion_amount(normalized: NormalizedClip) -> float | None:
     """Mean speed of the bones relative to the horizontal movement of their mean [m/s]: 0 for a statue, also for one
     that is pushed along. If morph targets move, that of the vertices if it is larger. None for a single pose."""
-    if not _lasts(clip):
+    if not _lasts(normalized):
         return None
-    if any(track.path == "weights" for track in clip.motion.tracks):
-        return max(_bones_move(clip), _skin_moves(clip))
-    return _bones_move(clip)
+    if any(track.path == "weights" for track in normalized.clip.tracks):
+        return max(_bones_move(normalized), _skin_moves(normalized))
+    return _bones_move(normalized)
 
 
 def _bones_move(clip: NormalizedClip) -> float:
@@ -104,7 +104,7 @@ def jitter(clip: NormalizedClip) -> dict[str, float | None]:
 def _resampled(clip: NormalizedClip, rate: int) -> Float[np.ndarray, "frames points 3"]:
     """Ends of bones at exactly this frame rate [m]. A loop continues for six frames into its next cycle, and its root
     displacement is removed."""
-    looped, seconds = clip.contacts.clip, min(clip.seconds, LONGEST)
+    looped, seconds = clip.contacts.looped, min(clip.seconds, LONGEST)
     if clip.loops:
         return _points(clip, looped, np.arange(round(seconds * rate) + 6) / rate)
     return _points(clip, plain(looped), np.arange(int(seconds * rate + 1e-6) + 1) / rate)
@@ -200,7 +200,7 @@ def _hinges(
     return np.array(found, int)
 
 
-def loop_seam(clip: NormalizedClip) -> dict[str, float | None]:
+def loop_seam(normalized: NormalizedClip) -> dict[str, float | None]:
     """Discontinuity from the clip's last key to its first: mean distance of the two poses [% of the height], and mean
     change of velocity, divided by the clip's mean speed. Both are 0 for a perfect loop. Root displacement of more than
     a tenth of the height and turns of more than 10 degrees are removed, since a game moves the body on by them. Empty
@@ -210,23 +210,23 @@ def loop_seam(clip: NormalizedClip) -> dict[str, float | None]:
     movement through the seam leaves none. Brisk movement in few keys changes its velocity at each of them: only what
     the seam does beyond the median of the others counts.
     """
-    motion = clip.motion
-    step = key_step(motion)
+    clip = normalized.clip
+    step = key_step(clip)
     step = step if step < DENSE else 1.0 / RATE
-    if not motion.duration > 3 * step > 0:
+    if not clip.duration > 3 * step > 0:
         return {}
-    whole = replace(clip.contacts.clip, motion=motion, duration=motion.duration, loops=False)
-    keys = np.arange(min(int(motion.duration / step + 1e-6), MOST_KEYS) + 1) * step
-    within = _points(clip, whole, keys)
-    last, weights = _points(clip, whole, motion.duration - np.arange(3) * step), _weights(clip)
+    whole = replace(normalized.contacts.looped, clip=clip, duration=clip.duration, loops=False)
+    keys = np.arange(min(int(clip.duration / step + 1e-6), MOST_KEYS) + 1) * step
+    within = _points(normalized, whole, keys)
+    last, weights = _points(normalized, whole, clip.duration - np.arange(3) * step), _weights(normalized)
     gap = 100 * float(np.linalg.norm(last[0] - within[0], axis=-1) @ weights)
     arriving = (3 * within[2:] - 4 * within[1:-1] + within[:-2]) / (2 * step)
     leaving = (-3 * within[:-2] + 4 * within[1:-1] - within[2:]) / (2 * step)
     seam = leaving[0] - (3 * last[0] - 4 * last[1] + last[2]) / (2 * step)
     usual = np.linalg.norm(leaving[2:] - arriving[:-2], axis=-1) @ weights
     jump = float(np.linalg.norm(seam, axis=-1) @ weights) - (float(np.median(usual)) if len(usual) else 0.0)
-    steps = np.diff(_points(clip, whole, np.linspace(0.0, motion.duration, len(clip.times))), axis=0)
-    speed = float((np.linalg.norm(steps, axis=-1) @ weights).sum() / motion.duration)
+    steps = np.diff(_points(normalized, whole, np.linspace(0.0, clip.duration, len(normalized.times))), axis=0)
+    speed = float((np.linalg.norm(steps, axis=-1) @ weights).sum() / clip.duration)
     return {"seam_pose": gap, "seam_velocity": max(jump, 0.0) / speed if speed > STILL else 0.0}
 
 

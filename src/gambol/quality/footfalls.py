@@ -90,7 +90,7 @@ def alternation(clip: NormalizedClip) -> float | None:
 
 def _steps(clip: NormalizedClip, leg: int, period: float | None) -> tuple[float, list[float]]:
     """Duty factor of a foot over whole cycles, and the times of its touchdowns [s]."""
-    down, around = clip.down[leg], clip.contacts.clip.loops
+    down, around = clip.down[leg], clip.contacts.looped.loops
     if around and not clip.loops:  # a loop that turns has its first frame again at the end
         down = down[:-1]
     if down.all() or not down.any() or not clip.seconds > 0:
@@ -112,7 +112,7 @@ def _phases(clip: NormalizedClip, landings: list[list[float]], period: float) ->
     if not first:
         return (None,) * len(legs)
     clock = np.array(first)
-    if clip.contacts.clip.loops:
+    if clip.contacts.looped.loops:
         clock = np.concatenate([clock - seconds, clock, clock + seconds])
     clock = np.concatenate([[clock[0] - period], clock, [clock[-1] + period]])
     cycles = np.arange(len(clock))

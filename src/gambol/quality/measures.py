@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from gambol.character.stick_figure import is_stick_figure
+from gambol.character.bone_mesh import has_bone_mesh
 from gambol.quality.flow import jitter, joint_range, loop_seam, motion_amount
 from gambol.quality.footfalls import alternation
 from gambol.quality.ground import floating, foot_slide, penetration
@@ -138,7 +138,7 @@ def ground_values(clip: NormalizedClip) -> Values:
     """Measures of feet and ground."""
     found: Values = {each.key: None for each in MEASURES if each.family == "feet"}
     found |= {**foot_slide(clip), "alternation": alternation(clip)}
-    if not is_stick_figure(clip.character):  # without skin nobody knows the ground to a centimetre
+    if not has_bone_mesh(clip.character):  # without skin nobody knows the ground to a centimetre
         found |= {**penetration(clip), "floating": floating(clip)}
     return found
 
@@ -149,7 +149,7 @@ def _posture(clip: NormalizedClip) -> Values:
 
 
 def _skin(clip: NormalizedClip) -> Values:
-    if is_stick_figure(clip.character):
+    if has_bone_mesh(clip.character):
         return {}
     return {**self_intersection(clip), "volume_drift": volume_drift(clip)}
 

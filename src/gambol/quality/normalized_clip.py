@@ -55,7 +55,7 @@ class NormalizedClip:
 
     character: Character
     anatomy: Anatomy
-    motion: Clip
+    clip: Clip
     contacts: Contacts
     T_norm_file: Float[np.ndarray, "4 4"]
     """Transform from the space and units of the file."""
@@ -73,7 +73,7 @@ class NormalizedClip:
     @property
     def seconds(self) -> float:
         """Duration of the clip; of a loop, until it begins again."""
-        return self.contacts.clip.duration
+        return self.contacts.looped.duration
 
     @property
     def loops(self) -> bool:
@@ -83,7 +83,7 @@ class NormalizedClip:
     @cached_property
     def travel(self) -> Float[np.ndarray, 3]:
         """Root displacement of one loop, or of the whole clip, as the file has it [m]."""
-        return self.T_norm_file[:3, :3] @ self.contacts.clip.travel
+        return self.T_norm_file[:3, :3] @ self.contacts.looped.travel
 
     @cached_property
     def ground_velocity(self) -> Float[np.ndarray, 3]:
@@ -138,7 +138,7 @@ class NormalizedClip:
     def period(self) -> float | None:
         """Shortest time after which all poses repeat, regardless of root motion [s]; the duration of a loop that has no
         shorter period. None if nothing moves, or if the clip neither loops nor repeats itself."""
-        loops = self.contacts.clip.loops
+        loops = self.contacts.looped.loops
         joints = (
             self.joints[:-1] if loops and not self.loops else self.joints
         )  # a loop that turns has its first frame again at the end
@@ -154,8 +154,8 @@ class NormalizedClip:
         count = len(self.times) if self.seconds > 0 else 1
         most = min(MOMENTS, max(FEWEST_MOMENTS, POINTS // max(len(self.anatomy.body.vertices), 1)))
         frames = np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
-        moments = self.contacts.clip.motion.start + self.times[frames]
-        pose = self.contacts.clip.motion.sample(self.character.skeleton, moments)
+        moments = self.contacts.looped.clip.start + self.times[frames]
+        pose = self.contacts.looped.clip.sample(self.character.skeleton, moments)
         meshes = self.character.meshes
         posed = self.character.skinned(self.character.skeleton.world(pose), pose)
         vertices = self.place(np.concatenate([np.zeros((len(frames), 0, 3)), *posed], axis=1))
@@ -169,17 +169,17 @@ class NormalizedClip:
         return points @ self.T_norm_file[:3, :3].T + self.T_norm_file[:3, 3]
 
 
-def normalize_clip(character: Character, motion: Clip, anatomy: Anatomy | None = None) -> NormalizedClip:
+def normalize_clip(character: Character, clip: Clip, anatomy: Anatomy | None = None) -> NormalizedClip:
     """Normalize a clip of a character. Raises GambolError if it leads to poses that are not finite."""
     anatomy = anatomy or analyze(character)
     rotation = np.stack([anatomy.left, anatomy.up, anatomy.forward]) / anatomy.height
     T_norm_file = np.eye(4)
     T_norm_file[:3, :3] = rotation
     T_norm_file[1, 3] = -anatomy.ground / anatomy.height
-    clip = NormalizedClip(character, anatomy, motion, find_contacts(character, anatomy, motion), T_norm_file)
-    if not np.isfinite(clip.joints).all():
-        raise GambolError(f"the clip '{motion.name}' leads to poses that are not finite")
-    return clip
+    normalized = NormalizedClip(character, anatomy, clip, find_contacts(character, anatomy, clip), T_norm_file)
+    if not np.isfinite(normalized.joints).all():
+        raise GambolError(f"the clip '{clip.name}' leads to poses that are not finite")
+    return normalized
 
 
 def _in_place(points: Float[np.ndarray, "frames points 3"]) -> Float[np.ndarray, "frames points 3"]:

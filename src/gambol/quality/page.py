@@ -61,11 +61,11 @@ def report_page(
 ) -> str:
     """The page of a clip as HTML. against: another clip, shown beside it. losses: lines of losses.jsonl of the run that
     made it. prompt: what the user asked for."""
-    clip = report.clip
-    name = clip.motion.name
-    kind = "loops" if clip.loops else "does not loop"
+    normalized = report.normalized
+    name = normalized.clip.name
+    kind = "loops" if normalized.loops else "does not loop"
     parts = [
-        paragraph(f"{clip.character.name}, clip ‘{name}’, {clip.seconds:.2f} s, {kind}", "who"),
+        paragraph(f"{normalized.character.name}, clip ‘{name}’, {normalized.seconds:.2f} s, {kind}", "who"),
         _verdict(report),
         paragraph(f"{names_of(report, against)[0]}: {against.summary}") if against else "",
         _player(report, against),
@@ -102,10 +102,10 @@ def run_page(run: RunDetails, report: Report | None) -> str:
 
 def names_of(report: Report, against: Report | None) -> tuple[str, str]:
     """Names of the other clip and of this one, in the order in which they stand."""
-    name = report.clip.motion.name
+    name = report.normalized.clip.name
     if against is None:
         return "", ""
-    other = against.clip.motion.name
+    other = against.normalized.clip.name
     return (other, name) if other != name else ("before", "after")
 
 
@@ -117,8 +117,8 @@ def _player(report: Report, against: Report | None = None) -> str:
     """The clip in 3D; the other clip beside it, to the left."""
     names = names_of(report, against)
     try:
-        scenes = [player_scene(against.clip, names[0])] if against else []
-        return player_html([*scenes, player_scene(report.clip, names[1])])
+        scenes = [player_scene(against.normalized, names[0])] if against else []
+        return player_html([*scenes, player_scene(report.normalized, names[1])])
     except GambolError as error:
         return paragraph(f"It cannot be shown in 3D: {error}")
 
@@ -128,8 +128,8 @@ def _sections(report: Report, against: Report | None = None) -> list[str]:
     return [
         section("Notes", "".join(paragraph(note) for note in report.notes)),
         *(section(title, _measured(report, against, family)) for family, title in TITLES.items()),
-        section("Gait", gait_diagram(report.clip)),
-        section("Joints that turn most", joint_curves(report.clip)),
+        section("Gait", gait_diagram(report.normalized)),
+        section("Joints that turn most", joint_curves(report.normalized)),
     ]
 
 
@@ -155,9 +155,11 @@ def _sheet(report: Report) -> str:
 
     from gambol.render.clip_renderer import ClipRenderer
 
-    clip = report.clip
+    normalized = report.normalized
     try:
-        sheet = ClipRenderer(clip.character, clip.anatomy).sheet(clip.motion, "three-quarter", SHEET_SIZE, 2)
+        sheet = ClipRenderer(normalized.character, normalized.anatomy).sheet(
+            normalized.clip, "three-quarter", SHEET_SIZE, 2
+        )
     except GambolError:
         return ""
     file = io.BytesIO()

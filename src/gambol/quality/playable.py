@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gambol.character.bone_mesh import BONE, with_bone_mesh
 from gambol.character.character import Character, Material, Mesh, Texture
 from gambol.character.clip import Clip
 from gambol.character.skin import strongest_sums
-from gambol.character.stick_figure import BONE, stick_figure
 from gambol.character.welding import vertex_normals
 from gambol.errors import AssetError
 from gambol.formats.gltf.create import document_from_character
@@ -29,7 +29,7 @@ QUALITY = 85
 INFLUENCES = 4
 """Joints that move a vertex: the limit of the player's shaders; the strongest are kept."""
 BONE_COLOR = (0.68, 0.27, 0.06, 1.0)
-"""Colour of a stick figure, visible on light and dark pages."""
+"""Colour of bones, visible on light and dark pages."""
 PLAIN = (0.55, 0.53, 0.5)
 """Linear colour of a material whose texture cannot be shown."""
 
@@ -42,7 +42,7 @@ class Playable:
     notes: tuple[str, ...] = ()
 
 
-def playable(character: Character, motions: Sequence[Clip] = ()) -> Playable:
+def playable(character: Character, clips: Sequence[Clip] = ()) -> Playable:
     """A GLB of the character with these clips only, each starting at 0 s. The same character gives the same bytes.
 
     Nodes keep their indices and names. Vertices of no face are left out; textures are at most 1024 wide, JPEG, or PNG
@@ -54,13 +54,13 @@ def playable(character: Character, motions: Sequence[Clip] = ()) -> Playable:
     if count > MOST_VERTICES:
         notes.append(f"bones are shown instead of the mesh: it has {count:,} vertices, a page up to {MOST_VERTICES:,}")
     if not 0 < count <= MOST_VERTICES:
-        character = stick_figure(character)
+        character = with_bone_mesh(character)
         meshes = list(character.meshes)
-    moved = {track.node for motion in motions for track in motion.tracks if track.path == "weights"}
+    moved = {track.node for clip in clips for track in clip.tracks if track.path == "weights"}
     shrinker = _TextureShrinker()
     lighter = tuple(_light(mesh, shrinker, morphs=mesh.node in moved) for mesh in meshes)
-    clips = {motion.name: motion.from_zero() for motion in motions}
-    shown = replace(character, meshes=lighter, clips=clips, source=None)
+    from_zero = {clip.name: clip.from_zero() for clip in clips}
+    shown = replace(character, meshes=lighter, clips=from_zero, source=None)
     return Playable(document_from_character(shown).raw, tuple(notes + shrinker.notes))
 
 

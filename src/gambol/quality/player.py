@@ -30,7 +30,7 @@ from jaxtyping import Float
 from scipy.ndimage import gaussian_filter1d
 
 from gambol.character.body import Body
-from gambol.character.stick_figure import BONE
+from gambol.character.bone_mesh import BONE
 from gambol.motion.joint_poses import bone_ends
 from gambol.quality.normalized_clip import NormalizedClip
 from gambol.quality.playable import MOST_VERTICES, playable
@@ -64,7 +64,7 @@ class PlayerScene:
 
 def player_scene(clip: NormalizedClip, label: str = "") -> PlayerScene:
     """A clip prepared for the player. Raises GambolError if it cannot be stored."""
-    made = playable(clip.character, [clip.contacts.clip.motion])
+    made = playable(clip.character, [clip.contacts.looped.clip])
     return PlayerScene(label, made.glb, player_facts(clip), made.notes)
 
 

@@ -79,7 +79,9 @@ def _action_in(words: str) -> str | None:
     return intent.action if intent else None
 
 
-def score_clip(clip: NormalizedClip, prior: VideoPrior, prompts: Sequence[str] | None = None) -> PriorScore | None:
+def score_clip(
+    normalized: NormalizedClip, prior: VideoPrior, prompts: Sequence[str] | None = None
+) -> PriorScore | None:
     """The score of a clip; None if the clip holds nothing that the prior knows videos of, such as a cycle.
 
     prompts: sentences to choose from; by default the actions of the prior's vocabulary that suit the clip.
@@ -91,7 +93,7 @@ def score_clip(clip: NormalizedClip, prior: VideoPrior, prompts: Sequence[str] |
     if prompts is not None and not prompts:
         raise GambolError("there must be at least one prompt to choose from, got none")
     embedded = None if prompts is None else [prior.embed(text) for text in dict.fromkeys(prompts)]
-    videos = prior.clip_videos(clip.character, clip.anatomy, clip.motion, clip.contacts)
+    videos = prior.clip_videos(normalized.character, normalized.anatomy, normalized.clip, normalized.contacts)
     if videos is None:
         return None
     embedded = embedded or [prior.embed(word) for word in videos.words]

@@ -53,7 +53,7 @@ best verdict for an action without a rule for its legs, since only a prior could
 class Report:
     """The report on one clip."""
 
-    clip: NormalizedClip
+    normalized: NormalizedClip
     values: Values
     action: str | None
     """Action that the clip should show, by the user's sentence or the clip's name; None if neither names one."""
@@ -67,9 +67,9 @@ class Report:
     @cached_property
     def ranks(self) -> dict[str, PercentileRank | None]:
         """Place among artists' clips by key of a measure; None where there is none."""
-        plan, places = self.clip.anatomy.plan, artists().place
+        plan, places = self.normalized.anatomy.plan, artists().place
         found = {each.key: places(each.key, self.values.get(each.key), self.action, plan) for each in MEASURES}
-        if not self.clip.loops:  # the clip has no seam, only an end and a start
+        if not self.normalized.loops:  # the clip has no seam, only an end and a start
             found |= dict.fromkeys(SEAMS)
         return found
 
@@ -147,17 +147,17 @@ class Report:
         """The content of report.json."""
         from gambol.version import __version__
 
-        clip, anatomy = self.clip, self.clip.anatomy
+        normalized, anatomy = self.normalized, self.normalized.anatomy
         return jsonable(
             {
                 "schema": SCHEMA,
                 "gambol": __version__,
-                "character": clip.character.name,
-                "clip": clip.motion.name,
-                "seconds": clip.seconds,
-                "loops": clip.loops,
-                "travel_m": clip.travel,
-                "ground_m_s": clip.ground_velocity,
+                "character": normalized.character.name,
+                "clip": normalized.clip.name,
+                "seconds": normalized.seconds,
+                "loops": normalized.loops,
+                "travel_m": normalized.travel,
+                "ground_m_s": normalized.ground_velocity,
                 "action": self.action,
                 "verdict": self.verdict,
                 "summary": self.summary,
@@ -167,7 +167,7 @@ class Report:
                 "contacts": [
                     {"foot": anatomy.limb_name(leg), "down": down, "up": up}
                     for number, leg in enumerate(anatomy.legs)
-                    for down, up in clip.contacts.spans(number)
+                    for down, up in normalized.contacts.spans(number)
                 ],
                 "prior_score": self.prior_score,
                 "notes": self.notes,

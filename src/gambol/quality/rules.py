@@ -32,7 +32,7 @@ def broken_rule(clip: NormalizedClip, action: str | None) -> str:
         return ""
     if not clip.grounded:
         return f"there are no legs to {action} with" if ACTIONS[action].on_legs else ""
-    looped = clip.contacts.clip
+    looped = clip.contacts.looped
     poses = looped.poses(looped.even(FRAMES))
     rule = ACTIONS[action].leg_rule(len(anatomy.legs))
     if rule == "still":

@@ -1,6 +1,6 @@
 """Pinhole cameras, one for each frame, in the convention of OpenCV: +z ahead, x to the right and y down in the image.
 
-To place them: `box_centers` of the moving kernels, `follow` them smoothly, `frame_distance` away, in `orbit` around
+To place them: `box_centers` of the moving Gaussians, `follow` them smoothly, `frame_distance` away, in `orbit` around
 them.
 """
 
@@ -111,7 +111,7 @@ def _orbit_axes(
     return right, up * lift.cos() - level * lift.sin(), level * lift.cos() + up * lift.sin()
 
 
-def box_centers(means: Float[Tensor, "frames kernels 3"]) -> Float[Tensor, "frames 3"]:
+def box_centers(means: Float[Tensor, "frames gaussians 3"]) -> Float[Tensor, "frames 3"]:
     """Return the centres of the boxes around the means in each frame; no gradient, as losses do not move cameras."""
     still = means.detach()
     return (still.amin(1) + still.amax(1)) / 2

@@ -1,4 +1,4 @@
-"""Fit of Gaussians to images: the optimisation of 3DGS, for a fixed number of kernels."""
+"""Fit of Gaussians to images: the optimisation of 3DGS, for a fixed number of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gambol.render.rasterize import Rendering, rasterize_gaussians
 Progress = Callable[[int, int], None]
 
 MOST_OPAQUE = 0.99
-"""Highest opacity: a kernel that hides everything behind it would give it no gradient."""
+"""Highest opacity: a Gaussian that hides everything behind it would give it no gradient."""
 BATCH = 4
 """Number of views in each step."""
 RATES = {"means": 8e-4, "wxyz": 1e-2, "log_scales": 5e-2, "logits": 5e-2, "harmonics": 1e-2 / ZEROTH}
@@ -45,8 +45,8 @@ class TargetViews:
 def fit(
     start: Gaussians, views: TargetViews, radius: float, steps: int, on_progress: Progress | None = None
 ) -> Gaussians:
-    """Return the kernels, of one colour each, after the optimisation. The views are taken in their order, which should
-    be random.
+    """Return the Gaussians, of one colour each, after the optimisation. The views are taken in their order, which
+    should be random.
 
     The loss is the squared difference of premultiplied colour and of alpha: the expected difference over a random
     background.

@@ -24,20 +24,20 @@ from gambol.warp_device import DEVICE
 LANES = 8
 """Frames in a vector; the kernels rely on it."""
 ENOUGH = 32768
-"""Kernels times frames for each thread. With 16 frames a second thread loses 0.1 ms at 2,000 kernels and gains 1.0x
+"""Gaussians times frames for each thread. With 16 frames a second thread loses 0.1 ms at 2,000 Gaussians and gains 1.0x
 forward and 1.3x backward at 5,000, 1.6x and 1.8x at 20,000 (with OMP_WAIT_POLICY=PASSIVE)."""
 
 
 def skin_gaussians(
     matrices: Float[Tensor, "frames binds 3 4"],
-    means: Float[Tensor, "kernels 3"],
-    covariances: Float[Tensor, "kernels 6"],
-    binds: Int[Tensor, "kernels influences"],
-    weights: Float[Tensor, "kernels influences"],
-) -> tuple[Float[Tensor, "frames kernels 3"], Float[Tensor, "frames kernels 6"]]:
-    """Return means [file units] and packed covariances of kernels in every frame; gradients flow to all but the binds.
+    means: Float[Tensor, "gaussians 3"],
+    covariances: Float[Tensor, "gaussians 6"],
+    binds: Int[Tensor, "gaussians influences"],
+    weights: Float[Tensor, "gaussians influences"],
+) -> tuple[Float[Tensor, "frames gaussians 3"], Float[Tensor, "frames gaussians 6"]]:
+    """Return means [file units] and packed covariances in every frame; gradients flow to all but the binds.
 
-    matrices: from the space in which the kernels are given to the world, see `gambol.motion.skinning.Binding`.
+    matrices: from the space in which the Gaussians are given to the world, see `gambol.motion.skinning.Binding`.
     """
     constants = (means, covariances, weights)
     plain = all(tensor.dtype == torch.float32 and tensor.is_cpu for tensor in (matrices, *constants))
@@ -55,12 +55,12 @@ class _SkinGaussians(torch.autograd.Function):
         frames, count = matrices.shape[:2]
         if binds.numel() and not 0 <= int(binds.min()) <= int(binds.max()) < count:
             raise ValueError(f"binds must be from 0 to {count - 1}, got {int(binds.min())} to {int(binds.max())}")
-        kernels, influences = binds.shape
-        shapes = (kernels, 3), (kernels, 6), (kernels, influences), (kernels, influences)
+        gaussians, influences = binds.shape
+        shapes = (gaussians, 3), (gaussians, 6), (gaussians, influences), (gaussians, influences)
         constants = zip((means, covariances, binds.long(), weights), shapes, strict=True)
         given = [tensor.expand(shape).contiguous() for tensor, shape in constants]  # expand refuses other shapes
         given.insert(0, _in_groups(matrices.expand(-1, -1, 3, 4)))
-        results = means.new_empty(frames, kernels, 3), means.new_empty(frames, kernels, 6)
+        results = means.new_empty(frames, gaussians, 3), means.new_empty(frames, gaussians, 6)
         ctx.save_for_backward(*given)
         ctx.frames = frames
         ctx.set_materialize_grads(False)
@@ -91,24 +91,24 @@ def _in_groups(matrices: Float[Tensor, "frames binds 3 4"]) -> Float[Tensor, "gr
     return groups.permute(0, 2, 3, 1).contiguous()
 
 
-def _shares(frames: int, kernels: int) -> list[slice]:
-    """Return the kernels of each thread; they are shared rather than frames, so that any number of frames keeps all
+def _shares(frames: int, gaussians: int) -> list[slice]:
+    """Return the Gaussians of each thread; they are shared rather than frames, so that any number of frames keeps all
     busy."""
-    return parallel.shares(kernels, max(1, min(parallel.workers(), frames * kernels // ENOUGH)))
+    return parallel.shares(gaussians, max(1, min(parallel.workers(), frames * gaussians // ENOUGH)))
 
 
 def _run(name: str, frames: int, given: Sequence[Tensor], **others: Tensor) -> None:
-    """Run a kernel of `gaussian_skinning_kernels` on all groups of frames and all shares of the kernels."""
+    """Run a kernel of `gaussian_skinning_kernels` on all groups of frames and all shares of the Gaussians."""
     groups, means, covariances, binds, weights = given
-    kernels, influences = binds.shape
-    if not frames or not kernels:
+    gaussians, influences = binds.shape
+    if not frames or not gaussians:
         return
     named = {"matrices": groups, "means": means, "covariances": covariances, "binds": binds, "weights": weights}
     addresses = {field: tensor.data_ptr() for field, tensor in (named | others).items()}
     module = _kernels()
-    job = module.SkinningJob(frames, kernels, groups.shape[1], influences, **addresses)
+    job = module.SkinningJob(frames, gaussians, groups.shape[1], influences, **addresses)
     launch = partial(module.wp.launch, getattr(module, name), len(groups), device=DEVICE, record_tape=False)
-    shares = enumerate(_shares(frames, kernels))
+    shares = enumerate(_shares(frames, gaussians))
     inputs = [[ctypes.addressof(job), index, share.start, share.stop] for index, share in shares]
     parallel.run([partial(launch, inputs=each) for each in inputs])
 

@@ -2,9 +2,9 @@
 # Warp reads the annotations of kernels itself; they are values, not types.
 """Skinning of Gaussians on the CPU, eight frames at a time, in C++ (see `simd_code`).
 
-A vector holds the same number of eight frames, so a kernel's weights, mean and covariance are constants to it and the
+A vector holds the same number of eight frames, so a Gaussian's weights, mean and covariance are constants to it and the
 matrices of a bind are read in one piece: nothing is gathered. What comes in and goes out frame after frame
-([frames, kernels, 3] and [frames, kernels, 6]) is turned by 8 x 8 transpositions, eight kernels at a time.
+([frames, gaussians, 3] and [frames, gaussians, 6]) is turned by 8 x 8 transpositions, eight Gaussians at a time.
 """
 
 import ctypes
@@ -162,11 +162,11 @@ def unskin_group(address: wp.uint64, group: int, share: int, start: int, stop: i
 
 @wp.kernel
 def skin_kernel(address: wp.uint64, share: int, start: int, stop: int):
-    """One thread for each group of eight frames; the kernels from start to stop."""
+    """One thread for each group of eight frames; the Gaussians from start to stop."""
     skin_group(address, wp.tid(), start, stop)
 
 
 @wp.kernel
 def unskin_kernel(address: wp.uint64, share: int, start: int, stop: int):
-    """Gradients of the matrices by the kernels from start to stop, added to those of a share."""
+    """Gradients of the matrices by the Gaussians from start to stop, added to those of a share."""
     unskin_group(address, wp.tid(), share, start, stop)

@@ -19,23 +19,23 @@ ZEROTH = 1 / (2 * math.sqrt(math.pi))
 
 @dataclass(frozen=True)
 class Gaussians:
-    """Kernels as 3DGS defines them, with their parameters as they are used (not their logarithms or logits)."""
+    """Gaussians as 3DGS defines them, with their parameters as they are used (not their logarithms or logits)."""
 
-    means: Float[Tensor, "kernels 3"]
+    means: Float[Tensor, "gaussians 3"]
     """Centres [file units]."""
-    wxyz: Float[Tensor, "kernels 4"]
-    """Unit quaternions: from the kernel's own axes to the world."""
-    scales: Float[Tensor, "kernels 3"]
-    """Standard deviations along the kernel's own axes [file units]."""
-    opacities: Float[Tensor, " kernels"]
+    wxyz: Float[Tensor, "gaussians 4"]
+    """Unit quaternions: from the Gaussian's own axes to the world."""
+    scales: Float[Tensor, "gaussians 3"]
+    """Standard deviations along the Gaussian's own axes [file units]."""
+    opacities: Float[Tensor, " gaussians"]
     """Opacities, from 0 to below 1."""
-    harmonics: Float[Tensor, "kernels coefficients 3"]
+    harmonics: Float[Tensor, "gaussians coefficients 3"]
     """Colour (sRGB) by direction: spherical harmonics with 1, 4, 9 or 16 coefficients (degree 0 to 3), as in 3DGS."""
 
     def __len__(self) -> int:
         return len(self.means)
 
-    def covariances(self) -> Float[Tensor, "kernels 6"]:
+    def covariances(self) -> Float[Tensor, "gaussians 6"]:
         return covariances_of(self.wxyz, self.scales)
 
     def to(self, *args, **kwargs) -> Gaussians:
@@ -43,38 +43,38 @@ class Gaussians:
         return Gaussians(*(getattr(self, field.name).to(*args, **kwargs) for field in fields(self)))
 
     def __getitem__(self, chosen) -> Gaussians:
-        """Return some of the kernels."""
+        """Return some of the Gaussians."""
         return Gaussians(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
 def covariances_of(
-    wxyz: Float[Tensor, "*kernels 4"], scales: Float[Tensor, "*kernels 3"]
-) -> Float[Tensor, "*kernels 6"]:
+    wxyz: Float[Tensor, "*gaussians 4"], scales: Float[Tensor, "*gaussians 3"]
+) -> Float[Tensor, "*gaussians 6"]:
     """Return R diag(s^2) R^T, packed; quaternions need not be of unit length."""
     rows = (rotations_of(wxyz) * scales[..., None, :]).unbind(-2)
     pairs = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
     return torch.stack([(rows[i] * rows[j]).sum(-1) for i, j in pairs], -1)
 
 
-def pack(matrices: Float[Tensor, "*kernels 3 3"]) -> Float[Tensor, "*kernels 6"]:
+def pack(matrices: Float[Tensor, "*gaussians 3 3"]) -> Float[Tensor, "*gaussians 6"]:
     """Return the upper triangle of symmetric matrices, row by row: xx xy xz yy yz zz."""
     rows = matrices.unbind(-2)  # the way back from a list of indices takes 8 ms for 3,456 matrices, from this 0.2 ms
     return torch.cat([row[..., number:] for number, row in enumerate(rows)], -1)
 
 
-def unpack(packed: Float[Tensor, "*kernels 6"]) -> Float[Tensor, "*kernels 3 3"]:
+def unpack(packed: Float[Tensor, "*gaussians 6"]) -> Float[Tensor, "*gaussians 3 3"]:
     """Return the symmetric matrices of upper triangles."""
     return packed[..., [0, 1, 2, 1, 3, 4, 2, 4, 5]].unflatten(-1, (3, 3))
 
 
 def shade(
-    harmonics: Float[Tensor, "kernels coefficients 3"],
-    means: Float[Tensor, "*frames kernels 3"],
+    harmonics: Float[Tensor, "gaussians coefficients 3"],
+    means: Float[Tensor, "*frames gaussians 3"],
     cameras: Cameras,
-) -> Float[Tensor, "frames kernels 3"]:
-    """Return the colours of kernels as the cameras see them, max(0, 0.5 + sum of the harmonics), in sRGB.
+) -> Float[Tensor, "frames gaussians 3"]:
+    """Return the colours of Gaussians as the cameras see them, max(0, 0.5 + sum of the harmonics), in sRGB.
 
-    The harmonics keep their directions when the kernels move (AKD: skinning leaves them unchanged).
+    The harmonics keep their directions when the Gaussians move (AKD: skinning leaves them unchanged).
     """
     if harmonics.shape[1] == 1:
         flat = (0.5 + ZEROTH * harmonics[:, 0]).clamp_min(0)

@@ -87,10 +87,10 @@ class GroundPlane:
 
     def render(
         self,
-        means: Float[Tensor, "frames kernels 3"],
-        covariances: Float[Tensor, "frames kernels 6"],
-        opacities: Float[Tensor, "... kernels"],
-        colors: Float[Tensor, "... kernels 3"],
+        means: Float[Tensor, "frames gaussians 3"],
+        covariances: Float[Tensor, "frames gaussians 6"],
+        opacities: Float[Tensor, "... gaussians"],
+        colors: Float[Tensor, "... gaussians 3"],
         cameras: Cameras,
         *,
         backdrop: Backdrop | None = None,
@@ -108,9 +108,9 @@ class GroundPlane:
         return rasterize(means, covariances, visible, colors, cameras).over(behind)
 
     def hide_below(
-        self, means: Float[Tensor, "*frames kernels 3"], opacities: Float[Tensor, "... kernels"]
-    ) -> Float[Tensor, "*frames kernels"]:
-        """Return the opacities, with 0 for kernels below the ground; no gradient flows through being below."""
+        self, means: Float[Tensor, "*frames gaussians 3"], opacities: Float[Tensor, "... gaussians"]
+    ) -> Float[Tensor, "*frames gaussians"]:
+        """Return the opacities, with 0 for Gaussians below the ground; no gradient flows through being below."""
         return torch.where(self.heights(means.detach()) < 0, 0.0, opacities)
 
     def heights(self, points: Float[Tensor, "*points 3"]) -> Float[Tensor, "*points"]:
@@ -160,17 +160,17 @@ class GroundPlane:
 
     def cast_shadow(
         self,
-        means: Float[Tensor, "frames kernels 3"],
-        covariances: Float[Tensor, "frames kernels 6"],
-        opacities: Float[Tensor, "... kernels"],
+        means: Float[Tensor, "frames gaussians 3"],
+        covariances: Float[Tensor, "frames gaussians 6"],
+        opacities: Float[Tensor, "... gaussians"],
         places: Float[Tensor, "... height width 2"],
     ) -> Float[Tensor, "frames height width"]:
         """Return 1 - s(P), the share of light missing at places on the ground: s_max exp(-beta d) below the character.
 
-        The height d above a place is that of the character's underside. So the kernels are rasterized as seen from far
-        below, each in the colour exp(-beta d): blending gives the expected value, smoothly 0 where nothing is above. It
-        is differentiable with respect to heights, through that colour, and to all inputs of the rasterizer; the extent
-        of the shadow map is a constant.
+        The height d above a place is that of the character's underside. So the Gaussians are rasterized as seen from
+        far below, each in the colour exp(-beta d): blending gives the expected value, smoothly 0 where nothing is
+        above. It is differentiable with respect to heights, through that colour, and to all inputs of the rasterizer;
+        the extent of the shadow map is a constant.
         """
         if not means.shape[1]:
             return means.new_zeros(len(means), *places.shape[-3:-1])
@@ -188,9 +188,9 @@ class GroundPlane:
         return self.shadow * torch.nn.functional.grid_sample(seen[:, None], there, align_corners=False)[:, 0]
 
     def _shadow_frame(
-        self, means: Float[Tensor, "frames kernels 3"], covariances: Float[Tensor, "frames kernels 6"], size: int
+        self, means: Float[Tensor, "frames gaussians 3"], covariances: Float[Tensor, "frames gaussians 6"], size: int
     ) -> tuple[Float[Tensor, "frames 2"], float]:
-        """Return middle and half side of a square on the ground around the kernels [file units].
+        """Return middle and half side of a square on the ground around the Gaussians [file units].
 
         The side grows in steps and the middle moves by whole pixels of the shadow map. So a shadow keeps its shape when
         the character moves, and the square needs no derivative.

@@ -109,7 +109,7 @@ class CameraShot:
 
 
 def choose_frames(
-    motion: Clip | None,
+    clip: Clip | None,
     view: Literal["auto"] | View,
     suffix: str = ".mp4",
     fps: float = 30.0,
@@ -120,25 +120,25 @@ def choose_frames(
     the frames of a contact sheet, evenly from the clip's start to its end."""
     sheet = suffix == ".png"
     if view == "auto":
-        view = "three-quarter" if motion or sheet else "orbit"
-    if motion is None:
+        view = "three-quarter" if clip or sheet else "orbit"
+    if clip is None:
         turn = SHEET_FRAMES if sheet else round((seconds or TURN) * fps)
         return np.zeros(max(turn if view == "orbit" or not sheet else 1, 1)), view
     if sheet:
-        end = motion.end if seconds is None else min(motion.end, motion.start + seconds)
-        return np.unique(np.linspace(motion.start, end, SHEET_FRAMES)), view
+        end = clip.end if seconds is None else min(clip.end, clip.start + seconds)
+        return np.unique(np.linspace(clip.start, end, SHEET_FRAMES)), view
     least = TURN if view == "orbit" else SHORT if suffix == ".mp4" else 0.0
     if loops:  # whole repetitions, and not the last frame, which is the first again
-        length = seconds or motion.duration * max(1, np.ceil(least / motion.duration - 1e-6))
-        return motion.start + np.arange(max(round(length * fps), 1)) / fps, view
-    times = motion.times(fps)
+        length = seconds or clip.duration * max(1, np.ceil(least / clip.duration - 1e-6))
+        return clip.start + np.arange(max(round(length * fps), 1)) / fps, view
+    times = clip.times(fps)
     wanted = max(len(times), round(TURN * fps) if view == "orbit" else 0) if seconds is None else round(seconds * fps)
     return np.resize(times, max(wanted, 1)), view  # cut, or begun again
 
 
 def place_cameras(
     character: Character,
-    motion: Clip | None = None,
+    clip: Clip | None = None,
     times: Float[np.ndarray, " frames"] | None = None,
     *,
     up: Float[np.ndarray, 3],
@@ -152,16 +152,16 @@ def place_cameras(
 ) -> CameraShot:
     """Return a shot whose cameras follow the character smoothly and cut nothing off in any frame.
 
-    times: of the frames [s]; those after the end of the clip are in its next repetition, if it loops. Without a motion
+    times: of the frames [s]; those after the end of the clip are in its next repetition, if it loops. Without a clip
         only their number counts.
     azimuth, elevation: of the camera, instead of those of the view [degrees]; `orbit` starts there and turns once.
-    lap: displacement over one cycle (`loop_travel`), if the frames are one cycle of a loop. Then the frames can be
-        repeated: the path of the cameras and the tiles of the floor fit together.
+    cycle_travel: displacement over one cycle (`loop_travel`), if the frames are one cycle of a loop. Then the frames
+        can be repeated: the path of the cameras and the tiles of the floor fit together.
     """
     require_faces(character)
     times = np.zeros(1) if times is None else np.asarray(times, np.float64)
-    moments, shifts = _repeated(character, motion, times)
-    poses = motion.sample(character.skeleton, moments) if motion else None
+    moments, shifts = _repeated(character, clip, times)
+    poses = clip.sample(character.skeleton, moments) if clip else None
     hull, lowest = _outermost(character, poses, shifts, np.asarray(up, np.float64))
     if not (hull.amax(1) - hull.amin(1)).any():
         raise GambolError(f"'{character.name}' is a single point in all frames: there is nothing to render")
@@ -187,17 +187,17 @@ def place_cameras(
 
 
 def _repeated(
-    character: Character, motion: Clip | None, times: Float[np.ndarray, " frames"]
+    character: Character, clip: Clip | None, times: Float[np.ndarray, " frames"]
 ) -> tuple[Float[np.ndarray, " frames"], Float[np.ndarray, "frames 3"]]:
     """Return times within the clip [s], and the displacement by earlier repetitions [file units]."""
     nowhere = np.zeros((len(times), 3))
-    if motion is None or times.max() <= motion.end + 1e-6:
+    if clip is None or times.max() <= clip.end + 1e-6:
         return times, nowhere
-    travel = loop_travel(character, motion)
+    travel = loop_travel(character, clip)
     if travel is None:
         return times, nowhere
-    repetitions = np.floor((times - motion.start) / motion.duration + 1e-6)
-    return times - repetitions * motion.duration, repetitions[:, None] * travel
+    repetitions = np.floor((times - clip.start) / clip.duration + 1e-6)
+    return times - repetitions * clip.duration, repetitions[:, None] * travel
 
 
 DrawCharacter = Callable[[int, Cameras], Rendering]

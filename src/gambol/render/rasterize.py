@@ -1,11 +1,11 @@
 """Rasterization of 3D Gaussians, with gradients to all of their parameters: SIMD on the CPU, gsplat on CUDA.
 
-A kernel in front of the near plane is projected to a 2D Gaussian: its mean by the pinhole camera, its covariance by the
-Jacobian of the projection at the mean (EWA splatting), where the mean is first clamped to at most `MARGIN` of half the
-field of view beyond the edges of the image, plus `BLUR` square pixels on the diagonal. Kernels are blended front to
-back by the depth of their means, those of equal depth in their order. At the centre of a pixel a kernel has
+A Gaussian in front of the near plane is projected to a 2D Gaussian: its mean by the pinhole camera, its covariance by
+the Jacobian of the projection at the mean (EWA splatting), where the mean is first clamped to at most `MARGIN` of half
+the field of view beyond the edges of the image, plus `BLUR` square pixels on the diagonal. Gaussians are blended front
+to back by the depth of their means, those of equal depth in their order. At the centre of a pixel a Gaussian has
 alpha = min(opacity exp(-s), ALPHA_MOST), with s half the squared Mahalanobis distance; below `ALPHA_CUT` it is skipped.
-A pixel takes kernels for as long as its transmittance is above `STOP`. No gradient flows through the cut, the clamp,
+A pixel takes Gaussians for as long as its transmittance is above `STOP`. No gradient flows through the cut, the clamp,
 the order and the stop.
 """
 
@@ -41,10 +41,10 @@ class Rendering:
 
 
 def rasterize(
-    means: Float[Tensor, "... kernels 3"],
-    covariances: Float[Tensor, "... kernels 6"],
-    opacities: Float[Tensor, "... kernels"],
-    colors: Float[Tensor, "... kernels 3"],
+    means: Float[Tensor, "... gaussians 3"],
+    covariances: Float[Tensor, "... gaussians 6"],
+    opacities: Float[Tensor, "... gaussians"],
+    colors: Float[Tensor, "... gaussians 3"],
     cameras: Cameras,
 ) -> Rendering:
     """Render one image for each camera, in float32; gradients flow to all tensors but those of the cameras.
@@ -55,15 +55,15 @@ def rasterize(
     """
     if any(tensor.requires_grad for tensor in (cameras.T_camera_world, cameras.focal, cameras.center)):
         raise ValueError("cameras get no gradients: detach their tensors")
-    frames, kernels = len(cameras), means.shape[-2]
+    frames, count = len(cameras), means.shape[-2]
     means, covariances, colors = (  # expand refuses other shapes
-        tensor.expand(frames, kernels, width) for tensor, width in ((means, 3), (covariances, 6), (colors, 3))
+        tensor.expand(frames, count, width) for tensor, width in ((means, 3), (covariances, 6), (colors, 3))
     )
     if means.is_cpu:
         from gambol.render.rasterizers.simd import draw
     else:
         from gambol.render.rasterizers.by_gsplat import draw
-    return Rendering(*draw(means, covariances, opacities.expand(frames, kernels), colors, cameras))
+    return Rendering(*draw(means, covariances, opacities.expand(frames, count), colors, cameras))
 
 
 def rasterize_gaussians(gaussians: Gaussians, cameras: Cameras) -> Rendering:

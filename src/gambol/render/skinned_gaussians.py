@@ -1,7 +1,7 @@
 """Gaussians that are skinned to a character's skeleton.
 
-Each kernel takes the weights of the nearest point of the character's surface (AKD, "Weights on Gaussians") and is kept
-in the space before binding, so that posing it is one pass of linear blend skinning.
+Each Gaussian takes the weights of the nearest point of the character's surface (AKD, "Weights on Gaussians") and is
+kept in the space before binding, so that posing it is one pass of linear blend skinning.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from gambol.render.gaussian_skinning import skin_gaussians
 from gambol.render.gaussians import Gaussians, pack, unpack
 
 INFLUENCES = 4
-"""Most binds that move a kernel; the strongest are kept. A point inside a triangle has 3 on average and up to 12. Over
-15 characters, keeping 2 / 3 / 4 / 5 loses 6.8 / 2.2 / 0.30 / 0.05 % of the weight."""
+"""Most binds that move a Gaussian; the strongest are kept. A point inside a triangle has 3 on average and up to 12.
+Over 15 characters, keeping 2 / 3 / 4 / 5 loses 6.8 / 2.2 / 0.30 / 0.05 % of the weight."""
 FLAT = 0.1
 """A blend of matrices that flattens space to less than this share of what its strongest matrix does is not inverted:
-its kernels would be stretched tenfold, which shows in every other pose."""
+its Gaussians would be stretched tenfold, which shows in every other pose."""
 ASTRAY = 0.5
 """Gaussians whose median distance to the surface is above this share of its size belong to another character."""
 
 
 @dataclass(frozen=True)
 class SkinnedGaussians:
-    """Kernels bound to a character."""
+    """Gaussians bound to a character."""
 
-    means: Float[Tensor, "kernels 3"]
+    means: Float[Tensor, "gaussians 3"]
     """Centres in the space of their mesh, before skinning."""
-    covariances: Float[Tensor, "kernels 6"]
+    covariances: Float[Tensor, "gaussians 6"]
     """Packed, in the same space."""
-    opacities: Float[Tensor, " kernels"]
-    harmonics: Float[Tensor, "kernels coefficients 3"]
-    """Spherical harmonics; they keep their directions in the world when the kernels rotate (AKD)."""
-    binds: Int[Tensor, "kernels influences"]
+    opacities: Float[Tensor, " gaussians"]
+    harmonics: Float[Tensor, "gaussians coefficients 3"]
+    """Spherical harmonics; they keep their directions in the world when the Gaussians rotate (AKD)."""
+    binds: Int[Tensor, "gaussians influences"]
     """Indices into `Character.bind_nodes`."""
-    weights: Float[Tensor, "kernels influences"]
+    weights: Float[Tensor, "gaussians influences"]
     """Strongest first; rows sum to 1."""
-    joints: Int[Tensor, " kernels"]
-    """Joint of the rig with the largest weight for each kernel; -1 for kernels that no joint moves."""
+    joints: Int[Tensor, " gaussians"]
+    """Joint of the rig with the largest weight for each Gaussian; -1 for Gaussians that no joint moves."""
     binding: Binding
     """Maps transforms of the rig's joints to those of the binds."""
 
@@ -55,14 +55,14 @@ class SkinnedGaussians:
 
     def posed(
         self, T_world_joint: Float[Tensor, "frames joints 3 4"]
-    ) -> tuple[Float[Tensor, "frames kernels 3"], Float[Tensor, "frames kernels 6"]]:
+    ) -> tuple[Float[Tensor, "frames gaussians 3"], Float[Tensor, "frames gaussians 6"]]:
         """Return means [file units] and packed covariances in the world, from what `Kinematics` returns;
         differentiable."""
         return self.skinned(self.binding(T_world_joint))
 
     def skinned(
         self, matrices: Float[Tensor, "frames binds 3 4"]
-    ) -> tuple[Float[Tensor, "frames kernels 3"], Float[Tensor, "frames kernels 6"]]:
+    ) -> tuple[Float[Tensor, "frames gaussians 3"], Float[Tensor, "frames gaussians 6"]]:
         """Return what `posed` does, from the matrices of the binds, such as `Character.bind_matrices` of a clip's
         frames."""
         return skin_gaussians(matrices, self.means, self.covariances, self.binds, self.weights)
@@ -81,7 +81,7 @@ def bind_gaussians(gaussians: Gaussians, character: Character, rig: Rig) -> Skin
     binds, weights = surface_weights(character, matrices, means)
     blended = np.einsum("ki,kirc->krc", weights, matrices[binds])
     flat = _thickness(blended) < FLAT * _thickness(matrices)[binds[:, 0]]
-    weights[flat] = np.eye(1, weights.shape[1])  # such kernels follow their strongest bind alone
+    weights[flat] = np.eye(1, weights.shape[1])  # such Gaussians follow their strongest bind alone
     blended[flat] = matrices[binds[flat, 0]]
     inverse = np.linalg.pinv(blended[:, :, :3], rcond=1e-7)
     back = (inverse @ (means - blended[:, :, 3])[:, :, None])[:, :, 0]
@@ -161,13 +161,13 @@ def strongest_sums(
     return np.take_along_axis(names.reshape(points, entries), kept, 1), sums / sums.sum(1, keepdims=True)
 
 
-def _carriers(character: Character, rig: Rig, binds: np.ndarray, weights: np.ndarray) -> Int[np.ndarray, " kernels"]:
+def _carriers(character: Character, rig: Rig, binds: np.ndarray, weights: np.ndarray) -> Int[np.ndarray, " gaussians"]:
     joints, _ = anchors(character.skeleton, rig)
     by_joint, _ = strongest_sums(joints[character.bind_nodes[binds]] + 1, weights, 1)
     return by_joint[:, 0] - 1
 
 
-def _thickness(matrices: Float[np.ndarray, "kernels 3 4"]) -> Float[np.ndarray, " kernels"]:
+def _thickness(matrices: Float[np.ndarray, "gaussians 3 4"]) -> Float[np.ndarray, " gaussians"]:
     """Return the smallest singular value of each matrix as a share of its largest."""
     stretches = np.linalg.svd(matrices[:, :, :3], compute_uv=False)
     return stretches[:, 2] / np.maximum(stretches[:, 0], 1e-300)

@@ -1,4 +1,4 @@
-"""A mesh as 3D Gaussians (AKD): render it from random views, place kernels on its surface, fit them as 3DGS does."""
+"""A mesh as 3D Gaussians (AKD): render it from random views, place Gaussians on its surface, fit them as 3DGS does."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ HELD_OUT = 24
 """Number of held-out views, on which the result is measured."""
 FIELD_OF_VIEW = 35.0
 CLOSE_UPS, ZOOM = 4, 2.0
-"""Every fourth view is a close-up: twice as large, of some point of the surface. The rasterizer widens kernels by half
-a pixel, so kernels that are fitted at one size only fit that size. Fox, held-out views at 256 and at 512 pixels: no
-close-ups 40.4 and 28.9 dB, a quarter 36.0 and 33.9, half 33.3 and 36.3."""
+"""Every fourth view is a close-up: twice as large, of some point of the surface. The rasterizer widens Gaussians by
+half a pixel, so those that are fitted at one size only fit that size. Fox, held-out views at 256 and at 512 pixels:
+no close-ups 40.4 and 28.9 dB, a quarter 36.0 and 33.9, half 33.3 and 36.3."""
 KEY = (0.35, 1.0, 0.6)
 """Direction towards the key lamp, along the character's left, up and forward."""
 MOST_PIXELS = 60_000_000
@@ -43,7 +43,7 @@ MOST_PIXELS = 60_000_000
 FACTS = ("psnr", "psnr_inside", "seconds")
 """Fields of `FittedGaussians` that are cached with the Gaussians, in their order."""
 FLATNESS = 0.25
-"""Thickness of an initial kernel, in parts of its width."""
+"""Thickness of an initial Gaussian, in parts of its width."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class SplatConfig:
     shading: Literal["lit", "unlit"] = "lit"
     """Lit: under soft light from above, the same in all views, so that shape shows. Unlit: plain surface colours."""
     init: Literal["surface", "vertices"] = "surface"
-    """Initial positions of kernels: anywhere on the visible surface, evenly by area, or at vertices."""
+    """Initial positions of Gaussians: anywhere on the visible surface, evenly by area, or at vertices."""
     up: Vector = (0.0, 1.0, 0.0)
     forward: Vector = (0.0, 0.0, 1.0)
     """Axes of the character, which decide where the light comes from; see `standing`."""
@@ -132,7 +132,7 @@ def splat(
 
 
 def prepare(character: Character, config: SplatConfig) -> tuple[TargetViews, TargetViews, Gaussians, float]:
-    """Return views to fit to, held-out views, initial kernels, and the character's radius [file units]."""
+    """Return views to fit to, held-out views, initial Gaussians, and the character's radius [file units]."""
     scene, vertices = MeshScene(character), character.skinned(neutral_world(character))
     scene.pose(vertices)
     points, faces = scene.joined(vertices), scene.faces
@@ -148,7 +148,7 @@ def prepare(character: Character, config: SplatConfig) -> tuple[TargetViews, Tar
     views = TargetViews(cameras, seen.image, seen.alpha)
     shown, held_out = views[slice(0, config.views)], views[slice(config.views, None)]
     patches = visible_patches(shown, scene.hits(shown.cameras), points, faces)
-    begin = first_kernels(patches, used, config, np.random.default_rng(config.seed))
+    begin = first_gaussians(patches, used, config, np.random.default_rng(config.seed))
     return shown, held_out, begin, radius
 
 
@@ -204,13 +204,13 @@ def visible_patches(
     return SurfacePatches(positions, normals, colors.numpy(), areas)
 
 
-def first_kernels(
+def first_gaussians(
     patches: SurfacePatches,
     vertices: Float[np.ndarray, "vertices 3"],
     config: SplatConfig,
     generator: np.random.Generator,
 ) -> Gaussians:
-    """Return flat kernels on the surface, as wide as the gaps between them, with the colours of the views.
+    """Return flat Gaussians on the surface, as wide as the gaps between them, with the colours of the views.
 
     What no view shows, such as the inside of a mouth or a mesh under clothes, gets none.
     """
@@ -230,9 +230,9 @@ def first_kernels(
     return Gaussians(*(torch.as_tensor(values, dtype=torch.float32) for values in (*made, harmonics)))
 
 
-def _turned_to(normals: Float[np.ndarray, "kernels 3"]) -> Float[np.ndarray, "kernels 4"]:
+def _turned_to(normals: Float[np.ndarray, "gaussians 3"]) -> Float[np.ndarray, "gaussians 4"]:
     """Return quaternions wxyz that rotate the z axis to the normals."""
-    x, y, z = np.where(normals[:, 2:] < 0, -normals, normals).T  # a flat kernel looks the same from below
+    x, y, z = np.where(normals[:, 2:] < 0, -normals, normals).T  # a flat Gaussian looks the same from below
     wxyz = np.stack([1 + z, -y, x, np.zeros_like(x)], 1)
     return wxyz / np.linalg.norm(wxyz, axis=1, keepdims=True)
 

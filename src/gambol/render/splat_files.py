@@ -1,7 +1,8 @@
 """Clouds of Gaussians as .ply files, as 3DGS and every program after it write them.
 
-A vertex is a kernel: x y z, f_dc_* and f_rest_* (spherical harmonics; the rest channel by channel), opacity (a logit),
-scale_* (logarithms), rot_* (a quaternion wxyz). Normals are written as zeros because some readers count columns.
+A vertex is a Gaussian: x y z, f_dc_* and f_rest_* (spherical harmonics; the rest channel by channel), opacity (a
+logit), scale_* (logarithms), rot_* (a quaternion wxyz). Normals are written as zeros because some readers count
+columns.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from gambol.formats.ply import Table, read_tables
 from gambol.render.gaussians import Gaussians
 
 MOST_OPAQUE = 0.99
-"""Opacities above are lowered to it: a kernel that hides all behind it gives that no gradient."""
+"""Opacities above are lowered to it: a Gaussian that hides all behind it gives that no gradient."""
 
 
 def read_splats(path: str | Path) -> Gaussians:

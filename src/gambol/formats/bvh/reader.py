@@ -45,14 +45,14 @@ def read_bvh(path: str | Path) -> Character:
     joints = _read_hierarchy(path, lines[1:start])
     if start is None:
         raise AssetError(f"{path}, line {lines[-1][0]}: the file ends without a MOTION section; it is cut short")
-    motion = _read_motion(path, lines[start:], joints)
+    clip = _read_motion(path, lines[start:], joints)
     return Character(
         name=printable(path.stem),
         skeleton=_skeleton(joints),
         meshes=(),
         bind_nodes=np.zeros(0, np.int64),
         inverse_binds=np.zeros((0, 4, 4)),
-        clips={motion.name: motion} if motion else {},
+        clips={clip.name: clip} if clip else {},
     )
 
 
@@ -190,7 +190,7 @@ def _read_motion(path: Path, lines: list[Line], joints: list[_Joint]) -> Clip | 
     seconds = _frame_time(path, lines[2], step, count)
     if not count or not columns:
         return None
-    return _motion(printable(path.stem) or "clip", joints, np.arange(count) * seconds, _values(path, rows, columns))
+    return _clip(printable(path.stem) or "clip", joints, np.arange(count) * seconds, _values(path, rows, columns))
 
 
 def _header(path: Path, lines: list[Line], number: int, pattern: str, expected: str) -> str:
@@ -230,7 +230,7 @@ def _values(path: Path, rows: list[Line], columns: int) -> Float[np.ndarray, "fr
     return values
 
 
-def _motion(name: str, joints: list[_Joint], times: np.ndarray, values: Float[np.ndarray, "frames columns"]) -> Clip:
+def _clip(name: str, joints: list[_Joint], times: np.ndarray, values: Float[np.ndarray, "frames columns"]) -> Clip:
     tracks = []
     for node, joint in enumerate(joints):
         channels = joint.channels or []

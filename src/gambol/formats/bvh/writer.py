@@ -34,14 +34,14 @@ STEEP = np.sin(np.radians(80))
 """Sine of a middle angle near the singularity, where the other two swing wildly."""
 
 
-def write_bvh(character: Character, motion: Clip, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
+def write_bvh(character: Character, clip: Clip, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
     """Write the clip and the joints of the character; returns what BVH cannot hold of it, in words.
 
     y is up, lengths are the file's, fps is that of the clip's keys if not given. Position channels, of the root and of
     joints whose bone changes its length, are in place of the offset, not added to it: so Blender reads them, and so
     MotionBuilder writes them.
     """
-    joints = sample_joints(character, motion, fps)
+    joints = sample_joints(character, clip, fps)
     bones = _bones(joints)
     order = calmest_order(bones.rotations)
     angles = angles_of(bones.rotations, order)

@@ -14,7 +14,7 @@ from gambol.character.skin import strongest_sums
 from gambol.character.transforms import normalize, xyzw_from_wxyz
 from gambol.errors import AssetError
 from gambol.formats.gltf.document import BIN_CHUNK, Document, glb_bytes, parse_document
-from gambol.formats.gltf.writer import append_motion
+from gambol.formats.gltf.writer import append_clip
 
 ARRAY_BUFFER, ELEMENT_ARRAY_BUFFER = 34962, 34963
 COMPONENTS = {"|u1": 5121, "<u2": 5123, "<u4": 5125, "<f4": 5126}
@@ -49,7 +49,7 @@ def document_from_character(character: Character) -> Document:
     chunks: tuple[tuple[bytes, bytes], ...] | None = ((BIN_CHUNK, bytes(builder.blob)),) if builder.blob else ()
     for name, clip in character.clips.items():
         if clip.tracks:
-            _, chunks = append_motion(content, chunks, replace(clip, name=name))
+            _, chunks = append_clip(content, chunks, replace(clip, name=name))
     return parse_document(glb_bytes(content, chunks or ()))
 
 

@@ -26,8 +26,8 @@ FLOAT = 5126
 KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3", "weights": "SCALAR"}
 
 
-def save_gltf(document: Document, path: str | Path, motion: Clip | None = None, overwrite: bool = False) -> str | None:
-    """Write the document, with the motion appended if there is one; returns the name the clip got.
+def save_gltf(document: Document, path: str | Path, clip: Clip | None = None, overwrite: bool = False) -> str | None:
+    """Write the document, with the clip appended if there is one; returns the name the clip got.
 
     A .glb or .vrm stays binary; a .gltf can be written as .gltf or packed into a .glb. Files it refers to are copied
     along. The file appears whole or not at all.
@@ -38,11 +38,11 @@ def save_gltf(document: Document, path: str | Path, motion: Clip | None = None, 
         raise AssetError(f"{path} is the input itself; give another name (in Python: overwrite=True)")
     packed = document.chunks is None and path.suffix.lower() != ".gltf"
     name, data = None, document.raw
-    if motion is not None or packed:
+    if clip is not None or packed:
         content = copy.deepcopy(document.json)
         chunks = _pack(document, content) if packed else document.chunks
-        if motion is not None:
-            name, chunks = append_motion(content, chunks, motion)
+        if clip is not None:
+            name, chunks = append_clip(content, chunks, clip)
         data = json_bytes(content, indent=2) if chunks is None else glb_bytes(content, chunks)
     if not packed:
         _copy_references(document, path.parent)
@@ -50,24 +50,24 @@ def save_gltf(document: Document, path: str | Path, motion: Clip | None = None, 
     return name
 
 
-def append_motion(
-    content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...] | None, motion: Clip
+def append_clip(
+    content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...] | None, clip: Clip
 ) -> tuple[str, tuple[tuple[bytes, bytes], ...] | None]:
     """Add an animation to a file's JSON, in place, and its keys to the binary chunk; returns name and chunks."""
-    if not motion.tracks:
-        raise GambolError(f"clip '{motion.name}' has no tracks: nothing moves, so there is nothing to save")
+    if not clip.tracks:
+        raise GambolError(f"clip '{clip.name}' has no tracks: nothing moves, so there is nothing to save")
     nodes = content.get("nodes", [])
-    for track in motion.tracks:
-        _check_track(motion.name, track, len(nodes))
+    for track in clip.tracks:
+        _check_track(clip.name, track, len(nodes))
     animations = content.setdefault("animations", [])
     taken = [animation.get("name") for animation in animations if isinstance(animation, dict)]
-    name = unique_name(printable(motion.name), {printable(name) for name in taken if isinstance(name, str)})
+    name = unique_name(printable(clip.name), {printable(name) for name in taken if isinstance(name, str)})
     blob = bytearray()
     first_view = len(content.setdefault("bufferViews", []))
     accessors = content.setdefault("accessors", [])
     clocks: dict[bytes, int] = {}
     samplers, channels = [], []
-    for track in motion.tracks:
+    for track in clip.tracks:
         times = _stored_times(track)
         key = times.tobytes()
         if key not in clocks:
@@ -78,15 +78,15 @@ def append_motion(
         channels.append({"sampler": len(samplers) - 1, "target": {"node": track.node, "path": track.path}})
     buffer, offset, chunks = _append_bytes(content, chunks, bytes(blob))
     content["bufferViews"].append({"buffer": buffer, "byteOffset": offset, "byteLength": len(blob)})
-    extras = {"extras": dict(motion.extras)} if motion.extras else {}
+    extras = {"extras": dict(clip.extras)} if clip.extras else {}
     animations.append({"name": name, "channels": channels, "samplers": samplers, **extras})
-    _replace_matrices(nodes, {track.node for track in motion.tracks})
+    _replace_matrices(nodes, {track.node for track in clip.tracks})
     return name, chunks
 
 
-def _check_track(motion: str, track: Track, nodes: int) -> None:
+def _check_track(name: str, track: Track, nodes: int) -> None:
     """What a track must be so that it can be read back."""
-    where = f"clip '{motion}', node {track.node}"
+    where = f"clip '{name}', node {track.node}"
     if not 0 <= track.node < nodes:
         raise GambolError(f"{where}: the file has nodes 0 to {nodes - 1}")
     keys = (len(track.times), 3) if track.interpolation == "CUBICSPLINE" else (len(track.times),)

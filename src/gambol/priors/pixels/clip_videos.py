@@ -43,14 +43,14 @@ look for it. Less is left as it is, as in training."""
 
 
 def clip_videos(
-    prior: VideoPrior, character: Character, anatomy: Anatomy, motion: Clip, contacts: Contacts
+    prior: VideoPrior, character: Character, anatomy: Anatomy, clip: Clip, contacts: Contacts
 ) -> ClipVideos | None:
     """The clip's first cycle, or its action if it does not loop, from both sides; None if it holds none."""
     for name in kinds_of(contacts):
         words = words_for(name, prior)
         for action in (action for action, row in PIXEL_ACTIONS.items() if name in row.cuts and words):
             try:
-                cycle = cycles_of(character, anatomy, motion, action)[0]
+                cycle = cycles_of(character, anatomy, clip, action)[0]
             except GambolError:
                 continue
             return _cycle_videos(prior, anatomy, cycle, words)
@@ -66,7 +66,7 @@ def words_for(kind: ClipKind, prior: VideoPrior) -> tuple[str, ...]:
 
 def kinds_of(contacts: Contacts) -> tuple[ClipKind, ...]:
     """What a clip may be, the likeliest first; nothing for what the prior was not trained on."""
-    looped, down = contacts.clip, contacts.down
+    looped, down = contacts.looped, contacts.down
     anatomy = looped.anatomy
     grounded = anatomy.stands and bool(anatomy.legs)
     wings = any(limb.kind == "wing" for limb in anatomy.limbs)

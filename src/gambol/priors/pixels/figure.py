@@ -33,7 +33,7 @@ UPPER = 0.66
 """Brightness of the first stroke of a limb, so that the knee shows."""
 WIDTHS = {"trunk": 0.058, "neck": 0.045, "head": 0.058, "tail": 0.030, "limb": 0.034}
 """Standard deviation across a stroke, in half sides of the picture: of 60 pixels, a limb is about 3.5 wide."""
-KERNELS = 3
+STROKE_GAUSSIANS = 3
 """Gaussians in a stroke."""
 OPACITY = 0.95
 VIEWS = (55.0, 90.0, 125.0, -55.0, -90.0, -125.0)
@@ -182,15 +182,15 @@ def aim(
     return orbit(targets, upward, ahead, azimuth, elevation, float(distance), FIELD_OF_VIEW, size, size), float(half)
 
 
-def kernels_of(
+def gaussians_of(
     points: Float[Tensor, "*frames strokes 2 3"], widths: Float[Tensor, "*#frames strokes"]
-) -> tuple[Float[Tensor, "*frames kernels 3"], Float[Tensor, "*frames kernels 6"]]:
+) -> tuple[Float[Tensor, "*frames gaussians 3"], Float[Tensor, "*frames gaussians 6"]]:
     """Means and covariances of the Gaussians that make up strokes of some widths [file units]."""
     start, along = points[..., 0, :], points[..., 1, :] - points[..., 0, :]
-    places = (torch.arange(KERNELS).to(points) + 0.5) / KERNELS
+    places = (torch.arange(STROKE_GAUSSIANS).to(points) + 0.5) / STROKE_GAUSSIANS
     means = start[..., None, :] + places[:, None] * along[..., None, :]
     across = (widths**2)[..., None, None] * torch.eye(3).to(points)
-    step = along / KERNELS
+    step = along / STROKE_GAUSSIANS
     covariances = across + 0.25 * step[..., :, None] * step[..., None, :]
     packed = pack(covariances)[..., None, :].expand(*means.shape[:-1], 6)
     return means.flatten(-3, -2), packed.flatten(-3, -2)
@@ -204,9 +204,9 @@ def render_strokes(
 ) -> Float[Tensor, "frames height width 3"]:
     """Pictures of strokes; widths in file units; a stroke of width 0 is not drawn."""
     widths = widths.expand(points.shape[:-2])
-    means, covariances = kernels_of(points, widths)
-    opacities = (OPACITY * (widths > 0)).repeat_interleave(KERNELS, -1)
-    shades = colors.expand(*points.shape[:-2], 3).repeat_interleave(KERNELS, -2)
+    means, covariances = gaussians_of(points, widths)
+    opacities = (OPACITY * (widths > 0)).repeat_interleave(STROKE_GAUSSIANS, -1)
+    shades = colors.expand(*points.shape[:-2], 3).repeat_interleave(STROKE_GAUSSIANS, -2)
     background = torch.full((3,), BACKGROUND).to(points)
     return rasterize(means, covariances, opacities, shades, cameras).over(background)
 

@@ -110,12 +110,10 @@ class PixelPrior(VideoPrior):
     def views(self, character: Character, anatomy: Anatomy, rig: Rig, start: RigMotion, count: int) -> StickViews:
         return StickViews(draw_stick_figure(anatomy), count, self.format.sizes[0][0])
 
-    def clip_videos(
-        self, character: Character, anatomy: Anatomy, motion: Clip, contacts: Contacts
-    ) -> ClipVideos | None:
+    def clip_videos(self, character: Character, anatomy: Anatomy, clip: Clip, contacts: Contacts) -> ClipVideos | None:
         from gambol.priors.pixels.clip_videos import clip_videos
 
-        return clip_videos(self, character, anatomy, motion, contacts)
+        return clip_videos(self, character, anatomy, clip, contacts)
 
     def fingerprint(self) -> str:
         weights = self.network.state_dict()

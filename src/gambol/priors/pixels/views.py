@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from gambol.priors.image_loss import loss_to_videos
-from gambol.priors.pixels.figure import BACKGROUND, ELEVATION, KERNELS, OPACITY, StickFigure, aim, kernels_of
+from gambol.priors.pixels.figure import BACKGROUND, ELEVATION, OPACITY, STROKE_GAUSSIANS, StickFigure, aim, gaussians_of
 from gambol.priors.views import PoseLoss
 from gambol.render.cameras import concatenate
 from gambol.render.rasterize import rasterize
@@ -58,9 +58,9 @@ class StickViews:
         colors = torch.as_tensor(self.figure.colors).to(points) - BACKGROUND
         widths = torch.as_tensor(self.figure.widths).to(points) * self.halves[:, None].to(points)
         view = chosen.repeat_interleave(frames)
-        means, covariances = kernels_of(points.repeat(len(chosen), 1, 1, 1), widths[view])
+        means, covariances = gaussians_of(points.repeat(len(chosen), 1, 1, 1), widths[view])
         opacities = torch.full(means.shape[1:2], OPACITY)
-        shades = colors.repeat_interleave(KERNELS, 0)
+        shades = colors.repeat_interleave(STROKE_GAUSSIANS, 0)
         pictures = rasterize(means, covariances, opacities, shades, self.cameras[view]).image
         return (pictures + BACKGROUND).unflatten(0, (len(chosen), frames))
 

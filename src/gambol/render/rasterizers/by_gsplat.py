@@ -1,8 +1,8 @@
 """The rasterizer for CUDA: the one place that calls gsplat.
 
-Two things differ from the definition in `gambol.render.rasterize`: a kernel that would bring a pixel's transmittance to
-STOP or below is not drawn (ours is drawn, the ones behind it are not), which changes a pixel by at most
-STOP / (1 - opacity), and a kernel on the near plane itself is drawn.
+Two things differ from the definition in `gambol.render.rasterize`: a Gaussian that would bring a pixel's transmittance
+to STOP or below is not drawn (ours is drawn, the ones behind it are not), which changes a pixel by at most STOP / (1 -
+opacity), and a Gaussian on the near plane itself is drawn.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from gambol.render.rasterize import BLUR
 
 
 def draw(
-    means: Float[Tensor, "frames kernels 3"],
-    covariances: Float[Tensor, "frames kernels 6"],
-    opacities: Float[Tensor, "frames kernels"],
-    colors: Float[Tensor, "frames kernels 3"],
+    means: Float[Tensor, "frames gaussians 3"],
+    covariances: Float[Tensor, "frames gaussians 6"],
+    opacities: Float[Tensor, "frames gaussians"],
+    colors: Float[Tensor, "frames gaussians 3"],
     cameras: Cameras,
 ) -> tuple[Float[Tensor, "frames height width 3"], Float[Tensor, "frames height width"]]:
     """Return image (premultiplied by alpha) and alpha, in float32: frames are gsplat's batch, with one camera each."""

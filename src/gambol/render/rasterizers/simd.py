@@ -1,4 +1,4 @@
-"""The rasterizer for CPUs: each kernel updates the pixels it touches, a vector at a time, on all cores.
+"""The rasterizer for CPUs: each Gaussian updates the pixels it touches, a vector at a time, on all cores.
 
 This file owns memory and threads; the work is in `simd_kernels`. One frame is enough to keep all cores busy, and the
 result does not depend on their number (see `simd_job`).
@@ -32,30 +32,30 @@ SUMS_RING = 2
 BAND_SHIFT = 5
 """Bands of 32 rows: with 16 a quarter more slots cost 5 to 10 % more time, 64 leave too few bands to share."""
 SLOTS, ENOUGH = 2, 2**20
-"""Initial room for slots: so many for each kernel, or so many in all. Characters take 1.2 for each kernel, huge kernels
-one in each band; if there is too little room, the pass is repeated with enough."""
+"""Initial room for slots: so many for each Gaussian, or so many in all. Characters take 1.2 for each Gaussian, huge
+ones one in each band; if there is too little room, the pass is repeated with enough."""
 SMALL = 2000
-"""Fewer kernels, of all frames, are not worth a second thread: 1000 of them lost 0.05 ms by it, 2000 gained that."""
+"""Fewer Gaussians, of all frames, are not worth a second thread: 1000 of them lost 0.05 ms by it, 2000 gained that."""
 NAP = 5e-5
 """Pause of a worker that waits for others [s]."""
 KEPT_BLOCKS = 6
 """Blocks of memory that are kept to be used again: fresh pages cost up to a third of the time."""
 WASTE = 4
 """A block may be so many times larger than what is asked for."""
-KERNELS = ("means", "covariances", "opacities", "colors")
+GAUSSIANS = ("means", "covariances", "opacities", "colors")
 CAMERAS = ("T_camera_world", "focal", "center")
 
 
 def draw(
-    means: Float[Tensor, "frames kernels 3"],
-    covariances: Float[Tensor, "frames kernels 6"],
-    opacities: Float[Tensor, "frames kernels"],
-    colors: Float[Tensor, "frames kernels 3"],
+    means: Float[Tensor, "frames gaussians 3"],
+    covariances: Float[Tensor, "frames gaussians 6"],
+    opacities: Float[Tensor, "frames gaussians"],
+    colors: Float[Tensor, "frames gaussians 3"],
     cameras: Cameras,
 ) -> tuple[Float[Tensor, "frames height width 3"], Float[Tensor, "frames height width"]]:
     """Return image (multiplied by alpha) and alpha, as `gambol.render.rasterize` defines them."""
     tensors = (means, covariances, opacities, colors, cameras.T_camera_world, cameras.focal, cameras.center)
-    for name, tensor in zip(KERNELS + CAMERAS, tensors, strict=True):
+    for name, tensor in zip(GAUSSIANS + CAMERAS, tensors, strict=True):
         if tensor.dtype != torch.float32 or not tensor.is_cpu:
             given = f"{tensor.dtype} on {tensor.device}"
             raise ValueError(f"{name} must be float32 on the CPU for the SIMD rasterizer, got {given}")
@@ -99,7 +99,7 @@ class _Draw(torch.autograd.Function):
         given = [None if tensor is None else tensor.contiguous() for tensor in upstream]
         job.image_gradient, job.alpha_gradient = (0 if tensor is None else tensor.data_ptr() for tensor in given)
         gradients: list[Tensor | None] = [None] * 8
-        for i, name in enumerate(KERNELS):
+        for i, name in enumerate(GAUSSIANS):
             if ctx.needs_input_grad[i]:
                 gradients[i] = result = torch.empty(inputs[i].shape)
                 setattr(job, f"{name}_gradient", result.data_ptr())
@@ -129,7 +129,7 @@ def _make_job(inputs: Sequence[Tensor], image: Tensor, alpha: Tensor, near: floa
     job.bands = ((job.height - 1) >> job.band_shift) + 1
     if job.bands > MOST_BANDS:
         raise ValueError(f"{job.width} x {job.height} pixels are too many for the SIMD rasterizer")
-    for name, tensor in zip(KERNELS, inputs, strict=False):
+    for name, tensor in zip(GAUSSIANS, inputs, strict=False):
         setattr(job, name, tensor.data_ptr())
         setattr(job, f"{name}_step", tensor.stride(0))
     job.T_camera_world, job.focal, job.center = (tensor.data_ptr() for tensor in inputs[4:])
@@ -161,7 +161,7 @@ def _run(kernel: Any, job: Job, planes: int) -> Sequence[int]:
     workers = parallel.workers() if job.frames * job.kernels >= SMALL else 1
     by_worker = 1 + 3 * job.frames
     progress = (ctypes.c_int32 * (by_worker + workers))()
-    job.scratch_size = max(planes * PLANE, 4 * job.kernels)  # sorting takes two times 8 bytes a kernel
+    job.scratch_size = max(planes * PLANE, 4 * job.kernels)  # sorting takes two times 8 bytes a Gaussian
     scratch = Workspace(4 * workers * job.scratch_size)
     job.progress, job.scratch = ctypes.addressof(progress), scratch.address
 

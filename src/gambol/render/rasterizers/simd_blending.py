@@ -183,7 +183,7 @@ return band;
 """
 )
 def sort_band(address: wp.uint64, frame: int, rank: int, worker: int) -> int:
-    """Sorts the slots of the band with this rank by depth, those of equal depth by kernel.
+    """Sorts the slots of the band with this rank by depth, those of equal depth by the index of their Gaussian.
 
     Which band that is, or -1 if there was not enough room for the slots of the frame.
     """

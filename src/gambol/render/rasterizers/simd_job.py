@@ -2,10 +2,10 @@
 # Warp reads the annotations of kernels itself; they are values, not types.
 """What the SIMD rasterizer works on, as Python and C++ see it.
 
-A frame is cut into chunks of kernels and into bands of rows. Projection writes a kernel once for each band that it
+A frame is cut into chunks of Gaussians and into bands of rows. Projection writes a Gaussian once for each band that it
 touches: that copy is a slot, with a record of its own. So bands can be blended in any order and on any thread, and
-gradients of a kernel's slots are added afterwards in one order: results are the same, bit for bit, whatever the number
-of threads.
+gradients of a Gaussian's slots are added afterwards in one order: results are the same, bit for bit, whatever the
+number of threads.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ from gambol.warp_device import quiet_warp
 wp = quiet_warp()
 
 CHUNK = 256
-"""Kernels projected at a time: their records (16 kB) stay in the nearest cache until they are sorted into bands."""
+"""Gaussians projected at a time: their records (16 kB) stay in the nearest cache until they are sorted into bands."""
 MOST_BANDS = 512
 RECORD = 16
 """Floats of a slot's record, one cache line: see `project_chunk`."""
@@ -62,7 +62,7 @@ FIELDS = {
     # Between projection and blending, forward and backward.
     "segments": "int*",  # [ring chunks bands+1] where a chunk's slots for a band begin
     "records": "float*",  # [ring capacity RECORD]
-    "owners": "int*",  # [ring capacity] the slot's kernel
+    "owners": "int*",  # [ring capacity] the slot's Gaussian
     "seen": "unsigned char*",  # [ring capacity] whether the slot changed any pixel
     "order": "int*",  # [ring capacity] the seen slots of each band, front to back
     "kept": "int*",  # [ring bands 4] where in `order` a band begins, how many it has there, first and last column

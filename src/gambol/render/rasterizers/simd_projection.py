@@ -1,6 +1,6 @@
 # mypy: ignore-errors
 # Warp reads the annotations of kernels itself; they are values, not types.
-"""Kernels to slots, and gradients of slots to gradients of kernels, in C++, eight at a time."""
+"""Gaussians to slots, and gradients of slots to gradients of Gaussians, in C++, eight at a time."""
 
 from gambol.render.rasterizers.simd_job import JOB, wp
 from gambol.render.simd_code import VECTORS
@@ -165,7 +165,7 @@ for (int i = 0; i < count; i++) {
 """
 )
 def project_chunk(address: wp.uint64, frame: int, chunk: int):
-    """Writes the slots of a chunk of kernels.
+    """Writes the slots of a chunk of Gaussians.
 
     Record: mean x, y [pixel indices]; conic xx / 2, xy, yy / 2; -ln opacity; the outline's slant, spread, reach, turn;
     first and last column, first and last row (two int16 each); colour; depth.
@@ -281,4 +281,4 @@ for (int i = 0; i < count; i += 8) {
 """
 )
 def unproject_chunk(address: wp.uint64, frame: int, chunk: int):
-    """Gradients of a chunk of kernels from those of their slots."""
+    """Gradients of a chunk of Gaussians from those of their slots."""

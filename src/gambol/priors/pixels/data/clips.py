@@ -37,7 +37,7 @@ MOST_SEARCHED = 120.0
 """Only the beginning of a long clip is searched for them [s], as all its poses are compared with each other."""
 
 
-def cycles_of(character: Character, anatomy: Anatomy, motion: Clip, action: str) -> list[ActionCycle]:
+def cycles_of(character: Character, anatomy: Anatomy, clip: Clip, action: str) -> list[ActionCycle]:
     """The cycles of a clip that shows an action: one, or one for each stride if they differ.
 
     Raises GambolError that says why, if there is none.
@@ -46,23 +46,23 @@ def cycles_of(character: Character, anatomy: Anatomy, motion: Clip, action: str)
         raise ValueError(f"no action '{action}'. Available: {', '.join(ACTIONS)}")
     row, starts_at = ACTIONS[action], PIXEL_ACTIONS[action].starts_at
     if not row.loops:
-        return [_whole(character, anatomy, motion, action)]
+        return [_whole(character, anatomy, clip, action)]
     stepping, strokes = starts_at in ("touchdown", "landing"), starts_at == "stroke"
     if stepping and not (anatomy.stands and anatomy.legs):
         raise GambolError(f"'{character.name}' has no legs to {action} on")
-    looped = looped_clip(character, anatomy, motion, row.travels, may_turn=bool(row.turns))
+    looped = looped_clip(character, anatomy, clip, row.travels, may_turn=bool(row.turns))
     if row.turns and looped.turn * row.turns <= 0:
-        raise GambolError(f"the body does not {action} in the clip '{motion.name}'")
+        raise GambolError(f"the body does not {action} in the clip '{clip.name}'")
     if stepping or strokes:
         points = bone_ends(anatomy, looped.poses(looped.even(DENSE)))
         if strokes:  # wings may beat several times while the body rises and falls once
             points = points - points.mean(1, keepdims=True)
         period = find_period(points[:, telling_points(anatomy, action)], looped.loops)
         if period is None:
-            raise GambolError(f"the clip '{motion.name}' does not repeat: its end does not lead back to its start")
+            raise GambolError(f"the clip '{clip.name}' does not repeat: its end does not lead back to its start")
         return _cycles(looped, action, looped.duration * period / (DENSE if looped.loops else DENSE - 1))
     if not looped.loops:
-        raise GambolError(f"the clip '{motion.name}' does not loop: its end does not lead back to its start")
+        raise GambolError(f"the clip '{clip.name}' does not loop: its end does not lead back to its start")
     if looped.duration > LONGEST:
         return _parts(looped, action)
     return _cycles(looped, action, looped.duration)
@@ -83,7 +83,7 @@ def _cycles(looped: LoopedClip, action: str, period: float) -> list[ActionCycle]
         if all(_differ(anatomy, cycle, other) for other in cycles):
             cycles.append(cycle)
     if not cycles:
-        raise GambolError(f"the clip '{looped.motion.name}' has no whole cycle of '{action}'")
+        raise GambolError(f"the clip '{looped.clip.name}' has no whole cycle of '{action}'")
     return cycles
 
 
@@ -164,14 +164,14 @@ def _parts(looped: LoopedClip, action: str) -> list[ActionCycle]:
             free[start:end] = False
             cycles.append(_cut(looped, action, start * step, (end - start) * step, np.zeros(3)))
     if not cycles:
-        name, duration = looped.motion.name, looped.duration
+        name, duration = looped.clip.name, looped.duration
         raise GambolError(f"the clip '{name}' lasts {duration:.0f} s and holds no part that leads back to its start")
     return cycles
 
 
-def _whole(character: Character, anatomy: Anatomy, motion: Clip, action: str) -> ActionCycle:
+def _whole(character: Character, anatomy: Anatomy, clip: Clip, action: str) -> ActionCycle:
     """What does not loop: from the first movement to the last, both included."""
-    looped = replace(looped_clip(character, anatomy, motion), motion=motion, loops=False, duration=motion.duration)
+    looped = replace(looped_clip(character, anatomy, clip), clip=clip, loops=False, duration=clip.duration)
     times = looped.even(DENSE)
     points = bone_ends(anatomy, looped.poses(times))
     tolerance = 0.02 * spread(points)
@@ -231,7 +231,7 @@ def _add(found: ClipLibrary, path: Path) -> None:
     """Add a file's body and cycles, or why it has none."""
     from gambol.language.intent import action_of_clip
 
-    name, character = path.relative_to(found.folder).as_posix(), load(path)
+    file, character = path.relative_to(found.folder).as_posix(), load(path)
     if not character.skeleton.is_joint.any():
         raise GambolError("has no joints")
     anatomy = analyze(character)
@@ -239,20 +239,20 @@ def _add(found: ClipLibrary, path: Path) -> None:
         found.bodies[path] = anatomy
     if not character.clips:
         raise GambolError("has no clips")
-    for clip, motion in character.clips.items():
-        action = action_of_clip(clip)
+    for name, clip in character.clips.items():
+        action = action_of_clip(name)
         if action is None:
-            found.skipped.append(f"{name}, {clip}: the name means no action")
+            found.skipped.append(f"{file}, {name}: the name means no action")
             continue
         if ACTIONS[action].steps and not anatomy.limbs:
             action = "crawl"  # what a snake's walk is
         try:
-            cycles = cycles_of(character, anatomy, motion, action)
+            cycles = cycles_of(character, anatomy, clip, action)
         except GambolError as error:
-            found.skipped.append(f"{name}, {clip}: {error}")
+            found.skipped.append(f"{file}, {name}: {error}")
             continue
-        cycles = [replace(cycle, pace=_pace_of_clip(clip)) for cycle in cycles]
-        found.cycles.extend(ClipCycle(path, clip, character, anatomy, cycle) for cycle in cycles)
+        cycles = [replace(cycle, pace=_pace_of_clip(name)) for cycle in cycles]
+        found.cycles.extend(ClipCycle(path, name, character, anatomy, cycle) for cycle in cycles)
 
 
 def _pace_of_clip(name: str) -> float:

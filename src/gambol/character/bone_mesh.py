@@ -1,4 +1,4 @@
-"""A mesh for a skeleton that has none, so that motion capture can be looked at: a pointed bar for every bone."""
+"""A mesh for a skeleton that has none, so that motion capture can be seen: an octahedron for every bone."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from gambol.character.body import Body, find_body
 from gambol.character.character import Character, Material, Mesh
 
 WAIST = 0.15
-"""Where a bar is widest, along its length."""
+"""Where a bone is widest, as a share of its length."""
 WIDTH = 0.1
-"""Half its width there, in lengths of the bone."""
+"""Half its width there, as a share of its length."""
 WIDEST, NARROWEST = 0.02, 0.004
-"""Limits of that, in parts of the size of the skeleton."""
+"""Limits of half the width, as shares of the size of the skeleton."""
 BONE = Material("bone", (0.62, 0.56, 0.45, 1.0), metallic=0.0, roughness=0.8)
 
 
 def visible(character: Character) -> Character:
-    """The character itself, or its stick figure if it has joints but no faces to see."""
+    """The character itself, or with a mesh of its bones if it has joints but no faces to see."""
     bare = not any(len(mesh.faces) for mesh in character.meshes)
-    return stick_figure(character) if bare and len(character.skeleton) else character
+    return with_bone_mesh(character) if bare and len(character.skeleton) else character
 
 
-def is_stick_figure(character: Character) -> bool:
-    """Whether its only mesh is our own bars, which say nothing of its skin."""
+def has_bone_mesh(character: Character) -> bool:
+    """Whether its only mesh is that of its bones, which says nothing of its skin."""
     return bool(character.meshes) and all(mesh.material is BONE for mesh in character.meshes)
 
 
-def stick_figure(character: Character) -> Character:
-    """The character with bars from joint to joint in place of its meshes; they follow their joints rigidly.
+def with_bone_mesh(character: Character) -> Character:
+    """The character with octahedra from joint to joint in place of its meshes; they follow their joints rigidly.
 
     It is no longer what its file holds: saved, it becomes a new file.
     """
     body = find_body(character)
-    heads, tips, owners = _bars(body)
+    heads, tips, owners = _bones(body)
     mesh = Mesh(
         name="bones",
         node=int(body.nodes[0]),
@@ -50,8 +50,8 @@ def stick_figure(character: Character) -> Character:
     return replace(character, meshes=(mesh,), bind_nodes=body.nodes, inverse_binds=inverse_binds, source=None)
 
 
-def _bars(body: Body) -> tuple[Float[np.ndarray, "bars 3"], Float[np.ndarray, "bars 3"], np.ndarray]:
-    """From each joint to its children, or to its tip if it has none; and the joint that moves the bar."""
+def _bones(body: Body) -> tuple[Float[np.ndarray, "bones 3"], Float[np.ndarray, "bones 3"], np.ndarray]:
+    """From each joint to its children, or to its tip if it has none; and the joint that moves the bone."""
     children = np.flatnonzero(body.parents >= 0)
     last = np.array([joint for joint in range(len(body)) if not body.children[joint]], np.int64)
     tips = body.tips[last].copy()
@@ -70,8 +70,8 @@ FACES = np.arange(24).reshape(8, 3)
 
 
 def _octahedra(
-    heads: Float[np.ndarray, "bars 3"], tips: Float[np.ndarray, "bars 3"], size: float
-) -> Float[np.ndarray, "bars 24 3"]:
+    heads: Float[np.ndarray, "bones 3"], tips: Float[np.ndarray, "bones 3"], size: float
+) -> Float[np.ndarray, "bones 24 3"]:
     along = tips - heads
     length = np.linalg.norm(along, axis=1, keepdims=True)
     along = along / length
