@@ -84,7 +84,7 @@ def test_flex_writes_a_clip(dog_file, tmp_path, capsys):
         (["flex", "DOG", "-o", "out.obj"], "use a name that ends in .glb"),
         (["flex", "DOG", "-o", ""], "-o must not be empty"),
         (["create", "a human pacing"], "no action 'pace' for a human. Available: walk, jog"),
-        (["flex", "DOG", "-o", "out.glb", "--seconds", "0"], "--seconds must be above 0"),
+        (["flex", "DOG", "-o", "out.glb", "--seconds", "0"], "--seconds must be from 0.001 to 60"),
         (["flex", "DOG", "-o", "out.glb", "--seconds", "abc"], "could not convert string to float"),
         (["flex", "DOG", "-o", "out.glb", "--name", ""], "--name must not be empty"),
         (["info", "DOG", "--forward", "sideways"], "invalid choice 'sideways'"),

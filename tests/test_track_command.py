@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import sys
 from pathlib import Path
 
 import av
@@ -326,9 +327,9 @@ def test_mistakes_leave_nothing_behind(human_file, tmp_path, arguments, message,
 
 
 def test_without_mujoco(human_file, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "mujoco", None)
     error = refused([human_file, "--mujoco-check", "-o", "out.glb"], capsys)
-    assert "--mujoco-check needs MuJoCo: pip install 'gambol[mujoco]'" in error
+    assert "the check needs MuJoCo: pip install 'gambol[mujoco]'" in error
 
 
 def test_without_clips(tmp_path, capsys):

@@ -163,5 +163,5 @@ def test_what_can_be_animated_is_and_the_rest_is_told(make, prompt, message):
 
 def test_a_clip_to_begin_with_must_be_there(walker):
     character, prior = walker
-    with pytest.raises(GambolError, match="has no clip 'run' to begin with"):
+    with pytest.raises(GambolError, match="has no clip 'run' to start from"):
         prepare(character, "walking", prior, settings(init="run"))

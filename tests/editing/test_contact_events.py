@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gambol.editing.events import with_events
 from walkers import fall, held, rounds_of, walk, walker
 
 import gambol
-from gambol.editing.edit import EditConfig, edit
+from gambol.editing.edit import EditConfig, edit, with_events
 from gambol.editing.timing import speed
 
 

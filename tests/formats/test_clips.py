@@ -5,7 +5,7 @@ from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial.transform import Rotation, Slerp
 
 from gambol.character.clip import Track
-from gambol.formats.gltf.clips import unique_name
+from gambol.text import unique_name
 
 TIMES = np.array([0.5, 1.0, 1.25, 3.0], np.float32)
 MOMENTS = np.linspace(-1, 4, 101)

@@ -225,7 +225,7 @@ BAD = {
     "frames": ({"rotations": ONES[:4]}, r"translations must have the shape \(4, 14, 3\), got \(9, 14, 3\)"),
     "no frames": (
         {"rotations": ONES[:0], "without": ("translations",), "root_translation": ONES[:0, 0, :3]},
-        "0 frames",
+        "got 0 x 14",
     ),
     "NaN": ({"rotations": ONES * np.nan}, "rotations holds a value that is NaN"),
     "zero": ({"rotations": ONES * 0}, "a quaternion of length zero"),

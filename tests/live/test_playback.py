@@ -13,7 +13,8 @@ from scipy.spatial import cKDTree
 from gambol.character.anatomy import analyze
 from gambol.character.character import Character, Material, Texture
 from gambol.character.rig import build_rig
-from gambol.live.playback import FRAME_RATE, MOST_COLORS, PAUSE_AT_END, PlaybackMaker, PlayHead, about_y, colored_meshes
+from gambol.character.transforms import rotation_about
+from gambol.live.playback import FRAME_RATE, MOST_COLORS, PAUSE_AT_END, UP, PlaybackMaker, PlayHead, colored_meshes
 from gambol.motion.export import poses_from_world
 from gambol.motion.rig_motion import RigMotion
 
@@ -66,7 +67,8 @@ def test_cycles_continue_where_the_last_one_ended(make, turn):
     meshes, playback, head = colored_meshes(character), maker.playback(motion), PlayHead()
     for frame in range(3 * FRAMES):
         matrices = playback.at(head.phase)
-        shown = np.concatenate([mesh.vertices(matrices) for mesh in meshes]) @ about_y(head.heading).T
+        heading = rotation_about(UP, np.array(head.heading))
+        shown = np.concatenate([mesh.vertices(matrices) for mesh in meshes]) @ heading.T
         assert apart(shown + start + head.position(playback), expected[frame]) < 1e-4, frame
         head.advance(playback, playback.seconds / FRAMES + 1e-9)
 
@@ -75,7 +77,7 @@ def test_cycles_continue_where_the_last_one_ended(make, turn):
 def test_end_of_a_cycle_is_the_start_of_the_next(turn):
     _, _, rig, maker = made(dog)
     playback = maker.playback(random_motion(rig, 2, True, turn))
-    turned = torch.as_tensor(about_y(turn)).float() @ playback.at(0.0)
+    turned = torch.as_tensor(rotation_about(UP, np.array(turn))).float() @ playback.at(0.0)
     torch.testing.assert_close(playback.at(1.0), turned, atol=1e-5, rtol=0)
 
 

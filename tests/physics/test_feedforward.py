@@ -8,10 +8,11 @@ import torch
 from bodies import near_ground, target_of
 from small_ragdolls import blocks
 
+from gambol.character.transforms import quaternion_from_matrix
 from gambol.physics.feedforward import AHEAD, feedforward_angles
 from gambol.physics.ragdoll import SIZE, Ragdoll
 from gambol.physics.reference import Reference
-from gambol.physics.simulation import Guide, Simulation, SolverConfig, State, quaternions_of
+from gambol.physics.simulation import Guide, Simulation, SolverConfig, State
 
 MASS, REACH = 0.02, 0.3
 """Of an arm, and from its joint to its centre."""
@@ -36,7 +37,8 @@ def reference_of(ragdoll: Ragdoll, frames: int = 12, moved=None, turns=None, loo
     up = torch.tensor([0.0, 1.0, 0.0]).repeat(frames, 1)
     forward = torch.tensor([0.0, 0.0, 1.0]).repeat(frames, 1)
     angles = torch.zeros(frames, len(ragdoll), 3)
-    return Reference(x, quaternions_of(turns), angles, up, forward, torch.zeros(3), loops, FPS)
+    q = torch.as_tensor(quaternion_from_matrix(turns.double().numpy())).float()
+    return Reference(x, q, angles, up, forward, torch.zeros(3), loops, FPS)
 
 
 # Known answers

@@ -175,7 +175,7 @@ def test_what_makes_no_sense_is_refused():
     at_frames = States(*(part[:: simulation.substeps] for part in states))
     with pytest.raises(ValueError, match="all"):
         check_in_mujoco(simulation, *scene, at_frames)
-    with pytest.raises(ValueError, match="level"):
+    with pytest.raises(ValueError, match="horizontal"):
         check_in_mujoco(simulation, *scene[:3], torch.tensor([[0.0, 1.0, 0.0]]), states)
     with pytest.raises(ValueError, match="'targets'"):
         check_in_mujoco(simulation, scene.start, scene.targets * torch.nan, scene.upwards, None, states)

@@ -18,7 +18,7 @@ from small_ragdolls import (
 )
 from torch import Tensor
 
-from gambol.physics.simulation import Simulation, SolverConfig, States, quaternions_of, rotate
+from gambol.physics.simulation import Simulation, SolverConfig, States, rotate
 
 every_tree = pytest.mark.parametrize("tree", TREES)
 every_scheme = pytest.mark.parametrize("config", [FREE, EXPLICIT], ids=["implicit", "explicit"])
@@ -101,16 +101,6 @@ def test_small_turn():
     q = torch.cat([(angles / 2).cos(), half], -1)
     rotations = torch.stack([rotate(q, axis) for axis in torch.eye(3).double()], -1)
     torch.testing.assert_close(small_turn(rotations), 2 * half, atol=1e-12, rtol=0)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_quaternions_of_rotations(seed):
-    random = torch.Generator().manual_seed(seed)
-    q = torch.nn.functional.normalize(torch.randn(50, 4, generator=random, dtype=torch.float64), dim=-1)
-    q[:4] = torch.eye(4)
-    matrices = torch.stack([rotate(q, axis) for axis in torch.eye(3).double()], -1)
-    found = quaternions_of(matrices)
-    torch.testing.assert_close((found * q).sum(-1).abs(), torch.ones(50).double())
 
 
 # Gradients

@@ -319,7 +319,7 @@ def test_clips_above_the_ground():
     up = Clip("Scene", raised(character.clips["walk"], 0, 3.0).tracks)
     told = refused(with_clips(character, up), "Scene")
     assert "'Scene' has no contact with the ground, it stays 30" in told
-    assert "track clips that stand or go" in told
+    assert "use a clip that stands or moves on the ground" in told
 
 
 @pytest.mark.parametrize(("name", "action"), [("swim", "swim"), ("Armature|Fly_Loop", "fly")])

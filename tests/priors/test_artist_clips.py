@@ -15,7 +15,7 @@ from gambol.motion.export import poses_from_world
 from gambol.motion.joint_poses import bone_ends, difference, spread
 from gambol.motion.stances import find_stances
 from gambol.priors.pixels.data.clips import cycles_of, read_library
-from gambol.priors.pixels.data.cycle import FRAMES, ActionCycle, left_hind, poses_in_place
+from gambol.priors.pixels.data.cycle import FRAMES, ActionCycle, poses_in_place
 
 CREATURES = {"dog": dog, "human": human, "spider": spider, "fish": fish, "snake": snake}
 PHASES = np.arange(FRAMES) / FRAMES
@@ -277,6 +277,6 @@ def test_real_quadrupeds_walk_in_lateral_sequence(file):
     times = np.arange(240) / 240 * cycle.period + character.clips[SEQUENCES[file]].start
     pose = character.clips[SEQUENCES[file]].sample(character.skeleton, times)
     stances = find_stances(anatomy, character.skeleton.world(pose)[:, anatomy.body.nodes])
-    first = stances.legs[left_hind(anatomy)].touchdown
+    first = stances.legs[anatomy.left_hind].touchdown
     phases = [(leg.touchdown - first) % 1.0 for leg in stances.legs]
     assert 0.1 < phases[0] < phases[3] + 0.05 and 0.3 < phases[3] < 0.6 and 0.65 < phases[1] < 0.9

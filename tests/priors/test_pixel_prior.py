@@ -128,7 +128,7 @@ def test_what_is_no_prior_is_refused(tmp_path):
     with torch.no_grad():
         broken.leave.bias.fill_(torch.nan)
     save_network(broken, tmp_path / "nan.safetensors")
-    with pytest.raises(AssetError, match="no numbers"):
+    with pytest.raises(AssetError, match="NaN or infinite weights"):
         load_network(tmp_path / "nan.safetensors")
 
 

@@ -192,7 +192,7 @@ def test_any_prompts_can_be_asked_about():
     assert score.share_of("run") is None and score.share_of(None) is None
     with pytest.raises(GambolError, match="at least one prompt"):
         score_clip(clip, StickStub(off), [])
-    with pytest.raises(GambolError, match="the prior 'stub' is to choose from"):
+    with pytest.raises(GambolError, match="the prior 'stub' has an open vocabulary"):
         score_clip(clip, Stub(off))
     with pytest.raises(GambolError, match="no action was recognised"):
         score_clip(clip, pixels(), ["a green dog"])

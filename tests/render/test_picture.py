@@ -12,8 +12,6 @@ import gambol
 from gambol import GambolError
 from gambol.character.clip import Clip
 from gambol.character.skeleton import Pose
-from gambol.creatures.species import SPECIES
-from gambol.creatures.zoo import Creature
 from gambol.motion.loops import loop_travel
 from gambol.render.picture import FILL, choose_frames, place_cameras, render_frames
 from gambol.render.rasterize import Rendering
@@ -181,17 +179,6 @@ def test_real_characters_are_shown(path):
         assert 0.02 < body.mean() < 0.7
         assert not body[[0, -1]].any()
         assert not body[:, [0, -1]].any()
-
-
-def test_without_tiles_a_character_stands_on_paper():
-    duck = Creature("duck", SPECIES["duck"]).character()
-    (picture,) = render_frames(place_cameras(duck, up=UP, forward=FORWARD, azimuth=40.0, size=96), tiles=False)
-    pixels = picture.reshape(-1, 3).astype(int)
-    green = (pixels[:, 1] > pixels[:, 0] + 20) & (pixels[:, 1] > pixels[:, 2] + 10)
-    assert 0.005 < green.mean() < 0.3  # a mallard's head
-    np.testing.assert_allclose(
-        picture[[0, 0, -1, -1], [0, -1, 0, -1]].astype(int), np.tile((247, 245, 240), (4, 1)), atol=2
-    )
 
 
 def test_what_cannot_be_shown_is_named(character, clip):

@@ -108,6 +108,8 @@ class Run:
         """Return a run that was started earlier; GambolError, with the reason, if it cannot be resumed."""
         if not folder.is_dir():
             raise GambolError(f"cannot resume: there is no folder {folder}")
+        if not (folder / CONFIG).exists():
+            raise GambolError(f"cannot resume: there is no {CONFIG} in {folder}")
         try:
             run_config = RunConfig.from_json(read_file(folder / CONFIG).decode())
         except (ValueError, GambolError) as error:

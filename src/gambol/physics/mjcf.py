@@ -19,11 +19,11 @@ from torch import Tensor
 from gambol.character.transforms import quaternion_from_matrix
 from gambol.errors import GambolError
 from gambol.files import check_folder, write_file
-from gambol.formats.bvh.writer import safe_names
 from gambol.physics.coordinates import TURN, control_of, coordinates_of, depth_first, to_mujoco
 from gambol.physics.mass import LIGHTEST, THINNEST
 from gambol.physics.ragdoll import SIZE, STANDARD_GRAVITY, Ragdoll
 from gambol.physics.simulation import Simulation, SolverConfig, States
+from gambol.text import safe_names
 
 RADIUS = 0.002
 """Radius of the spheres that stand for contact points. The floor is lower by the same, so that a sphere touches it when

@@ -216,5 +216,5 @@ def import_mujoco() -> Any:
     try:
         import mujoco
     except ImportError:
-        raise GambolError("checking in MuJoCo needs it: pip install 'gambol[mujoco]'") from None
+        raise GambolError("the check needs MuJoCo: pip install 'gambol[mujoco]'") from None
     return mujoco

@@ -19,8 +19,8 @@ from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.transforms import continuous_angles
 from gambol.files import write_file
-from gambol.formats.gltf.clips import unique_name
 from gambol.formats.joints import JointMotion, sample_joints
+from gambol.text import safe_names
 
 STIFF = 1e-6
 """Share of the size by which a joint may be off its place without getting position channels."""
@@ -157,13 +157,3 @@ def _rows(bones: _Bones, angles: Float[np.ndarray, "frames joints 3"], decimals:
 
 def _numbers(values: Float[np.ndarray, 3], decimals: int) -> str:
     return " ".join(f"{value:.{decimals}f}" for value in values.round(decimals) + 0.0)
-
-
-def safe_names(names: tuple[str, ...]) -> list[str]:
-    """Unique names of letters, digits and . _ - only: blanks and brackets end a name, colons are namespaces in Maya."""
-    found: dict[str, None] = {}
-    reached: dict[str, int] = {}
-    for name in names:
-        kept = "".join(letter if letter.isalnum() or letter in "._-" else "_" for letter in name)
-        found[unique_name(kept if kept.strip("_") else "joint", found, reached)] = None
-    return list(found)

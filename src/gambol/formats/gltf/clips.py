@@ -1,7 +1,5 @@
 """A document's animations as clips."""
 
-from collections.abc import Container
-
 import numpy as np
 
 from gambol.character.clip import Clip, Track
@@ -12,7 +10,7 @@ from gambol.formats.gltf.accessors import Accessors, TooLargeError
 from gambol.formats.gltf.document import Document
 from gambol.formats.gltf.fields import Fields
 from gambol.formats.gltf.meshes import morph_count
-from gambol.text import printable
+from gambol.text import printable, unique_name
 
 WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
 LONGEST = 1e6
@@ -37,19 +35,6 @@ def read_clips(document: Document, accessors: Accessors, warnings: list[str]) ->
             extras = animation.raw.get("extras")
             clips[name] = Clip(name, tuple(tracks), extras if isinstance(extras, dict) else {})
     return clips
-
-
-def unique_name(name: str, taken: Container[str | None], reached: dict[str, int] | None = None) -> str:
-    """The name itself, or with a number behind it as Blender would write: walk, walk.001, walk.002.
-
-    `reached` remembers the last number of each name from call to call: thousands of clips can share one.
-    """
-    reached = {} if reached is None else reached
-    number = reached.get(name, 0)
-    while (candidate := f"{name}.{number:03d}" if number else name) in taken:
-        number += 1
-    reached[name] = number
-    return candidate
 
 
 def _read_tracks(

@@ -16,11 +16,11 @@ from gambol.character.transforms import decompose, xyzw_from_wxyz
 from gambol.errors import AssetError, GambolError
 from gambol.files import check_folder, write_file
 from gambol.formats.gltf.accessors import MESHOPT
-from gambol.formats.gltf.clips import WIDTHS, unique_name
+from gambol.formats.gltf.clips import WIDTHS
 from gambol.formats.gltf.document import BIN_CHUNK, SUFFIXES, Document, glb_bytes, json_bytes
 from gambol.formats.gltf.fields import Fields
 from gambol.formats.gltf.materials import mime_of
-from gambol.text import printable
+from gambol.text import printable, unique_name
 
 FLOAT = 5126
 KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3", "weights": "SCALAR"}
