@@ -9,7 +9,7 @@ from gambol.motion.rig_motion import RigMotion
 
 
 def fit_videos(anatomy, renderer, videos, loops=True, config=None):
-    """The fitted draft, its T_world_joint, and the losses."""
+    """The fitted motion, its T_world_joint, and the losses."""
     rig, config = build_rig(anatomy), config or VideoFitConfig()
     base = RigMotion.at_rest(len(rig.nodes), videos.shape[1], 1.0, loops)
     params = CurveParameters(anatomy, rig, base, renderer.joints, renderer.length, config.harmonics)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from character.creatures import dog
-from distillation.little_actors import LITTLE, Director, Watched, little_set, raised
+from distillation.small_gaussian_views import SMALL_SPLATS, OraclePrior, RecordingRenderer, raised, small_views
 from priors.tiny_models import write_cogvideox, write_wan
 
 from gambol.distillation.animate import animate, prepare, stages_of
@@ -42,7 +42,7 @@ SCORE = AnimateConfig(loop=False, method="score", score=ScoreConfig(steps=4), fo
 @pytest.fixture(scope="module")
 def patch():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gaussian_views, "SPLATS", LITTLE)
+        patch.setattr(gaussian_views, "SPLATS", SMALL_SPLATS)
         yield patch
 
 
@@ -100,7 +100,7 @@ def test_the_wrong_size_is_refused(problem):
 
 
 def test_noise_of_overlapping_windows_is_the_same(prior, patch):
-    renderer, rig, _, start = little_set(dog(), patch, size=prior.format.sizes[0], frames=17, views=2)
+    renderer, rig, _, start = small_views(dog(), patch, size=prior.format.sizes[0], frames=17, views=2)
     config = SampleConfig(views=2, steps=2)
     sampler = Sampler(
         prior, renderer, prior.embed(SENTENCE), None, start.world(rig), 1.0, config, torch.Generator().manual_seed(0)
@@ -151,21 +151,21 @@ def error(rig_motion, wanted, rig):
     return float((rig_motion.world(rig) - wanted.world(rig))[..., 3].norm(dim=-1).mean())
 
 
-def directed(patch, views=2, frames=5, loops=False, **options):
-    """A dog that glides, what it should do, and who knows it."""
-    renderer, rig, anatomy, start = little_set(
+def oracle_case(patch, views=2, frames=5, loops=False, **options):
+    """A dog that glides, the motion that it should do, and a prior that knows it."""
+    renderer, rig, anatomy, start = small_views(
         dog(), patch, size=(32, 48), views=views, frames=frames, glide=1.0, loops=loops
     )
     wanted = wanted_of(renderer, rig, anatomy, start)
-    watched = Watched(renderer)
-    return watched, rig, anatomy, start, wanted, Director(watched, wanted.world(rig), **options)
+    recorder = RecordingRenderer(renderer)
+    return recorder, rig, anatomy, start, wanted, OraclePrior(recorder, wanted.world(rig), **options)
 
 
-def stage_of(watched, rig, anatomy, start, prior, level=1.0, steps=50, **options):
-    params = CurveParameters(anatomy, rig, start, watched.joints, watched.length, 2)
-    sample = SampleConfig(views=watched.views, steps=3, guidance=1.0, **options)
-    fit = VideoFitConfig(steps=steps, views=watched.views)
-    return SampleAndFit(anatomy, watched, params, prior, prior.embed("anything"), None, level, sample, fit)
+def stage_of(recorder, rig, anatomy, start, prior, level=1.0, steps=50, **options):
+    params = CurveParameters(anatomy, rig, start, recorder.joints, recorder.length, 2)
+    sample = SampleConfig(views=recorder.views, steps=3, guidance=1.0, **options)
+    fit = VideoFitConfig(steps=steps, views=recorder.views)
+    return SampleAndFit(anatomy, recorder, params, prior, prior.embed("anything"), None, level, sample, fit)
 
 
 def finished_runner(stage):
@@ -177,54 +177,54 @@ def finished_runner(stage):
 @pytest.mark.parametrize("frames, length, level", [(5, 5, 0.6), (11, 7, 1.0), (4, 7, 1.0)])
 def test_sampling_and_fitting_finds_what_the_prior_knows(patch, frames, length, level):
     """At once, in two windows, and as a part of a longer video."""
-    watched, rig, anatomy, start, wanted, prior = directed(patch, frames=frames, length=length)
-    rig_motion = finished_runner(stage_of(watched, rig, anatomy, start, prior, level))
+    recorder, rig, anatomy, start, wanted, prior = oracle_case(patch, frames=frames, length=length)
+    rig_motion = finished_runner(stage_of(recorder, rig, anatomy, start, prior, level))
     assert error(rig_motion, wanted, rig) < 0.4 * error(start, wanted, rig)
-    parts = watched.views * len(windows_over(frames, length))
+    parts = recorder.views * len(windows_over(frames, length))
     assert [len(noisy) for noisy, _, _ in prior.asked] == [parts] * 3
     assert [at for _, at, _ in prior.asked] == pytest.approx([level, level * 2 / 3, level / 3])
 
 
-def score_of(watched, rig, anatomy, start, prior, **options):
-    params, cuboids = FrameParameters(rig, start, watched.length), fit_cuboids(dog(), rig)
+def score_of(recorder, rig, anatomy, start, prior, **options):
+    params, cuboids = FrameParameters(rig, start, recorder.length), fit_cuboids(dog(), rig)
     told, config = prior.embed("anything"), ScoreConfig(**options)
-    return ScoreDistillation(watched, cuboids, params, anatomy.ground, prior, told, None, config)
+    return ScoreDistillation(recorder, cuboids, params, anatomy.ground, prior, told, None, config)
 
 
 def test_score_distillation_finds_what_the_prior_knows(patch):
-    watched, rig, anatomy, start, wanted, prior = directed(patch)
-    rig_motion = finished_runner(score_of(watched, rig, anatomy, start, prior, steps=50, lr=0.02))
+    recorder, rig, anatomy, start, wanted, prior = oracle_case(patch)
+    rig_motion = finished_runner(score_of(recorder, rig, anatomy, start, prior, steps=50, lr=0.02))
     assert error(rig_motion, wanted, rig) < 0.4 * error(start, wanted, rig)
     assert len(prior.asked) == 50
 
 
 def test_noise_of_score_distillation_is_drawn_in_every_step(patch):
-    watched, rig, anatomy, start, _, prior = directed(patch, views=1)
+    recorder, rig, anatomy, start, _, prior = oracle_case(patch, views=1)
     plan = DistillationSchedule(Ramp(1.0, 1.0), guidance=Ramp(1.0, 1.0))  # so that it is asked about nothing but noise
-    finished_runner(score_of(watched, rig, anatomy, start, prior, steps=2, plan=plan))
+    finished_runner(score_of(recorder, rig, anatomy, start, prior, steps=2, plan=plan))
     (first, _, _), (second, _, _) = prior.asked
     assert not torch.equal(first, second)
     assert abs(float(first.std()) - 1) < 0.05
 
 
 def test_scores_know_the_first_frame_of_their_window(patch):
-    watched, rig, anatomy, start, _, prior = directed(patch, views=1, reference="first")
-    finished_runner(score_of(watched, rig, anatomy, start, prior, steps=1))
-    expected = watched.renderer.render(start.world(rig))[:, 0]
+    recorder, rig, anatomy, start, _, prior = oracle_case(patch, views=1, reference="first")
+    finished_runner(score_of(recorder, rig, anatomy, start, prior, steps=1))
+    expected = recorder.renderer.render(start.world(rig))[:, 0]
     torch.testing.assert_close(prior.asked[0][2], expected)
 
 
 def test_a_video_begins_with_the_first_frame_and_later_windows_with_what_they_share(patch):
-    watched, rig, anatomy, start, _, prior = directed(patch, frames=11, length=7, reference="first")
-    stage = stage_of(watched, rig, anatomy, start, prior, steps=0)
+    recorder, rig, anatomy, start, _, prior = oracle_case(patch, frames=11, length=7, reference="first")
+    stage = stage_of(recorder, rig, anatomy, start, prior, steps=0)
     finished_runner(stage)
     assert len(stage.sampler.windows) == 2
     firsts, others = prior.asked[::2], prior.asked[1::2]
     assert len(firsts) == len(others) == 3
-    beginning = watched.renderer.following(start.world(rig)).render(start.world(rig))[:, 0]
+    beginning = recorder.renderer.following(start.world(rig)).render(start.world(rig))[:, 0]
     for noisy, _, reference in firsts:
         torch.testing.assert_close(reference, beginning, rtol=0, atol=0.02)
-        assert len(noisy) == watched.views
+        assert len(noisy) == recorder.views
     assert all(reference is None for _, _, reference in others)
     first, other = firsts[0][0], others[0][0]
     assert not torch.isclose(first[0], first[1]).any(), "each view has noise of its own"
@@ -236,16 +236,16 @@ def test_a_video_begins_with_the_first_frame_and_later_windows_with_what_they_sh
 
 
 def test_a_loop_is_rendered_into_its_next_cycle(patch):
-    watched, rig, anatomy, start, _, prior = directed(patch, frames=5, length=9, loops=True)
-    stage = stage_of(watched, rig, anatomy, start, prior, steps=1)
+    recorder, rig, anatomy, start, _, prior = oracle_case(patch, frames=5, length=9, loops=True)
+    stage = stage_of(recorder, rig, anatomy, start, prior, steps=1)
     torch.testing.assert_close(stage.sampler.now, start.repeated(2, rig).world(rig)[:9], rtol=0, atol=1e-5)
     assert len(finished_runner(stage)) == 5
 
 
 def test_a_fit_that_begins_again_begins_from_nothing(patch):
     """As it does if it goes astray before anything was kept to go back to."""
-    watched, rig, anatomy, start, _, prior = directed(patch)
-    stage = stage_of(watched, rig, anatomy, start, prior, steps=4)
+    recorder, rig, anatomy, start, _, prior = oracle_case(patch)
+    stage = stage_of(recorder, rig, anatomy, start, prior, steps=4)
     beginning = stage.state()
     rig_motion = finished_runner(stage)
     stage.load(beginning)
@@ -259,8 +259,8 @@ def test_a_fit_that_begins_again_begins_from_nothing(patch):
 
 
 def test_a_state_has_no_videos_and_shares_no_memory(patch):
-    watched, rig, anatomy, start, _, prior = directed(patch)
-    stage = stage_of(watched, rig, anatomy, start, prior, steps=2)
+    recorder, rig, anatomy, start, _, prior = oracle_case(patch)
+    stage = stage_of(recorder, rig, anatomy, start, prior, steps=2)
     finished_runner(stage)
     states = stage.state(), stage.state()
     assert all(value.is_contiguous() for value in states[0].values())
@@ -269,8 +269,8 @@ def test_a_state_has_no_videos_and_shares_no_memory(patch):
 
 def test_cameras_of_a_fit_are_those_of_its_videos(patch):
     """Who rises in the video rises in the world; cameras that followed would take it for a ground that sinks."""
-    watched, rig, anatomy, start, _, _ = directed(patch)
-    wanted = raised(start, rig, 0.3 * watched.length)
-    stage = stage_of(watched, rig, anatomy, start, Director(watched, wanted.world(rig)), steps=40)
-    rise = (finished_runner(stage).root_translation - start.root_translation) @ stage.params.up / watched.length
+    recorder, rig, anatomy, start, _, _ = oracle_case(patch)
+    wanted = raised(start, rig, 0.3 * recorder.length)
+    stage = stage_of(recorder, rig, anatomy, start, OraclePrior(recorder, wanted.world(rig)), steps=40)
+    rise = (finished_runner(stage).root_translation - start.root_translation) @ stage.params.up / recorder.length
     assert float(rise.mean()) == pytest.approx(0.3, abs=0.06)

@@ -82,7 +82,7 @@ def test_pins_of_neighbouring_frames_do_not_throw_others_about(frames, loops):
         torch.testing.assert_close(angles[frame], each.angles, rtol=0, atol=1e-5)
 
 
-def test_pins_that_share_a_frame_of_a_coarse_draft_meet_in_the_middle():
+def test_pins_that_share_a_frame_of_a_coarse_motion_meet_in_the_middle():
     rig_motion = base(frames=8)
     pins = (pin(0.50, 1), pin(0.52, 2))
     constraints = Constraints(torch.zeros(JOINTS, dtype=torch.bool), pins)

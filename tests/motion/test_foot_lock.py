@@ -64,27 +64,27 @@ def test_feet_that_slide_and_sink_are_put_right(make, action):
     spoilt = case.truth.in_place()
     spoilt = replace(spoilt, angles=spoilt.angles + 0.06 * torch.nn.functional.pad(waves[..., None], (0, 2)))
     start, loads = case.begin(spoilt)
-    stage = FootLock(case.anatomy, case.rig, case.skin, start, loads, case.length, FootLockConfig())
-    losses = [stage.step(number)["total"] for number in range(stage.steps)]
-    before, after = case.measures(start), case.measures(stage.rig_motion())
+    lock = FootLock(case.anatomy, case.rig, case.skin, start, loads, case.length, FootLockConfig())
+    losses = [lock.step(number)["total"] for number in range(lock.steps)]
+    before, after = case.measures(start), case.measures(lock.rig_motion())
     assert losses[-1] < 0.3 * losses[0]
     assert after["foot_slide_mean"] < 0.5 * before["foot_slide_mean"]
     assert after["penetration_mean"] < 0.5 * before["penetration_mean"]
-    changed = (stage.rig_motion().angles - start.angles).abs()
+    changed = (lock.rig_motion().angles - start.angles).abs()
     assert changed.max() < 0.6, "legs are changed as little as possible"
     legs = [joint for leg in case.anatomy.legs for joint in leg.joints]
     assert not changed[:, [joint for joint in range(len(case.rig.nodes)) if joint not in legs]].any()
-    assert abs(float(stage.rig_motion().travel.norm() / case.truth.travel.norm()) - 1) < 0.25
+    assert abs(float(lock.rig_motion().travel.norm() / case.truth.travel.norm()) - 1) < 0.25
 
 
 def test_a_good_gait_is_left_alone():
     case = Case(dog, "walk")
     start, loads = case.begin(case.truth.in_place())
-    stage = FootLock(case.anatomy, case.rig, case.skin, start, loads, case.length, FootLockConfig())
-    for number in range(stage.steps):
-        stage.step(number)
-    assert case.measures(stage.rig_motion())["foot_slide_mean"] < 2.0, "cm/s"
-    assert (stage.rig_motion().angles - start.angles).abs().mean() < 0.03
+    lock = FootLock(case.anatomy, case.rig, case.skin, start, loads, case.length, FootLockConfig())
+    for number in range(lock.steps):
+        lock.step(number)
+    assert case.measures(lock.rig_motion())["foot_slide_mean"] < 2.0, "cm/s"
+    assert (lock.rig_motion().angles - start.angles).abs().mean() < 0.03
 
 
 def test_contacts_say_which_feet_bear_and_which_keep_their_height():
@@ -107,10 +107,10 @@ def test_who_stands_does_not_travel():
     loads = find_loads(case.anatomy, case.rig, case.truth, case.length, goes=False)
     assert np.abs(loads.travel).max() < 1e-6
     assert (loads.weights > 0.9).float().mean() > 0.9
-    stage = FootLock(case.anatomy, case.rig, case.skin, case.truth, loads, case.length, FootLockConfig(steps=3))
+    lock = FootLock(case.anatomy, case.rig, case.skin, case.truth, loads, case.length, FootLockConfig(steps=3))
     for number in range(3):
-        stage.step(number)
-    assert stage.rig_motion().travel.abs().max() < 1e-6
+        lock.step(number)
+    assert lock.rig_motion().travel.abs().max() < 1e-6
 
 
 def test_the_legless_have_no_feet_to_care_for():
@@ -120,9 +120,9 @@ def test_the_legless_have_no_feet_to_care_for():
     rig_motion = RigMotion.at_rest(len(rig.nodes), 16, 1.0, loops=True)
     loads = find_loads(anatomy, rig, rig_motion, 1.0, goes=True)
     assert not len(loads.joints)
-    stage = FootLock(anatomy, rig, LowSkin(character, anatomy, rig), rig_motion, loads, 1.0, FootLockConfig(steps=2))
-    assert np.isfinite(stage.step(0)["total"])
-    assert torch.isfinite(stage.rig_motion().world(rig)).all()
+    lock = FootLock(anatomy, rig, LowSkin(character, anatomy, rig), rig_motion, loads, 1.0, FootLockConfig(steps=2))
+    assert np.isfinite(lock.step(0)["total"])
+    assert torch.isfinite(lock.rig_motion().world(rig)).all()
 
 
 @pytest.mark.parametrize("make", [dog, human, spider, fish])

@@ -22,21 +22,21 @@ def anatomy(request):
     return analyze(request.param())
 
 
-def puppet_of(anatomy, loops=True):
+def parameters_of(anatomy, loops=True):
     rig, figure = build_rig(anatomy), draw_stick_figure(anatomy)
     base = RigMotion.at_rest(len(rig.nodes), 16, 1.0, loops)
     return CurveParameters(anatomy, rig, base, np.unique(figure.joints), figure.leg, 4)
 
 
-def test_slack_strings_leave_the_neutral_pose(anatomy):
-    movement = puppet_of(anatomy)()
+def test_zero_parameters_leave_the_neutral_pose(anatomy):
+    movement = parameters_of(anatomy)()
     neutral = torch.tensor(anatomy.body.T_world_node[anatomy.body.nodes][:, :3], dtype=torch.float32)
     torch.testing.assert_close(movement.T_world_joint, neutral.expand(16, -1, -1, -1), rtol=0, atol=1e-5)
 
 
 def test_folding_brings_a_foot_nearer_to_its_hip_and_moves_no_other(anatomy):
     for number, leg in enumerate(legs_of(anatomy)):
-        params = puppet_of(anatomy)
+        params = parameters_of(anatomy)
         with torch.no_grad():
             params.folding[0, number] = 0.3
             heads = params().T_world_joint[0, :, :, 3].double().numpy()
@@ -50,7 +50,7 @@ def test_folding_brings_a_foot_nearer_to_its_hip_and_moves_no_other(anatomy):
 
 
 def test_a_turn_goes_on_while_all_else_returns(anatomy):
-    params = puppet_of(anatomy)
+    params = parameters_of(anatomy)
     with torch.no_grad():
         params.turning.fill_(1.6)
         yaw = params().root_angles[:, 0]
@@ -69,7 +69,7 @@ def test_curves_that_loop_are_periodic_and_others_need_not_be():
 
 def test_knees_are_stopped_only_on_the_wrong_way(anatomy):
     limits, count = find_limits(anatomy, 1.0), len(folding_limbs(anatomy))
-    params = puppet_of(anatomy)
+    params = parameters_of(anatomy)
     with torch.no_grad():
         assert limits.overbent(params().T_world_joint) < 1e-6
         params.folding[0, :count] = 0.4
@@ -81,7 +81,7 @@ def test_knees_are_stopped_only_on_the_wrong_way(anatomy):
 def test_soles_are_stopped_by_the_ground(anatomy):
     leg = draw_stick_figure(anatomy).leg
     limits, up = find_limits(anatomy, leg), torch.tensor(anatomy.up, dtype=torch.float32)
-    params = puppet_of(anatomy)
+    params = parameters_of(anatomy)
     with torch.no_grad():
         params.root[0, :3] = 0.3 * up
         assert limits.sunk(params().T_world_joint) == 0

@@ -1,4 +1,4 @@
-"""Drafts: clips in the rig's terms and back, other frame rates, several rounds."""
+"""Rig motions: from clips and back, at other frame rates, several cycles."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from gambol.creatures.gaits import gait
 from gambol.motion.rig_motion import RigMotion, rig_motion_of
 
 
-def drafted(make, action, frames=24, loops=True):
+def gait_on_rig(make, action, frames=24, loops=True):
     character = make()
     anatomy = analyze(character)
     rig, clip = build_rig(anatomy), gait(character, anatomy, action)
@@ -23,8 +23,8 @@ def drafted(make, action, frames=24, loops=True):
 @pytest.mark.parametrize("make", [dog, human])
 @pytest.mark.parametrize("action", ["walk", "jump", "turn left"])
 @pytest.mark.parametrize("loops", [True, False])
-def test_a_clip_becomes_a_draft_of_the_same_poses(make, action, loops):
-    character, rig, clip, times, rig_motion = drafted(make, action, loops=loops)
+def test_a_clip_becomes_a_rig_motion_of_the_same_poses(make, action, loops):
+    character, rig, clip, times, rig_motion = gait_on_rig(make, action, loops=loops)
     true = character.skeleton.world(clip.sample(character.skeleton, times))[:, rig.nodes]
     np.testing.assert_allclose(rig_motion.world(rig).numpy(), true[:, :, :3], atol=2e-5)
     assert rig_motion.seconds == pytest.approx(clip.duration)
@@ -33,7 +33,7 @@ def test_a_clip_becomes_a_draft_of_the_same_poses(make, action, loops):
 @pytest.mark.parametrize("action", ["walk", "turn left", "turn right"])
 def test_rounds_follow_each_other_without_a_seam(action):
     """The frame after a round is the first frame of the next, where the clip itself ends."""
-    character, rig, clip, _, rig_motion = drafted(dog, action)
+    character, rig, clip, _, rig_motion = gait_on_rig(dog, action)
     end = character.skeleton.world(clip.sample(character.skeleton, np.array([clip.end])))[:, rig.nodes]
     twice = rig_motion.repeated(2, rig)
     assert len(twice) == 2 * len(rig_motion)
@@ -48,7 +48,7 @@ def test_rounds_follow_each_other_without_a_seam(action):
 
 @pytest.mark.parametrize("loops", [True, False])
 def test_other_frame_rates_keep_the_motion(loops):
-    _, rig, _, _, rig_motion = drafted(dog, "walk", 32, loops)
+    _, rig, _, _, rig_motion = gait_on_rig(dog, "walk", 32, loops)
     more = rig_motion.resampled(64 if loops else 63)
     assert more.seconds == rig_motion.seconds
     assert more.fps == pytest.approx(2 * rig_motion.fps)
@@ -57,7 +57,7 @@ def test_other_frame_rates_keep_the_motion(loops):
 
 
 def test_on_the_spot_a_walk_leads_nowhere():
-    _, rig, _, _, rig_motion = drafted(dog, "walk")
+    _, rig, _, _, rig_motion = gait_on_rig(dog, "walk")
     still = rig_motion.in_place()
     assert not still.travel.any()
     way = (still.repeated(2, rig).world(rig)[len(rig_motion)] - still.world(rig)[0]).abs().max()
@@ -72,7 +72,7 @@ def test_a_glide_is_even():
 
 
 def test_state_holds_all_of_it():
-    _, _, _, _, rig_motion = drafted(dog, "turn left")
+    _, _, _, _, rig_motion = gait_on_rig(dog, "turn left")
     again = RigMotion.from_state(rig_motion.state())
     assert all(torch.equal(value, again.state()[name]) for name, value in rig_motion.state().items())
     assert (again.loops, again.seconds, again.turn) == (rig_motion.loops, rig_motion.seconds, rig_motion.turn)

@@ -1,4 +1,4 @@
-"""Characters on body, and smooth random motions for them. All are shared: studying one takes longer than a test."""
+"""Physical characters and smooth random motions for them. They are cached: analysing one takes longer than a test."""
 
 import dataclasses
 from functools import cache
@@ -62,7 +62,7 @@ def cut(clip: Clip, until: float, name: str) -> Clip:
     return Clip(name, tuple(Track(each.node, each.path, times, each.sample(times)) for each in clip.tracks))
 
 
-def waving_draft(
+def waving_motion(
     body: PhysicalCharacter, seed: int, frames: int = 12, loops: bool = False, size: float = 0.5
 ) -> RigMotion:
     """Every joint swings by about `size` [rad], and the body goes somewhere, leans and turns."""

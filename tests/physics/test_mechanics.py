@@ -241,7 +241,7 @@ def test_a_simulation_can_change_its_number_of_worlds():
 
 
 def test_bodies_in_stronger_gravity_do_the_same_faster():
-    """Four times the gravity at twice the frame rate is the same film, with velocities twice as large."""
+    """Four times the gravity at twice the frame rate is the same motion, with velocities twice as large."""
     slow, fast = (Simulation(random_ragdoll(0, gravity=g), fps, FREE) for g, fps in ((9.81, 30.0), (39.24, 60.0)))
     assert slow.substeps == fast.substeps
     scene = tumbling(slow, 0, frames=2)
@@ -255,18 +255,18 @@ def test_bodies_in_stronger_gravity_do_the_same_faster():
 @pytest.mark.parametrize("height", [1e-3, 1e3])
 def test_a_character_of_any_size_moves_alike(height):
     """Whose unit is not known is taken to be a metre tall."""
-    films = []
+    rollouts = []
     for tall in (1.0, height):
         character = dog()
         ragdoll = ragdoll_of(scaled(character, tall / analyze(character).height))
         simulation = Simulation(ragdoll, 30.0)
         scene = still(simulation, 3, height=0.01)
         random = torch.Generator().manual_seed(0)
-        films.append(
+        rollouts.append(
             rolled(simulation, scene._replace(targets=0.2 * torch.randn(scene.targets.shape, generator=random)))
         )
-    assert films[0].x.shape == films[1].x.shape
-    assert error(films[1].x, films[0].x.double()) < 1e-3
+    assert rollouts[0].x.shape == rollouts[1].x.shape
+    assert error(rollouts[1].x, rollouts[0].x.double()) < 1e-3
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,10 @@ from gambol.physics.coordinates import (
     hinge_directions,
     to_mujoco,
 )
-from gambol.physics.mjcf import DEEPEST, export_mjcf, hinge_names, mjcf_of
+from gambol.physics.mjcf import DEEPEST, body_names, export_mjcf, hinge_names, mjcf_of
 from gambol.physics.ragdoll import Ragdoll
 from gambol.physics.simulation import Simulation, SolverConfig, States
+from gambol.text import safe_names
 
 ODD = ("world", 'a "quoted" & <tagged>', "a _quoted_ & <tagged>", "", "左足", "\x00\ud800\n", "world")
 
@@ -177,7 +178,7 @@ def test_gains_are_the_same_in_mujoco(mujoco):
 
 
 def test_names_are_safe_and_different():
-    safe = bone_names(dataclasses.replace(random_ragdoll(0), names=ODD))
+    safe = body_names(dataclasses.replace(random_ragdoll(0), names=ODD))
     assert len(set(safe)) == len(ODD)
     assert safe[4] == "左足" and "world" not in safe and all(safe)
     assert all(sign.isalnum() or sign in "_.-" for name in safe for sign in name)
@@ -187,7 +188,7 @@ def test_names_are_safe_and_different():
 def test_xml_is_a_tree_of_bones():
     ragdoll = dataclasses.replace(random_ragdoll(0), names=ODD)
     root = ET.fromstring(mjcf_of(Simulation(ragdoll, 30.0), 'odd "name"').encode())
-    names = bone_names(ragdoll)
+    names = body_names(ragdoll)
     parents = {child.get("name"): body.get("name") for body in root.iter() for child in body.findall("body")}
     expected = {
         name: names[parent] if parent >= 0 else None for name, parent in zip(names, ragdoll.parents, strict=True)
@@ -207,7 +208,7 @@ def test_odd_bodies_load(mujoco):
     simulation = Simulation(odd, 30.0)
     model, data = shown(mujoco, simulation, *still_in_mujoco(simulation))
     assert np.isfinite(data.qacc).all()
-    assert [model.body(1 + number).name for number in range(7)] == [bone_names(odd)[bone] for bone in depth_first(odd)]
+    assert [model.body(1 + number).name for number in range(7)] == [body_names(odd)[bone] for bone in depth_first(odd)]
 
 
 def test_boxes_are_where_ours_are(mujoco, human):

@@ -1,4 +1,4 @@
-"""MuJoCo and our own simulation agree where they should, and the referee says so where they do not."""
+"""MuJoCo and our own simulation agree where they should, and the check says so where they do not."""
 
 import sys
 

@@ -172,8 +172,8 @@ def assert_same_turns(found: Studied) -> None:
     count = len(rig.nodes)
     angles = torch.zeros(count, count, 3, dtype=torch.float64)
     angles[range(count), range(count)] = torch.tensor([0.7, -0.4, 0.3], dtype=torch.float64)
-    still_draft = RigMotion.at_rest(count, count, 1.0, True)
-    rig_motion = dataclasses.replace(still_draft, angles=angles.to(still_draft.angles))
+    at_rest = RigMotion.at_rest(count, count, 1.0, True)
+    rig_motion = dataclasses.replace(at_rest, angles=angles.to(at_rest.angles))
     T_world = rig_motion.world(rig)[range(count), range(count), :, :3].double().numpy()
     relative = T_world @ np.linalg.inv(rig.world()[:, :3, :3])
     turn = ragdoll.T_ragdoll_file[:3, :3] * ragdoll.unit

@@ -1,4 +1,4 @@
-"""Drafts as poses of ragdolls and back, whatever the size, the direction and the make of the rig."""
+"""Motions of rigs as poses of ragdolls and back, whatever the size, the direction and the make of the rig."""
 
 import dataclasses
 from functools import cache
@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from bodies import body_with, target_of, waving_draft, with_rest
+from bodies import body_with, target_of, waving_motion, with_rest
 from character.creatures import dog, spider, turned
 from distillation.odd_characters import scaled, together
 from small_ragdolls import joint_gaps, random_turns
@@ -15,7 +15,7 @@ from small_ragdolls import joint_gaps, random_turns
 from gambol.character.character import Character
 from gambol.character.clip import continuous
 from gambol.character.skeleton import Pose
-from gambol.character.transforms import matrix_from_quaternion, near_angles, quaternion_from_matrix
+from gambol.character.transforms import near_angles, quaternion_from_matrix
 from gambol.creatures.zoo import create
 from gambol.motion.kinematics import compound_rotation, rotations_of
 from gambol.motion.rig_motion import RigMotion
@@ -100,20 +100,20 @@ def assert_same(
 @pytest.mark.parametrize("name", CHARACTERS)
 def test_there_and_back(name):
     on = body(name)
-    rig_motion = waving_draft(on, 0)
+    rig_motion = waving_motion(on, 0)
     reference = reference_of(on.ragdoll, on.rig, rig_motion)
     assert not reference.loops and reference.fps == pytest.approx(11) and not reference.ground.any()
     found = rig_motion_from_bones(on.ragdoll, on.rig, rig_motion, reference.x, reference.q)
     assert_same(found, rig_motion, on)
-    # Angles stay in the way of counting that the draft had.
+    # Angles keep the number of full turns that the motion had.
     torch.testing.assert_close(found.angles, rig_motion.angles, atol=1e-3, rtol=0)
 
 
 @pytest.mark.parametrize("name", CHARACTERS)
-def test_bones_go_where_they_are_simulated_whatever_the_draft_had(name):
-    """Joints that are no bones keep the angles of the draft, and all that is simulated is as it was simulated."""
+def test_bones_go_where_they_are_simulated_whatever_the_motion_had(name):
+    """Joints that are no bones keep the angles of the motion, and all that is simulated is as it was simulated."""
     on = body(name)
-    rig_motion, other = waving_draft(on, 1), waving_draft(on, 2)
+    rig_motion, other = waving_motion(on, 1), waving_motion(on, 2)
     reference = reference_of(on.ragdoll, on.rig, rig_motion)
     found = rig_motion_from_bones(on.ragdoll, on.rig, other, reference.x, reference.q)
     assert_same(
@@ -135,14 +135,14 @@ def test_a_root_without_weight_is_no_bone():
 def test_joints_of_a_reference_hold_together(name):
     """Rotations and centres of mass tell the same story as the anchors of the ragdoll."""
     on = body(name)
-    reference = reference_of(on.ragdoll, on.rig, waving_draft(on, 3))
+    reference = reference_of(on.ragdoll, on.rig, waving_motion(on, 3))
     gaps = joint_gaps(Simulation(on.ragdoll, reference.fps), states_of(reference))
     assert float(gaps.max()) < 1e-5 * SIZE
 
 
 def test_two_skeletons_in_one_file():
     on = body_with(together(dog(), dog(), 2.0))
-    rig_motion = waving_draft(on, 0)
+    rig_motion = waving_motion(on, 0)
     reference = reference_of(on.ragdoll, on.rig, rig_motion)
     assert_same(rig_motion_from_bones(on.ragdoll, on.rig, rig_motion, reference.x, reference.q), rig_motion, on)
 
@@ -150,8 +150,8 @@ def test_two_skeletons_in_one_file():
 @pytest.mark.parametrize("name", ["dog", "mirrored armature", "mirrored leg"])
 def test_angles_turn_bones_against_their_parents(name):
     on = body(name)
-    reference = reference_of(on.ragdoll, on.rig, waving_draft(on, 4))
-    turns = torch.as_tensor(matrix_from_quaternion(reference.q.double().numpy()))
+    reference = reference_of(on.ragdoll, on.rig, waving_motion(on, 4))
+    turns = rotation_matrices(reference.q.double())
     own = compound_rotation(reference.angles.double(), torch.as_tensor(on.ragdoll.axes))
     for bone, parent in enumerate(on.ragdoll.parents):
         if parent >= 0:
@@ -165,7 +165,7 @@ def test_angles_turn_bones_against_their_parents(name):
 def test_size_and_direction_are_none_of_the_ragdolls_business(name):
     """The same motion of the same dog, in a file of another kind."""
     plain, on = body("dog"), body(name)
-    rig_motion = waving_draft(plain, 5)
+    rig_motion = waving_motion(plain, 5)
     number = {node: joint for joint, node in enumerate(on.rig.nodes.tolist())}
     angles = torch.zeros(len(rig_motion), len(on.rig.nodes), 3)
     angles[:, [number[node] for node in plain.rig.nodes.tolist()]] = rig_motion.angles
@@ -187,7 +187,7 @@ def test_size_and_direction_are_none_of_the_ragdolls_business(name):
 @pytest.mark.parametrize("name", ["dog", "tiny", "z up"])
 def test_rounds_go_on_the_spot_while_the_ground_passes(name):
     on = body(name)
-    rig_motion = waving_draft(on, 6, loops=True)
+    rig_motion = waving_motion(on, 6, loops=True)
     forward = torch.as_tensor(on.anatomy.forward).float()
     here, ahead = (
         reference_of(on.ragdoll, on.rig, rig_motion.with_displacement(way * on.length * forward)) for way in (0.0, 1.5)
@@ -204,7 +204,7 @@ def test_rounds_go_on_the_spot_while_the_ground_passes(name):
 
 def test_what_turns_is_no_round_on_the_spot():
     on = body("dog")
-    rig_motion = dataclasses.replace(waving_draft(on, 6, loops=True), turn=0.5)
+    rig_motion = dataclasses.replace(waving_motion(on, 6, loops=True), turn=0.5)
     reference = reference_of(on.ragdoll, on.rig, rig_motion)
     assert not reference.loops and not reference.ground.any()
     assert_same(rig_motion_from_bones(on.ragdoll, on.rig, rig_motion, reference.x, reference.q), rig_motion, on)

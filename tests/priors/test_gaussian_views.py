@@ -1,4 +1,4 @@
-"""The character as it is, on its stage, filmed from cameras that go along."""
+"""The character as it is, on a ground plane, rendered from cameras that follow it."""
 
 import dataclasses
 
@@ -7,7 +7,7 @@ import pytest
 import rasterizer_twin
 import torch
 from character.creatures import dog, human, snake
-from distillation.little_actors import little_set, raised
+from distillation.small_gaussian_views import raised, small_views
 
 from gambol.errors import GambolError
 from gambol.motion.kinematics import Kinematics
@@ -29,24 +29,24 @@ def patch():
 
 @pytest.fixture(scope="module", params=[dog, human])
 def made(request, patch):
-    return little_set(request.param(), patch, views=6, glide=8.0)
+    return small_views(request.param(), patch, views=6, glide=8.0)
 
 
 @pytest.fixture(scope="module")
 def dogs(patch):
     """Quick to make after the first, as Gaussians are in the cache."""
-    return lambda **options: little_set(dog(), patch, **options)
+    return lambda **options: small_views(dog(), patch, **options)
 
 
 def coverage(renderer, T_world_joint, view):
-    """How much of each pixel the character fills, as the film set's own cameras see it."""
+    """How much of each pixel the character fills, as the renderer's own cameras see it."""
     means, covariances = renderer.gaussians.posed(T_world_joint)
     path = gaussian_views.follow(gaussian_views.box_centers(means), renderer.steady)
     opacities, colors = renderer.gaussians.opacities, torch.ones_like(means)
     return rasterize(means, covariances, opacities, colors, renderer._cameras(path, view)).alpha
 
 
-def test_films_have_the_promised_shapes(made):
+def test_videos_have_the_promised_shapes(made):
     renderer, rig, anatomy, start = made
     T_world_joint = start.world(rig)
     assert renderer.views == 6 and renderer.length == draw_stick_figure(anatomy).leg
@@ -85,7 +85,7 @@ def test_the_character_fills_its_share_and_stays_in_frame(made):
 @pytest.mark.parametrize("character", [dog, snake])
 def test_pictures_of_any_shape_have_room_for_it(character, patch):
     for size in ((32, 64), (64, 32)):
-        renderer, rig, _, start = little_set(character(), patch, size=size)
+        renderer, rig, _, start = small_views(character(), patch, size=size)
         alpha = coverage(renderer, start.world(rig)[:1], 0)[0]
         assert alpha.sum() > 0 and alpha[[0, -1]].max() == alpha[:, [0, -1]].max() == 0
 
@@ -142,19 +142,19 @@ def test_the_path_of_cameras_is_smooth(dogs):
     assert path.diff(dim=0).abs().max() < 0.02
 
 
-def precise_set(renderer, rig, anatomy, start, views=2):
+def precise_views(renderer, rig, anatomy, start, views=2):
     """The same in double precision."""
     gaussians = splat(dog(), gaussian_views.SPLATS.with_axes_of(anatomy)).gaussians.to(torch.float64)
-    actor = bind_gaussians(gaussians, dog(), rig)
+    skinned = bind_gaussians(gaussians, dog(), rig)
     options = {"size": (16, 20), "views": views, "length": renderer.length, "steady": renderer.steady}
-    return GaussianViews(actor, renderer.ground, rig, start.world(rig).double(), **options)
+    return GaussianViews(skinned, renderer.ground, rig, start.world(rig).double(), **options)
 
 
 def test_gradients_to_joints_are_those_of_finite_differences(dogs, monkeypatch):
     monkeypatch.setattr("gambol.render.ground_plane.rasterize", rasterizer_twin.rasterize)  # in double precision
     renderer, rig, anatomy, start = dogs(frames=2, glide=0.5)
     start = raised(start, rig, 0.1 * anatomy.height)  # what crosses the ground vanishes, which has no derivative
-    precise = precise_set(renderer, rig, anatomy, start)
+    precise = precise_views(renderer, rig, anatomy, start)
     kinematics = Kinematics(rig, torch.float64)
     generator = torch.Generator().manual_seed(0)
     controls = [start.angles.double(), start.root_translation.double(), start.root_angles.double()]
@@ -180,7 +180,7 @@ def test_gradients_to_joints_are_those_of_finite_differences(dogs, monkeypatch):
         assert slope == pytest.approx((ahead - behind) / 2e-8, rel=1e-5)
 
 
-def test_long_films_are_drawn_twice_and_look_the_same(dogs, monkeypatch):
+def test_long_videos_are_drawn_twice_and_look_the_same(dogs, monkeypatch):
     renderer, rig, _, start = dogs(views=2, glide=1.0)
     found = []
     for most in (10**9, 0):
@@ -212,4 +212,4 @@ def test_refusals(dogs, patch):
     outside = np.flatnonzero(~still.skeleton.is_joint)[0]
     still = dataclasses.replace(still, bind_nodes=np.full_like(still.bind_nodes, outside))
     with pytest.raises(GambolError, match="no joint moves the surface of 'dog'"):
-        little_set(still, patch)
+        small_views(still, patch)

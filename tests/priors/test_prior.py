@@ -9,7 +9,7 @@ from gambol.priors.prior import VideoFormat
 
 COGVIDEO = VideoFormat(frames=(49, *range(1, 49, 4), *range(53, 162, 4)), sizes=((480, 720),), fps=8)
 WAN = VideoFormat(frames=(81, 5, 9), sizes=((480, 832), (720, 1280)), fps=16, multiple=16)
-POCKET = VideoFormat(frames=(16,), sizes=((64, 64),), fps=0)
+PIXELS = VideoFormat(frames=(16,), sizes=((64, 64),), fps=0)
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ POCKET = VideoFormat(frames=(16,), sizes=((64, 64),), fps=0)
         (COGVIDEO, (161, 480, 720)),
         (WAN, (81, 720, 1280)),
         (WAN, (5, 160, 48)),
-        (POCKET, (16, 64, 64)),
+        (PIXELS, (16, 64, 64)),
     ],
 )
 def test_what_fits_is_accepted(format, video):
@@ -29,14 +29,14 @@ def test_what_fits_is_accepted(format, video):
 @pytest.mark.parametrize(
     ("format", "video", "message"),
     [
-        (POCKET, (15, 64, 64), "a video for this prior has 16 frames, not 15"),
+        (PIXELS, (15, 64, 64), "a video for this prior has 16 frames, not 15"),
         (WAN, (6, 480, 832), "a video for this prior has 81, 5 or 9 frames, not 6; use 5 or 9"),
         (
             COGVIDEO,
             (80, 480, 720),
             "a video for this prior has 49, 1, 5, 9, 13, ... or 161 frames, not 80; use 77 or 81",
         ),
-        (POCKET, (16, 48, 64), "a video for this prior is 64 x 64 pixels (width x height), not 64 x 48"),
+        (PIXELS, (16, 48, 64), "a video for this prior is 64 x 64 pixels (width x height), not 64 x 48"),
         (COGVIDEO, (49, 720, 480), "a video for this prior is 720 x 480 pixels (width x height), not 480 x 720"),
         (
             WAN,

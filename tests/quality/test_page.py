@@ -150,7 +150,7 @@ def test_curves_stay_in_their_chart(losses):
 def test_one_chart_for_each_act_and_no_more_points_than_pixels():
     many = rows(*({"total": 1000.0 - step} for step in range(1000)))
     charts = loss_charts(many + rows({}, {}, number=1) + rows({"slide": 1.0}, number=2, stage="footing"))
-    assert charts.count("<svg") == 2, "an act without losses has none"
+    assert charts.count("<svg") == 2, "a stage without losses has none"
     curve = re.findall(r'points="([^"]+)"', charts)[0].split()
     assert len(curve) <= 300
     heights = [float(point.split(",")[1]) for point in curve]

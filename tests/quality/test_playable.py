@@ -145,16 +145,16 @@ def test_a_round_goes_on_where_it_ends():
     character = gambol.load("fox")
     anatomy = gambol.analyze(character)
     going = player_facts(normalize_clip(character, gait(character, anatomy, "walk"), anatomy))
-    path, lap = np.array(going["path"]), np.array(going["lap"])
-    assert going["loops"] and lap[1] > 0.1 and going["ground"] == [0.0, 0.0]
-    assert np.abs(path[-1] - path[0] - lap).max() < 1e-3
+    path, cycle_travel = np.array(going["path"]), np.array(going["cycle_travel"])
+    assert going["loops"] and cycle_travel[1] > 0.1 and going["ground"] == [0.0, 0.0]
+    assert np.abs(path[-1] - path[0] - cycle_travel).max() < 1e-3
     assert [foot["name"] for foot in going["feet"]] == [anatomy.limb_name(leg) for leg in anatomy.legs]
     names = character.skeleton.names
     assert all(0 <= foot["node"] < len(names) and foot["spans"] for foot in going["feet"])
     inside = normalize_clip(character, gait(character, anatomy, "walk", in_place=True), anatomy)
     staying = player_facts(inside)
-    assert len(staying["path"]) == 1 and staying["lap"] == [0.0, 0.0]
-    speed = lap[1] / going["seconds"]
+    assert len(staying["path"]) == 1 and staying["cycle_travel"] == [0.0, 0.0]
+    speed = cycle_travel[1] / going["seconds"]
     assert staying["ground"][1] == pytest.approx(-speed, rel=0.15), "the ground passes as fast as it would walk"
     assert staying["matrix"] == going["matrix"], "one size for all clips of a character"
 

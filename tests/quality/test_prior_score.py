@@ -8,7 +8,7 @@ import pytest
 import torch
 from assets import asset_files, needs_assets
 from character.creatures import dog, fish, human
-from distillation.little_actors import LITTLE
+from distillation.small_gaussian_views import SMALL_SPLATS
 
 from gambol import Clip, GambolError, analyze, load
 from gambol.character.clip import Track
@@ -204,7 +204,7 @@ def test_words_that_mean_the_same_share():
 
 
 def test_other_priors_see_the_character_as_it_is_on_its_way(monkeypatch):
-    monkeypatch.setattr(gaussian_views, "SPLATS", LITTLE)
+    monkeypatch.setattr(gaussian_views, "SPLATS", SMALL_SPLATS)
     prior = Stub({"a": 0.5, "b": 0.1}, frames=(5, 9), size=(40, 56), fps=12)
     score = score_clip(walk_of("dog", "walk"), prior, ["a", "b"])
     assert score.taken_for == "b"

@@ -30,20 +30,20 @@ def any_precision(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ground_plane, "rasterize", either)
 
 
-STAGE = GroundPlane(origin=(0, 0, 0), up=(0, 1, 0), forward=(0, 0, 1), tile=1.0, haze=1e4, beta=1.0)
-LIGHT, DARK, SKY = (torch.tensor(color).double() for color in (STAGE.light, STAGE.dark, STAGE.sky))
+PLANE = GroundPlane(origin=(0, 0, 0), up=(0, 1, 0), forward=(0, 0, 1), tile=1.0, haze=1e4, beta=1.0)
+LIGHT, DARK, SKY = (torch.tensor(color).double() for color in (PLANE.light, PLANE.dark, PLANE.sky))
 
 
 def camera(azimuth: float, elevation: float, distance: float, pixels: int = 32, degrees: float = 40.0) -> Cameras:
     return orbit(torch.zeros(1, 3).double(), UP, FORWARD, azimuth, elevation, distance, degrees, pixels, pixels)
 
 
-def sharp(stage: GroundPlane, cameras: Cameras) -> torch.Tensor:
+def sharp(plane: GroundPlane, cameras: Cameras) -> torch.Tensor:
     """The same ground, a plain ray for every pixel of one camera: [height width 3]."""
     rays, eye = cameras.rays()[0], cameras.positions[0]
     reach = -eye[1] / torch.where(rays[..., 1] < 0, rays[..., 1], -1e-9)
     points = eye + reach[..., None] * rays
-    even = (points[..., 2] / stage.tile).floor() + (points[..., 0] / stage.tile).floor()
+    even = (points[..., 2] / plane.tile).floor() + (points[..., 0] / plane.tile).floor()
     ground = torch.where((even % 2 == 0)[..., None], LIGHT, DARK)
     return torch.where((rays[..., 1] < 0)[..., None], ground, SKY)
 
@@ -51,42 +51,42 @@ def sharp(stage: GroundPlane, cameras: Cameras) -> torch.Tensor:
 @pytest.mark.parametrize("azimuth, elevation, worst", [(0, 90, 1e-6), (90, 90, 1e-6), (0, 40, 0.02), (20, 30, 0.06)])
 def test_tiles_are_averaged_over_pixels(azimuth: float, elevation: float, worst: float) -> None:
     """Against 20 x 20 rays a pixel; exact where pixels see upright rectangles of ground."""
-    many = sharp(STAGE, camera(azimuth, elevation, 4.0, pixels=32 * 20)).unflatten(0, (32, 20)).unflatten(2, (32, 20))
-    found = STAGE.backdrop(camera(azimuth, elevation, 4.0)).image[0]
+    many = sharp(PLANE, camera(azimuth, elevation, 4.0, pixels=32 * 20)).unflatten(0, (32, 20)).unflatten(2, (32, 20))
+    found = PLANE.backdrop(camera(azimuth, elevation, 4.0)).image[0]
     error = (found - many.mean((1, 3))).abs()
     assert float(error.max()) < max(worst, (LIGHT - DARK).max() / 20)  # the rays themselves count in twentieths
     assert float(error.mean()) < 0.01
 
 
 def test_sky_above_ground_below_and_nothing_in_between_but_haze() -> None:
-    stage = dataclasses.replace(STAGE, tile=0.1)
-    image = stage.backdrop(camera(0, 4, 4.0)).image[0]  # the horizon is between the rows 12 and 13
+    plane = dataclasses.replace(PLANE, tile=0.1)
+    image = plane.backdrop(camera(0, 4, 4.0)).image[0]  # the horizon is between the rows 12 and 13
     torch.testing.assert_close(image[:12], SKY.expand(12, 32, 3))
     # Just below the horizon tiles are finer than pixels: their mean.
     torch.testing.assert_close(image[14], ((LIGHT + DARK) / 2).expand(32, 3), atol=1e-4, rtol=0)
     assert float(image[31].std(0).min()) > 0.01
-    hazy = dataclasses.replace(stage, haze=2.0).backdrop(camera(0, 4, 4.0)).image[0]
+    hazy = dataclasses.replace(plane, haze=2.0).backdrop(camera(0, 4, 4.0)).image[0]
     torch.testing.assert_close(hazy[14], SKY.expand(32, 3), atol=1e-6, rtol=0)
     assert (hazy[31] - image[31]).abs().max() < (hazy[20] - image[20]).abs().max()
 
 
 def test_tiles_too_fine_to_be_seen_leave_no_moire() -> None:
-    fine = dataclasses.replace(STAGE, tile=0.01).backdrop(camera(20, 50, 4.0)).image[0]
+    fine = dataclasses.replace(PLANE, tile=0.01).backdrop(camera(20, 50, 4.0)).image[0]
     torch.testing.assert_close(fine, ((LIGHT + DARK) / 2).expand(32, 32, 3), atol=1e-6, rtol=0)
 
 
 def test_the_ground_has_no_underside() -> None:
-    torch.testing.assert_close(STAGE.backdrop(camera(0, -30, 4.0)).image[0], SKY.expand(32, 32, 3))
+    torch.testing.assert_close(PLANE.backdrop(camera(0, -30, 4.0)).image[0], SKY.expand(32, 32, 3))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_places_are_seen_where_they_are(seed: int) -> None:
     rng = np.random.default_rng(seed)
     cameras = camera(rng.uniform(-180, 180), rng.uniform(5, 80), 5.0)
-    stage = dataclasses.replace(STAGE, origin=(0.3, -0.4, 1.2))
-    backdrop = stage.backdrop(cameras)
+    plane = dataclasses.replace(PLANE, origin=(0.3, -0.4, 1.2))
+    backdrop = plane.backdrop(cameras)
     left = torch.linalg.cross(UP, FORWARD)
-    origin = torch.tensor(stage.origin, dtype=torch.float64)
+    origin = torch.tensor(plane.origin, dtype=torch.float64)
     points = origin + backdrop.places[..., :1] * FORWARD + backdrop.places[..., 1:] * left
     local = points @ cameras.T_camera_world[0, :, :3].T + cameras.T_camera_world[0, :, 3]
     pixels = local[0, ..., :2] / local[0, ..., 2:] * cameras.focal[0] + cameras.center[0]
@@ -99,10 +99,10 @@ def test_places_are_seen_where_they_are(seed: int) -> None:
 
 
 def test_gaussians_below_the_ground_are_hidden() -> None:
-    stage = dataclasses.replace(STAGE, origin=(0, 0.5, 0))
+    plane = dataclasses.replace(PLANE, origin=(0, 0.5, 0))
     means = torch.tensor([[[0.0, 0.6, 0], [0, 0.4, 0]], [[0.0, 0.4, 0], [9, 0.5, 9]]])
     opacities = torch.tensor([0.3, 0.7], requires_grad=True)
-    shown = stage.hide_below(means, opacities)
+    shown = plane.hide_below(means, opacities)
     assert torch.equal(shown, torch.tensor([[0.3, 0.0], [0.0, 0.7]]))
     shown.sum().backward()
     assert opacities.grad.tolist() == [1, 1]
@@ -121,97 +121,97 @@ def plate(height: float, opacity: float = 0.99, frames: int = 1) -> list[torch.T
 
 @pytest.mark.parametrize("height", [0.0, 0.7, 2.0])
 def test_shadow_is_what_the_formula_says(height: float) -> None:
-    stage = dataclasses.replace(STAGE, shadow=0.6, beta=1.5)
+    plane = dataclasses.replace(PLANE, shadow=0.6, beta=1.5)
     means, covariances, opacities, _ = plate(height)
     under = [(0.0, 0.0), (0.4, -0.6), (-0.95, 0.0), (0.0, 0.95)]
     beside = [(1.45, 0.0), (0.0, -1.45), (0.0, -4.0), (1e6, 0.0)]
     places = torch.tensor([*under, *beside]).double().repeat(8, 1).expand(1, 64, 64, 2)
-    dimmed = stage.cast_shadow(means, covariances, opacities, places)[0, 0]
+    dimmed = plane.cast_shadow(means, covariances, opacities, places)[0, 0]
     expected = 0.6 * math.exp(-1.5 * height)
     torch.testing.assert_close(dimmed[:4], torch.full((4,), expected).double(), rtol=0.02, atol=0)
     assert not dimmed[4:8].any()
 
 
 def test_shadow_is_that_of_the_underside_and_of_nothing_hidden() -> None:
-    stage = dataclasses.replace(STAGE, shadow=1.0, beta=1.0)
+    plane = dataclasses.replace(PLANE, shadow=1.0, beta=1.0)
     low, high, under = plate(0.5), plate(2.0), plate(-0.1)
     both = [
         torch.cat(parts, dim=-2 if index < 2 else -1) for index, parts in enumerate(zip(low, high, under, strict=True))
     ][:3]
     means, covariances, opacities = both
     places = torch.zeros(1, 64, 64, 2).double()
-    dimmed = stage.cast_shadow(means, covariances, stage.hide_below(means, opacities), places)
+    dimmed = plane.cast_shadow(means, covariances, plane.hide_below(means, opacities), places)
     torch.testing.assert_close(dimmed, torch.full_like(dimmed, math.exp(-0.5)), rtol=0.01, atol=0)
 
 
 def test_shadow_is_straight_below() -> None:
     """The middle of a ball's shadow is the point below the ball, at the rim of the shadow's picture too."""
-    stage = dataclasses.replace(STAGE, shadow=1.0)
+    plane = dataclasses.replace(PLANE, shadow=1.0)
     means = torch.tensor([[[0.3, 0.2, 1.0], [0.0, 0.2, -1.0]]]).double()
     covariances = pack(0.01 * torch.eye(3).double()).expand(1, 2, 6)
     grid = torch.stack(torch.meshgrid(*[torch.linspace(-0.6, 0.6, 64).double()] * 2, indexing="ij"), -1)
     places = grid[None] + torch.tensor([1.0, 0.3]).double()
-    dimmed = stage.cast_shadow(means, covariances, torch.full((1, 2), 0.9).double(), places)[0]
+    dimmed = plane.cast_shadow(means, covariances, torch.full((1, 2), 0.9).double(), places)[0]
     middle = (dimmed[..., None] * places[0]).sum((0, 1)) / dimmed.sum()
     torch.testing.assert_close(middle, torch.tensor([1.0, 0.3]).double(), atol=0.005, rtol=0)
 
 
 def test_shadow_moves_with_the_character() -> None:
     """By any step, also of a part of a pixel of its picture; what is below the plate stays as dark."""
-    stage = dataclasses.replace(STAGE, shadow=0.5, beta=1.0)
+    plane = dataclasses.replace(PLANE, shadow=0.5, beta=1.0)
     means, covariances, opacities, _ = plate(0.3)
     grid = torch.stack(torch.meshgrid(*[torch.linspace(-2, 2, 64).double()] * 2, indexing="ij"), -1)[None]
-    still = stage.cast_shadow(means, covariances, opacities, grid)
+    still = plane.cast_shadow(means, covariances, opacities, grid)
     for step in (0.013, 0.31, 40.0):
         shift = torch.tensor([step, 0.0, -2 * step]).double()  # to the left, and backwards
-        moved = stage.cast_shadow(
+        moved = plane.cast_shadow(
             means + shift, covariances, opacities, grid + torch.tensor([-2 * step, step]).double()
         )
         torch.testing.assert_close(moved, still, atol=0.06, rtol=0)
         assert float((moved - still).abs().mean()) < 0.005
 
 
-def test_film_puts_picture_shadow_and_ground_together() -> None:
-    stage = dataclasses.replace(STAGE, shadow=0.5)
+def test_picture_shadow_and_ground_are_put_together() -> None:
+    plane = dataclasses.replace(PLANE, shadow=0.5)
     cameras = camera(0, 90, 6.0, pixels=64)
     scene = plate(0.5)
-    backdrop = stage.backdrop(cameras)
-    image = stage.render(*scene, cameras)
-    assert torch.equal(stage.render(*scene, cameras, backdrop=backdrop), image)
+    backdrop = plane.backdrop(cameras)
+    image = plane.render(*scene, cameras)
+    assert torch.equal(plane.render(*scene, cameras, backdrop=backdrop), image)
     torch.testing.assert_close(image[0, 32, 32], torch.full((3,), 0.2).double(), atol=0.01, rtol=0)  # the plate
     torch.testing.assert_close(image[0, 2, 2], backdrop.image[0, 2, 2])  # ground in the light
     cameras = camera(0, 30, 6.0, pixels=64)
-    backdrop, image = stage.backdrop(cameras), stage.render(*scene, cameras)
-    unshaded = dataclasses.replace(stage, shadow=0.0).render(*scene, cameras, backdrop=backdrop)
+    backdrop, image = plane.backdrop(cameras), plane.render(*scene, cameras)
+    unshaded = dataclasses.replace(plane, shadow=0.0).render(*scene, cameras, backdrop=backdrop)
     assert float((unshaded - image).min()) >= 0 and float((unshaded - image).max()) > 0.05
-    glass = stage.render(scene[0], scene[1], scene[2] * 0, scene[3], cameras)
+    glass = plane.render(scene[0], scene[1], scene[2] * 0, scene[3], cameras)
     torch.testing.assert_close(glass, backdrop.image)
     empty = [tensor[..., :0, :] if tensor.ndim > 1 else tensor[:0] for tensor in scene]
-    torch.testing.assert_close(stage.render(*empty, cameras), backdrop.image)
+    torch.testing.assert_close(plane.render(*empty, cameras), backdrop.image)
 
 
 def test_one_backdrop_serves_many_frames() -> None:
-    stage = dataclasses.replace(STAGE, shadow=0.5)
+    plane = dataclasses.replace(PLANE, shadow=0.5)
     cameras = camera(30, 40, 6.0)
     three = cameras[torch.tensor([0, 0, 0])]
     scene = plate(0.5, frames=3)
-    image = stage.render(*scene, three, backdrop=stage.backdrop(cameras))
-    torch.testing.assert_close(image, stage.render(*scene, three))
-    places = stage.backdrop(three).places  # and with no axis of frames they are those of all frames
-    shadows = [stage.cast_shadow(*scene[:3], where) for where in (places, places[0])]
+    image = plane.render(*scene, three, backdrop=plane.backdrop(cameras))
+    torch.testing.assert_close(image, plane.render(*scene, three))
+    places = plane.backdrop(three).places  # and with no axis of frames they are those of all frames
+    shadows = [plane.cast_shadow(*scene[:3], where) for where in (places, places[0])]
     torch.testing.assert_close(*shadows)
 
 
 @pytest.mark.parametrize("make", [dog, human, lambda: turned(human(), (0.5**0.5, 0.5**0.5, 0, 0), scale=100.0)])
-def test_a_character_stands_on_its_stage(make) -> None:
+def test_a_character_stands_on_its_ground(make) -> None:
     character = make()
     anatomy = analyze(character)
-    stage = GroundPlane.of(anatomy, shadow=0.4)
-    heights = stage.heights(torch.as_tensor(anatomy.body.vertices)) / anatomy.height
+    plane = GroundPlane.of(anatomy, shadow=0.4)
+    heights = plane.heights(torch.as_tensor(anatomy.body.vertices)) / anatomy.height
     assert float(heights.min()) == pytest.approx(0, abs=1e-6) and float(heights.max()) == pytest.approx(1)
-    assert stage.up == tuple(anatomy.up) and stage.shadow == 0.4
-    assert 0.1 < stage.tile / anatomy.height < 0.6 and stage.beta * anatomy.height == pytest.approx(2)
-    assert abs(float(stage.heights(torch.tensor(stage.origin, dtype=torch.float64)))) < 1e-9
+    assert plane.up == tuple(anatomy.up) and plane.shadow == 0.4
+    assert 0.1 < plane.tile / anatomy.height < 0.6 and plane.beta * anatomy.height == pytest.approx(2)
+    assert abs(float(plane.heights(torch.tensor(plane.origin, dtype=torch.float64)))) < 1e-9
 
 
 def dog_scene(dtype: torch.dtype, count: int, frames: int, pixels: int):
@@ -226,30 +226,30 @@ def dog_scene(dtype: torch.dtype, count: int, frames: int, pixels: int):
     opacities, colors = torch.as_tensor(rng.uniform(0.3, 0.9, count)), torch.as_tensor(rng.random((count, 3)))
     gaussians = Gaussians(chosen, quaternions, fat, opacities, colors[:, None]).to(dtype)
     rig = build_rig(anatomy)
-    actor, kinematics = bind_gaussians(gaussians, character, rig), Kinematics(rig, dtype)
-    stage = GroundPlane.of(anatomy, shadow=0.7)
-    up, forward = (torch.tensor(vector, dtype=dtype) for vector in (stage.up, stage.forward))
+    skinned, kinematics = bind_gaussians(gaussians, character, rig), Kinematics(rig, dtype)
+    plane = GroundPlane.of(anatomy, shadow=0.7)
+    up, forward = (torch.tensor(vector, dtype=dtype) for vector in (plane.up, plane.forward))
     still = kinematics(torch.zeros(frames, kinematics.joints, 3, dtype=dtype), *torch.zeros(2, frames, 3, dtype=dtype))
-    targets = box_centers(actor.posed(still)[0])
+    targets = box_centers(skinned.posed(still)[0])
     cameras = orbit(targets, up, forward, 70.0, 20.0, 4.0 * anatomy.height, 35.0, pixels, pixels)
-    backdrop = stage.backdrop(cameras)
+    backdrop = plane.backdrop(cameras)
 
-    def film(angles: torch.Tensor, translation: torch.Tensor, turns: torch.Tensor) -> torch.Tensor:
-        means, covariances = actor.posed(kinematics(angles, translation, turns))
-        return stage.render(means, covariances, actor.opacities, colors.to(dtype), cameras, backdrop=backdrop)
+    def render(angles: torch.Tensor, translation: torch.Tensor, turns: torch.Tensor) -> torch.Tensor:
+        means, covariances = skinned.posed(kinematics(angles, translation, turns))
+        return plane.render(means, covariances, skinned.opacities, colors.to(dtype), cameras, backdrop=backdrop)
 
     generator = torch.Generator().manual_seed(0)
     angles = 0.2 * torch.randn(frames, kinematics.joints, 3, generator=generator, dtype=torch.float64)
-    lift = 0.2 * anatomy.height * torch.tensor(stage.up, dtype=torch.float64)  # nothing below the ground
+    lift = 0.2 * anatomy.height * torch.tensor(plane.up, dtype=torch.float64)  # nothing below the ground
     root = 0.05 * torch.randn(2, frames, 3, generator=generator, dtype=torch.float64)
-    return film, [tensor.to(dtype).requires_grad_() for tensor in (angles, root[0] + lift, root[1])]
+    return render, [tensor.to(dtype).requires_grad_() for tensor in (angles, root[0] + lift, root[1])]
 
 
 def test_joint_angles_to_pixels_pass_gradcheck() -> None:
-    film, inputs = dog_scene(torch.float64, count=10, frames=2, pixels=10)
+    render, inputs = dog_scene(torch.float64, count=10, frames=2, pixels=10)
     for seed in range(3):  # each a random direction through all angles and all pixels
         torch.manual_seed(seed)
-        assert torch.autograd.gradcheck(film, inputs, fast_mode=True, eps=1e-6, atol=1e-6, rtol=1e-4)
+        assert torch.autograd.gradcheck(render, inputs, fast_mode=True, eps=1e-6, atol=1e-6, rtol=1e-4)
 
 
 def test_fast_path_agrees_with_the_exact_one() -> None:

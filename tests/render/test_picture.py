@@ -109,7 +109,7 @@ def test_the_floor_is_below_the_feet_and_not_lifted_by_a_leap(character, clip):
     assert place_cameras(character, up=UP, forward=FORWARD).floor.height == pytest.approx(lowest, abs=1e-6)
 
 
-def test_the_film_shows_the_character_and_its_shadow(character):
+def test_frames_show_the_character_and_its_shadow(character):
     shot = place_cameras(character, None, np.zeros(2), up=UP, forward=FORWARD, size=96)
     told = []
     first, second = render_frames(shot, on_progress=lambda done, total: told.append((done, total)))

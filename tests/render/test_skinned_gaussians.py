@@ -62,12 +62,12 @@ def test_neutral_pose_gives_the_gaussians_back(name: str) -> None:
     character = CHARACTERS[name]()
     anatomy = analyze(character)
     gaussians = cloud_on(character, anatomy.body.T_world_node)
-    actor = bind_gaussians(gaussians, character, build_rig(anatomy))
-    means, covariances = actor.posed(still(character))
+    skinned = bind_gaussians(gaussians, character, build_rig(anatomy))
+    means, covariances = skinned.posed(still(character))
     size = float(gaussians.means.abs().max())
     torch.testing.assert_close(means[0], gaussians.means, rtol=0, atol=1e-9 * size)
     torch.testing.assert_close(covariances[0], gaussians.covariances(), rtol=0, atol=1e-10 * size**2)
-    assert torch.equal(actor.opacities, gaussians.opacities) and torch.equal(actor.harmonics, gaussians.harmonics)
+    assert torch.equal(skinned.opacities, gaussians.opacities) and torch.equal(skinned.harmonics, gaussians.harmonics)
     single = bind_gaussians(gaussians.to(torch.float32), character, build_rig(anatomy))
     means, _ = single.posed(still(character, torch.float32))
     assert means.dtype == torch.float32 and float((means[0] - gaussians.means).abs().max()) < 1e-5 * size
@@ -84,13 +84,13 @@ def test_gaussians_on_vertices_move_as_the_vertices_do(name: str, monkeypatch: p
     chosen = np.append(chosen, len(vertices) - np.arange(1, 4))  # the corners of the prop that are off the hand
     gaussians = cloud_on(character, anatomy.body.T_world_node, count=len(chosen))
     gaussians = dataclasses.replace(gaussians, means=torch.as_tensor(vertices[chosen]))
-    actor = bind_gaussians(gaussians, character, rig)
+    skinned = bind_gaussians(gaussians, character, rig)
     kinematics = Kinematics(rig, torch.float64)
     generator = torch.Generator().manual_seed(1)
     angles = 0.5 * torch.randn(3, kinematics.joints, 3, generator=generator, dtype=torch.float64)
     root = 0.5 * torch.randn(2, 3, 3, generator=generator, dtype=torch.float64)
     T_world_joint = kinematics(angles, *root)
-    means, _ = actor.posed(T_world_joint)
+    means, _ = skinned.posed(T_world_joint)
     matrices = Binding(character, rig, torch.float64)(T_world_joint).numpy()
     by_mesh = []
     for mesh in character.meshes:
@@ -109,8 +109,8 @@ def test_gaussians_know_the_joint_that_carries_them() -> None:
     rig = build_rig(anatomy)
     vertices = np.concatenate(character.skinned(anatomy.body.T_world_node))
     gaussians = cloud_on(character, anatomy.body.T_world_node, count=len(vertices))
-    actor = bind_gaussians(dataclasses.replace(gaussians, means=torch.as_tensor(vertices)), character, rig)
-    assert np.mean(actor.joints.numpy() == anatomy.body.owners) > 0.97
+    skinned = bind_gaussians(dataclasses.replace(gaussians, means=torch.as_tensor(vertices)), character, rig)
+    assert np.mean(skinned.joints.numpy() == anatomy.body.owners) > 0.97
 
 
 def test_default_morphs_shape_the_surface() -> None:
@@ -143,10 +143,10 @@ def test_a_blend_that_cannot_be_undone_follows_its_strongest_bind() -> None:
     odd = Character("odd", character.skeleton, (triangle,), character.bind_nodes[:2], inverse_binds)
     gaussians = cloud_on(character, T_world_node, count=3)
     gaussians = dataclasses.replace(gaussians, means=torch.tensor([[0.5, 0, 0], [0.25, 0, 0], [0.51, 0, 0]]).double())
-    actor = bind_gaussians(gaussians, odd, build_rig(analyze(character)))
-    assert actor.weights[[0, 2]].tolist() == [[1, 0], [1, 0]] and actor.binds[2].tolist() == [1, 0]
-    torch.testing.assert_close(actor.weights[1], torch.tensor([0.75, 0.25]).double())
-    means, covariances = actor.skinned(torch.as_tensor(odd.bind_matrices(T_world_node)[None, :, :3]))
+    skinned = bind_gaussians(gaussians, odd, build_rig(analyze(character)))
+    assert skinned.weights[[0, 2]].tolist() == [[1, 0], [1, 0]] and skinned.binds[2].tolist() == [1, 0]
+    torch.testing.assert_close(skinned.weights[1], torch.tensor([0.75, 0.25]).double())
+    means, covariances = skinned.skinned(torch.as_tensor(odd.bind_matrices(T_world_node)[None, :, :3]))
     torch.testing.assert_close(means[0], gaussians.means)
     torch.testing.assert_close(covariances[0], gaussians.covariances())
 
@@ -176,11 +176,11 @@ def test_what_cannot_be_attached_is_refused() -> None:
         bind_gaussians(nowhere, character, build_rig(anatomy))
 
 
-def test_no_gaussians_make_an_empty_actor() -> None:
+def test_no_gaussians_are_bound_to_nothing() -> None:
     character = dog()
     anatomy = analyze(character)
-    actor = bind_gaussians(cloud_on(character, anatomy.body.T_world_node)[:0], character, build_rig(anatomy))
-    assert len(actor) == 0 and actor.posed(still(character))[0].shape == (1, 0, 3)
+    skinned = bind_gaussians(cloud_on(character, anatomy.body.T_world_node)[:0], character, build_rig(anatomy))
+    assert len(skinned) == 0 and skinned.posed(still(character))[0].shape == (1, 0, 3)
 
 
 @needs_assets
@@ -191,8 +191,8 @@ def test_real_characters_give_the_gaussians_back(path) -> None:
     character = load(path)
     anatomy = analyze(character)
     gaussians = cloud_on(character, anatomy.body.T_world_node).to(torch.float32)
-    actor = bind_gaussians(gaussians, character, build_rig(anatomy))
-    means, covariances = actor.posed(still(character, torch.float32))
+    skinned = bind_gaussians(gaussians, character, build_rig(anatomy))
+    means, covariances = skinned.posed(still(character, torch.float32))
     scale = float(gaussians.means.abs().max())
     assert float((means[0] - gaussians.means).abs().max()) < 1e-5 * scale
     error = (covariances[0] - gaussians.covariances()).norm(dim=-1) / gaussians.covariances().norm(dim=-1)

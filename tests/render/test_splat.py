@@ -157,7 +157,7 @@ def test_mistakes_are_told_before_the_work(arguments, message, capsys):
     assert re.search(message, capsys.readouterr().err)
 
 
-def test_a_clip_is_filmed_as_gaussians(tmp_path, duck):
+def test_a_clip_is_rendered_as_gaussians(tmp_path, duck):
     """Captured or fitted elsewhere: Gaussians from a file move with the character, and look like it."""
     splats = splat(duck, SMALL)
     write_splats(splats.gaussians, tmp_path / "duck.ply")

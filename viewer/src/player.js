@@ -1,5 +1,5 @@
 // The player of a page: reads what Python wrote into it, and plays. Tests and other scripts use `window.gambolPlayer`.
-import { load } from "./actor.js";
+import { load } from "./character.js";
 import { Clock } from "./clock.js";
 import { Panel } from "./panel.js";
 import { Studio } from "./studio.js";
@@ -13,7 +13,7 @@ window.addEventListener("unhandledrejection", ({ reason }) => errors.push(String
 const root = document.getElementById("gambol-player");
 const scenes = JSON.parse(document.getElementById("gambol-scenes").textContent);
 const clock = new Clock(scenes.map(({ facts }) => facts));
-let [actors, studio] = [[], null];
+let [characters, studio] = [[], null];
 let [marking, onScreen, asked, last] = [true, true, false, null];
 
 const panel = new Panel(root, {
@@ -32,10 +32,10 @@ const panel = new Panel(root, {
     ask();
   },
   toggle(name, on) {
-    if (name === "bones") actors.forEach((actor) => (actor.bones.visible = on));
+    if (name === "bones") characters.forEach((character) => (character.bones.visible = on));
     if (name === "feet") marking = on;
-    if (name === "follow") actors.forEach((actor) => actor.follow(on));
-    if (name === "ground") actors.forEach((actor) => (actor.passing = on));
+    if (name === "follow") characters.forEach((character) => character.follow(on));
+    if (name === "ground") characters.forEach((character) => (character.passing = on));
     ask();
   },
 });
@@ -72,15 +72,15 @@ function draw(now) {
     last = now;
     ask();
   }
-  actors.forEach((actor) => actor.pose(clock.elapsed, marking));
+  characters.forEach((character) => character.pose(clock.elapsed, marking));
   studio.draw();
   panel.show(clock);
 }
 
 async function begin() {
-  actors = await Promise.all(scenes.map(load));
+  characters = await Promise.all(scenes.map(load));
   const stage = root.querySelector("[data-part=stage]");
-  studio = new Studio(stage, [...root.querySelectorAll("[data-part=pane]")], actors);
+  studio = new Studio(stage, [...root.querySelectorAll("[data-part=pane]")], characters);
   studio.controls.addEventListener("change", ask);
   new IntersectionObserver((entries) => appear(entries.at(-1).isIntersecting)).observe(stage);
   new ResizeObserver(() => (studio.resize(), ask())).observe(stage);

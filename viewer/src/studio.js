@@ -7,8 +7,8 @@ const VIEWS = { reset: [-42, 14], side: [-90, 5], front: [0, 8] };
 const FILL = 0.86;
 
 export class Studio {
-  constructor(stage, panes, actors) {
-    Object.assign(this, { stage, panes, actors });
+  constructor(stage, panes, characters) {
+    Object.assign(this, { stage, panes, characters });
     this.renderer = new WebGLRenderer({ antialias: true, alpha: true });
     this.renderer.toneMapping = NeutralToneMapping;
     this.renderer.shadowMap.enabled = true;
@@ -29,7 +29,7 @@ export class Studio {
   paint() {
     const style = getComputedStyle(this.stage);
     const colors = ["--floor", "--tile", "--grid"].map((name) => style.getPropertyValue(name).trim());
-    for (const { floor } of this.actors) floor.paint(...colors);
+    for (const { floor } of this.characters) floor.paint(...colors);
   }
 
   resize() {
@@ -50,7 +50,7 @@ export class Studio {
     const toward = new Vector3(Math.sin(azimuth), Math.tan(elevation), Math.cos(azimuth)).normalize();
     const right = new Vector3(Math.cos(azimuth), 0, -Math.sin(azimuth));
     const up = new Vector3().crossVectors(toward, right);
-    const points = this.actors.flatMap(({ facts }) => facts.hull.map((point) => new Vector3(...point)));
+    const points = this.characters.flatMap(({ facts }) => facts.hull.map((point) => new Vector3(...point)));
     const slope = Math.tan((this.camera.fov * Math.PI) / 360) * FILL;
     const aspect = Math.min(...this.rects.map(({ width, height }) => width / height));
     const middle = new Box3().setFromPoints(points).getCenter(new Vector3());
@@ -77,7 +77,7 @@ export class Studio {
       this.camera.updateProjectionMatrix();
       this.renderer.setViewport(left, bottom, width, height);
       this.renderer.setScissor(left, bottom, width, height);
-      const { scene, bones } = this.actors[number];
+      const { scene, bones } = this.characters[number];
       this.renderer.autoClear = true;
       this.renderer.render(scene, this.camera);
       if (!bones.visible) return;

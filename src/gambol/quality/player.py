@@ -3,14 +3,15 @@
 Its script is made from `viewer/`. Each scene comes with facts for it, in a space where x is the character's left, y up
 and z forward, the ground is at 0 and the body about 1 high, or long if it is longer:
 
-    matrix   from the file's space, 16 numbers, column after column
-    seconds  length of the clip          loops    whether its end leads to its start
-    path     where the camera looks over the ground (x, z), at even times from start to end; once if it stays
-    lap      displacement of a cycle of a loop (x, z)
-    ground   velocity of the ground below a loop in place (x, z) [1/s]
-    hull     outermost points of all the clip, relative to the path: what the camera must see
-    bones    [node, node or point in its space]: from where to where there is a bone
-    feet     {name, side, node, sole, spans}: a point in a node's space, and from when to when it is on the ground [s]
+    matrix        from the file's space, 16 numbers, column after column
+    seconds       length of the clip
+    loops         whether its end leads to its start
+    path          where the camera looks over the ground (x, z), at even times from start to end; once if it stays
+    cycle_travel  displacement of a cycle of a loop (x, z)
+    ground        velocity of the ground below a loop in place (x, z) [1/s]
+    hull          outermost points of all the clip, relative to the path: what the camera must see
+    bones         [node, node or point in its space]: from where to where there is a bone
+    feet          {name, side, node, sole, spans}: a point in a node's space, and when it is on the ground [s]
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def player_facts(clip: NormalizedClip) -> dict[str, Any]:
         "seconds": float(f"{clip.seconds:.9g}"),
         "loops": clip.loops,
         "path": _numbers(_evenly(clip, path)[:, [0, 2]] / size),
-        "lap": _numbers(clip.travel[[0, 2]] / size),
+        "cycle_travel": _numbers(clip.travel[[0, 2]] / size),
         "ground": _numbers(clip.ground_velocity[[0, 2]] / size),
         "hull": _numbers(hull / size),
         "bones": _bones(clip.anatomy.body),

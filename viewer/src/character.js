@@ -20,7 +20,7 @@ const KEY = new Vector3(-1.1, 1.35, 0.1).normalize();
 
 export async function load(data) {
   const gltf = await new GLTFLoader().parseAsync(await bytes(data.glb), "");
-  return new Actor(data.facts, gltf);
+  return new PlayedCharacter(data.facts, gltf);
 }
 
 /** What Python packed: a gzip file in base64. */
@@ -30,13 +30,13 @@ async function bytes(base64) {
   return new Response(stream).arrayBuffer();
 }
 
-class Actor {
+class PlayedCharacter {
   constructor(facts, gltf) {
     this.facts = facts;
     this.following = true;
     this.passing = true;
-    this.anchor = { spot: [0, 0], laps: 0 }; // where the camera stays
-    this.now = { time: 0, laps: 0 };
+    this.anchor = { spot: [0, 0], cycles: 0 }; // where the camera stays
+    this.now = { time: 0, cycles: 0 };
     this.scene = new Scene();
     this.floor = new Floor();
     this.key = new DirectionalLight("#fff6ea", 2.8);
@@ -87,25 +87,25 @@ class Actor {
     });
   }
 
-  /** Show the moment so long after the start [s]. */
+  /** Show the frame so long after the start [s]. */
   pose(elapsed, marking) {
-    const { seconds, loops, lap, ground } = this.facts;
-    const rounds = loops ? Math.floor(elapsed / seconds) : 0;
-    const time = loops ? elapsed - rounds * seconds : Math.min(elapsed, seconds);
+    const { seconds, loops, cycle_travel: travel, ground } = this.facts;
+    const done = loops ? Math.floor(elapsed / seconds) : 0; // cycles
+    const time = loops ? elapsed - done * seconds : Math.min(elapsed, seconds);
     if (this.action) {
       this.action.time = time;
       this.mixer.update(0);
     }
     const here = this.path(time);
-    this.now = { time, laps: rounds };
-    const { spot, laps } = this.following ? { spot: here, laps: rounds } : this.anchor;
+    this.now = { time, cycles: done };
+    const { spot, cycles } = this.following ? { spot: here, cycles: done } : this.anchor;
     const [x, z] = spot;
     this.group.position.set(-x, 0, -z);
     this.floor.position.set(here[0] - x, 0, here[1] - z);
     this.key.target.position.copy(this.floor.position);
     this.key.position.copy(this.floor.position).addScaledVector(KEY, this.distance);
     const passed = this.passing ? elapsed : 0;
-    this.floor.slide(x + laps * lap[0] - passed * ground[0], z + laps * lap[1] - passed * ground[1]);
+    this.floor.slide(x + cycles * travel[0] - passed * ground[0], z + cycles * travel[1] - passed * ground[1]);
     this.scene.updateMatrixWorld();
     for (const { foot, disc, node, sole } of this.marks) {
       disc.visible = marking && node !== undefined && isDown(foot.spans, time, loops ? seconds : Infinity);
@@ -124,7 +124,7 @@ class Actor {
   }
 
   follow(on) {
-    if (!on) this.anchor = { spot: this.path(this.now.time), laps: this.now.laps };
+    if (!on) this.anchor = { spot: this.path(this.now.time), cycles: this.now.cycles };
     this.following = on;
   }
 }

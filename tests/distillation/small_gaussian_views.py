@@ -13,13 +13,13 @@ from gambol.priors.prior import Prompt, VideoFormat, VideoPrior
 from gambol.priors.schedule import FlowSchedule
 from gambol.render.splat import SplatConfig
 
-LITTLE = SplatConfig(gaussians=300, views=12, size=48, steps=20)
+SMALL_SPLATS = SplatConfig(gaussians=300, views=12, size=48, steps=20)
 FRAMES, SECONDS = 9, 1.0
 
 
-def little_set(character, monkeypatch, *, size=(40, 56), views=1, frames=FRAMES, glide=0.0, loops=False):
-    """A renderer, its rig, its anatomy and the first draft. glide: in heights of the character."""
-    monkeypatch.setattr(gaussian_views, "SPLATS", LITTLE)
+def small_views(character, monkeypatch, *, size=(40, 56), views=1, frames=FRAMES, glide=0.0, loops=False):
+    """A renderer, its rig, its anatomy and the first motion. glide: in heights of the character."""
+    monkeypatch.setattr(gaussian_views, "SPLATS", SMALL_SPLATS)
     anatomy = analyze(character)
     rig = build_rig(anatomy)
     way = glide * anatomy.height * anatomy.forward
@@ -33,7 +33,7 @@ def raised(rig_motion, rig, height):
     return replace(rig_motion, root_translation=rig_motion.root_translation + height * up)
 
 
-class Watched:
+class RecordingRenderer:
     """A renderer that remembers what was rendered last, and from which cameras."""
 
     def __init__(self, renderer, last=None):
@@ -48,16 +48,16 @@ class Watched:
         return self.renderer.render(T_world_joint, views)
 
     def following(self, T_world_joint):
-        return Watched(self.renderer.following(T_world_joint), self.last)
+        return RecordingRenderer(self.renderer.following(T_world_joint), self.last)
 
 
-class Director(VideoPrior):
+class OraclePrior(VideoPrior):
     """Whatever the noise, it sees the character do what it should, as the cameras of the last rendering see it."""
 
-    name, schedule = "director", FlowSchedule()
+    name, schedule = "oracle", FlowSchedule()
 
     def __init__(self, renderer, wanted, length=None, reference="none"):
-        """renderer: watched. wanted: T_world_joint. length: of its videos [frames], if not of all."""
+        """renderer: a RecordingRenderer. wanted: T_world_joint. length: of its videos [frames], if not of all."""
         self.renderer, self.wanted, self.reference = renderer, wanted, reference
         self.format = VideoFormat(frames=(length or len(wanted),), sizes=(renderer.size,), fps=8)
         self.asked = []
