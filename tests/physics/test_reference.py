@@ -151,7 +151,7 @@ def test_two_skeletons_in_one_file():
 def test_angles_turn_bones_against_their_parents(name):
     on = body(name)
     reference = reference_of(on.ragdoll, on.rig, waving_motion(on, 4))
-    turns = rotation_matrices(reference.q.double())
+    turns = rotations_of(reference.q.double())
     own = compound_rotation(reference.angles.double(), torch.as_tensor(on.ragdoll.axes))
     for bone, parent in enumerate(on.ragdoll.parents):
         if parent >= 0:
