@@ -164,7 +164,7 @@ def test_a_body_that_mujoco_refuses_is_reported(mujoco):
 def test_without_mujoco_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     simulation = Simulation(random_ragdoll(1), 30.0)
-    with pytest.raises(GambolError, match=r"checking in MuJoCo needs it: pip install 'gambol\[mujoco\]'"):
+    with pytest.raises(GambolError, match=r"the check needs MuJoCo: pip install 'gambol\[mujoco\]'"):
         judged(simulation, still(simulation, frames=1))
 
 
