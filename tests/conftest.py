@@ -15,6 +15,12 @@ def one_thread():
     torch.set_num_threads(1)
 
 
+@pytest.fixture(autouse=True)
+def same_random_numbers():
+    """Every test draws the same numbers, whichever tests ran before it."""
+    torch.manual_seed(0)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory):
     """Tests neither use what is in the user's cache nor add to it."""

@@ -1,6 +1,7 @@
 import contextlib
 import dataclasses
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -212,7 +213,9 @@ def gambol_process(*arguments, **options):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
-@pytest.mark.parametrize("arguments", [["info", "DOG"], ["info", "DOG", "--json"], ["--help"], ["create", "--list"]])
+@pytest.mark.parametrize(
+    "arguments", [["info", "DOG"], ["info", "DOG", "--json"], ["--help"], ["--version"], ["create", "--list"]]
+)
 def test_a_full_disk_behind_standard_output_is_one_line(dog_file, arguments):
     with open("/dev/full", "w") as full:
         ended = gambol_process(
@@ -220,6 +223,13 @@ def test_a_full_disk_behind_standard_output_is_one_line(dog_file, arguments):
         )
     assert ended.returncode == 2
     assert ended.stderr == "gambol: standard output cannot be written: No space left on device\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="closed with the shell")
+def test_a_closed_standard_output_is_no_traceback(dog_file):
+    command = f"{shlex.quote(sys.executable)} -m gambol info {shlex.quote(str(dog_file))} >&-"
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert "Traceback" not in ended.stderr
 
 
 @pytest.mark.parametrize(

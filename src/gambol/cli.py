@@ -79,13 +79,13 @@ def main(arguments: list[str] | None = None) -> None:
     if hasattr(signal, "SIGPIPE"):  # the reader went away, as in `gambol info x | head`: end quietly
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     atexit.register(gc.freeze)  # what is left at the end goes with the process: to look through it takes up to 0.8 s
-    if arguments == ["--version"]:
-        from gambol.version import __version__
-
-        print(f"gambol {__version__}")
-        return
     try:
         with _flushed_output():
+            if arguments == ["--version"]:
+                from gambol.version import __version__
+
+                print(f"gambol {__version__}")
+                return
             command = _parse(arguments or ["--help"])
             _check_texts(command)
             check_ranges(command, options=True)
@@ -117,7 +117,8 @@ def _flushed_output() -> Iterator[None]:
         yield
     finally:
         try:
-            sys.stdout.flush()
+            if sys.stdout is not None:  # it is closed
+                sys.stdout.flush()
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise GambolError(f"standard output cannot be written: {error.strerror}") from None

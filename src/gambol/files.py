@@ -35,7 +35,7 @@ def output_folder(folder: Path) -> Iterator[None]:
     try:
         try:
             if folder.exists() and not folder.is_dir():
-                raise GambolError(f"{folder} is a file; give the name of a folder with -o")
+                raise GambolError(f"{folder} is a file; give the name of a folder")
             for each in reversed([folder, *folder.parents]):
                 if not each.exists():
                     each.mkdir(exist_ok=True)

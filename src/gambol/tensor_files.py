@@ -22,11 +22,8 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str,
     write_file(path, save(tensors, {**facts, CHECKSUM: checksum(tensors, facts)}))
 
 
-def read_tensors(path: Path, sealed: bool = True) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and texts that `write_tensors` wrote. AssetError, with the reason, if the file is missing or damaged.
-
-    sealed: refuse a file without a checksum as well.
-    """
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and texts that `write_tensors` wrote. AssetError, with the reason, if the file is missing or damaged."""
     try:
         if not path.exists():
             raise AssetError(f"there is no file '{path}'")
@@ -38,7 +35,9 @@ def read_tensors(path: Path, sealed: bool = True) -> tuple[dict[str, Tensor], di
     except (OSError, SafetensorError, ValueError, RuntimeError, MemoryError) as error:
         raise AssetError(f"'{path}' cannot be read as .safetensors: {error}") from None
     expected = facts.pop(CHECKSUM, None)
-    if (expected is None and sealed) or (expected is not None and expected != checksum(tensors, facts)):
+    if expected is None:
+        raise AssetError(f"'{path}' has no checksum: gambol did not write it")
+    if expected != checksum(tensors, facts):
         raise AssetError(f"'{path}' is damaged: its contents do not match its checksum")
     return tensors, facts
 

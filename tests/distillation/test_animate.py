@@ -9,6 +9,7 @@ from character.creatures import dog, fish, human
 from distillation.knowing_prior import KnowingPrior
 
 from gambol.character.anatomy import analyze
+from gambol.character.clip import Clip, Track
 from gambol.creatures.gaits import gait
 from gambol.distillation.animate import animate, prepare, stages_of
 from gambol.distillation.config import AnimateConfig
@@ -93,6 +94,47 @@ def test_clips_have_the_length_that_is_asked_for(walker):
     assert clip.name == "walk"
     once = animate(character, "walking", prior, settings(steps=3, loop=False), name="once")
     assert once.name == "once"
+
+
+def test_a_clip_that_is_not_to_loop_is_cut_off(walker):
+    character, prior = walker
+    whole, cut = (prepare(character, "walking", prior, settings(3, seconds=1.3, loop=loop)) for loop in (None, False))
+    assert whole.loops and not cut.loops and cut.seconds == pytest.approx(1.3)
+    natural = prepare(character, "walking", prior, settings(3)).seconds
+    assert cut.start.seconds == pytest.approx(natural, abs=1 / 60), "at its own pace"
+    clip = cut.clip(finished_runner(cut).rig_motion(), "walk")
+    assert clip.duration == pytest.approx(1.3)
+    first, last = (clip.sample(character.skeleton, time).rotation for time in (clip.start, clip.end))
+    assert np.abs(first - last).max() > 0.02, "it does not end as it begins"
+    once = prepare(character, "walking", prior, settings(3, loop=False))
+    assert once.loops and "give other --seconds" in once.timing.note
+
+
+def test_states_that_cannot_be_are_refused(walker):
+    character, prior = walker
+    problem = prepare(character, "walking", prior, settings(3))
+    stage = stages_of(problem)[0](problem.start)
+    stage.step(0)
+    state = stage.state()
+    stage.load(state)
+    latents = state["latents"]
+    for change in (
+        {"slowed": torch.tensor(10**15)},
+        {"slowed": torch.tensor(-1)},
+        {"latents": latents[..., :-1, :].contiguous()},
+        {"latents": float("nan") * latents},
+        {"search": torch.tensor([1e300, -1e300], dtype=torch.float64)},
+    ):
+        with pytest.raises(ValueError, match=r"slowed must|its latents|are not possible"):
+            stage.load({**state, **change})
+
+
+def test_clips_to_start_from_are_not_too_long(walker):
+    character, prior = walker
+    track = Track(0, "translation", np.array([0.0, 61.0]), np.array([[0.0, 1, 0], [0, 1, 5]]))
+    long = replace(character, clips={"long": Clip("long", (track,))})
+    with pytest.raises(GambolError, match="lasts 61 s, and up to 60 s can be started from; cut it"):
+        prepare(long, "walking", prior, settings(3, init="long"))
 
 
 def test_a_pinned_pose_and_kept_joints_are_kept(walker):

@@ -173,6 +173,8 @@ def test_missing_tensors_are_refused_not_made_up(part, broken):
 
 def test_takes_models_from_the_hubs_cache(made, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    for name in ("hf_hub_download", "snapshot_download"):  # they ask the network even with local_files_only
+        monkeypatch.setattr(f"huggingface_hub.{name}", lambda *_, **__: pytest.fail("the hub was asked"))
     hub = PRIORS["cogvideox-5b"].hub
     assert model_folder.find_in_cache(hub) is None
     assert "is not on this machine and the hub was not reached" in refused("cogvideox-5b", download=False)

@@ -1,6 +1,7 @@
 """Training the pixel prior, small."""
 
 import json
+import os
 import signal
 from collections import Counter
 from dataclasses import replace
@@ -206,9 +207,18 @@ def test_other_motions_cannot_go_on(motions, tmp_path):
     training(motions).save(tmp_path / "state.pt")
     with pytest.raises(GambolError, match="other creatures or clips"):
         training(motions[:3]).load(tmp_path / "state.pt")
-    (tmp_path / "state.pt").write_bytes(b"broken")
-    with pytest.raises(GambolError, match="delete it"):
-        training(motions).load(tmp_path / "state.pt")
+    data = bytearray((tmp_path / "state.pt").read_bytes())
+    data[len(data) // 2] ^= 1
+    for broken in (bytes(data), b"", b"broken", bytes(data[:1000])):
+        (tmp_path / "state.pt").write_bytes(broken)
+        with pytest.raises(GambolError, match="it is damaged; delete it"):
+            training(motions).load(tmp_path / "state.pt")
+    if hasattr(os, "mkfifo"):
+        for name, work in (("state.pt", lambda: training(motions).load(tmp_path / "state.pt")), ("log.jsonl", None)):
+            (tmp_path / name).unlink(missing_ok=True)
+            os.mkfifo(tmp_path / name)
+            with pytest.raises(GambolError, match=r"not a (regular )?file"):
+                work() if work else train(training(motions), tmp_path)
 
 
 def test_a_loss_that_is_no_number_stops_the_training(motions):
@@ -232,7 +242,7 @@ def test_the_command_trains_resumes_and_writes_weights(tmp_path, capsys, monkeyp
     main(["train-prior", "more", "--init-weights", "small/weights.safetensors", "--lr-decay", "1", *few[2:]])
     tuned = PixelPrior.load(tmp_path / "more" / "weights.safetensors").network.leave.weight
     torch.testing.assert_close(tuned, prior.network.leave.weight, rtol=0, atol=0.03)
-    facts = json.loads(read_tensors(tmp_path / "more" / "weights.safetensors", sealed=False)[1]["facts"])
+    facts = json.loads(read_tensors(tmp_path / "more" / "weights.safetensors")[1]["facts"])
     assert (facts["videos"], facts["start"]) == (12, "weights.safetensors")
 
 

@@ -12,6 +12,7 @@ from gambol import Character, Clip
 from gambol.character.character import Mesh
 from gambol.character.clip import Track
 from gambol.character.skeleton import Pose, Skeleton
+from gambol.quality import intersection_kernels
 from gambol.quality.intersections import FOLD, LEAST, MOMENTS, SkinTriangles, self_intersection, skin_triangles
 from gambol.quality.normalized_clip import normalize_clip
 
@@ -54,6 +55,19 @@ def turned(character, name, axis, degrees):
     half = np.radians(np.linspace(0, degrees, 31)) / 2
     values = np.column_stack([np.cos(half), np.sin(half)[:, None] * np.array(axis, float)])
     return Clip("turned", (Track(node, "rotation", np.linspace(0, 1, 31), values),))
+
+
+def test_a_skin_that_shrinks_to_a_point_is_not_searched(monkeypatch):
+    """There the box of every triangle holds all others, which took minutes."""
+    character = boxes(((2.0, 1.0, 0.0), 0.2))
+    triangles = skin_triangles(normalize_clip(character, moved(character, 1, (0, 0, 0), (0, 0, 0))))
+    crossings = intersection_kernels.Crossings(triangles, LEAST, FOLD)
+    launched = []
+    monkeypatch.setattr(intersection_kernels.wp, "launch", lambda kernel, count, *_, **__: launched.append(count))
+    every = np.arange(len(triangles.faces))
+    for size in (1.0, 1e-12, 0.0):
+        crossings.at(size * triangles.neutral, every)
+    assert launched == [len(every), 0, 0]
 
 
 APART = [((2.0, 1.0, 0.0), 0.2), ((-2.0, 1.0, 0.0), 0.05)]

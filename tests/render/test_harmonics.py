@@ -66,6 +66,7 @@ def test_the_basis_is_orthonormal():
 
 def test_one_coefficient_is_one_colour_for_all_cameras():
     harmonics = torch.randn(6, 1, 3, dtype=torch.float64)
+    harmonics[0] = -3.0
     colors = shade(harmonics, torch.randn(6, 3, dtype=torch.float64), cameras_around(3))
     assert colors.shape == (3, 6, 3)
     torch.testing.assert_close(colors, (0.5 + ZEROTH * harmonics[:, 0]).clamp_min(0).expand(3, 6, 3))

@@ -53,6 +53,8 @@ class TrainPriorCommand:
 
     def run(self) -> None:
         self._check()
+        if not self.folder.name and not self.folder.is_absolute():  # an empty argument would be the current folder
+            raise GambolError("FOLDER must not be empty or '.'; give the name of a folder for the training")
         with locked_folder(self.folder):
             self._train()
 

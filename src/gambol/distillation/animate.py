@@ -23,7 +23,7 @@ from gambol.distillation.preflight import preflight_warnings, require_body
 from gambol.distillation.sample_and_fit import SampleAndFit
 from gambol.distillation.score_distillation import ScoreDistillation
 from gambol.distillation.stage_runner import MakeStage, Stage, StageRunner, StepLog
-from gambol.distillation.timing import Timing, seconds_for, timing_for
+from gambol.distillation.timing import Timing, seconds_for, timing_for, timing_without_loop
 from gambol.errors import GambolError
 from gambol.language import Intent, parse_intent, require_intent
 from gambol.motion.constraints import Constraints
@@ -38,6 +38,9 @@ from gambol.priors.catalogue import open_prior
 from gambol.priors.prior import Prompt, VideoPrior
 from gambol.priors.views import ViewRenderer
 
+LONGEST_START = 60.0
+"""Longest clip to start from [s]. The foot lock smooths with a matrix of frames by frames: 20 s take 33 s, 60 s a
+minute, and 600 s have not ended after five."""
 SEVERAL_CYCLES = 2.5
 """A clip this many times longer than an action usually takes holds more than one cycle of it."""
 
@@ -98,7 +101,12 @@ class Problem:
     @property
     def seconds(self) -> float:
         """Length of the clip [s]."""
-        return self.timing.cycles * self.start.seconds + self.timing.hold
+        return self.timing.cut or self.timing.cycles * self.start.seconds + self.timing.hold
+
+    @property
+    def loops(self) -> bool:
+        """Whether the clip loops."""
+        return self.start.loops and self.timing.cut is None
 
     @property
     def action(self) -> Action | None:
@@ -115,12 +123,15 @@ class Problem:
 
     def whole(self, motion: RigMotion) -> RigMotion:
         """Return the result of the stages at the frame rate of the clip: with its root displacement, all cycles, the
-        frames that were not to change, and the last pose held."""
+        frames that were not to change, cut off where a clip that is not to loop ends, or with the last pose held."""
         if self.displacement is not None and not self.config.foot_lock:  # the foot lock has restored it already
             motion = motion.with_displacement(torch.as_tensor(self.displacement).float())
         whole = motion.repeated(self.timing.cycles, self.rig) if motion.loops else motion
         whole = whole.resampled(self.frames(whole.seconds, whole.loops))
         whole = whole if self.constraints.segment is None else self._outside_as_it_was(whole)
+        if self.timing.cut is not None:
+            cut = whole.chosen(torch.arange(round(self.timing.cut * self.config.fps) + 1))
+            return replace(cut, seconds=self.timing.cut, loops=False, travel=torch.zeros(3), turn=0.0)
         return whole.held(self.timing.hold) if self.timing.hold else whole
 
     def _outside_as_it_was(self, whole: RigMotion) -> RigMotion:
@@ -204,7 +215,10 @@ def _layout(
     if prior.format.one_cycle:  # its videos of cyclic actions are cycles, whether the clip is to loop or not
         assert intent is not None
         natural = seconds_for(anatomy, intent.action, intent.pace)
-        timing = timing_for(natural, config.seconds, config.fps, loops=cyclic or bool(config.loop), cyclic=cyclic)
+        if cyclic and config.loop is False:
+            timing = timing_without_loop(natural, config.seconds, config.fps)
+        else:
+            timing = timing_for(natural, config.seconds, config.fps, loops=cyclic or bool(config.loop), cyclic=cyclic)
         return RigMotion.at_rest(joints, prior.format.frames[0], timing.seconds, timing.loops), timing
     fps = prior.format.fps
     seconds = config.seconds or (max(prior.format.frames) - 1) / fps
@@ -243,6 +257,11 @@ def _from_clip(
     clip = clips[config.init]
     if clip.duration <= 0:
         raise GambolError(f"the clip '{config.init}' is a single pose: pin it instead, as in --pin 0:{config.init}")
+    if clip.duration > LONGEST_START:
+        raise GambolError(
+            f"the clip '{config.init}' lasts {clip.duration:.0f} s, and up to {LONGEST_START:g} s can be started from; "
+            "cut it with gambol clip --trim"
+        )
     cyclic = loop_travel(character, clip) is not None
     wanted = cyclic if config.loop is None else config.loop
     timing = timing_for(clip.duration, config.seconds, config.fps, loops=wanted, cyclic=cyclic)

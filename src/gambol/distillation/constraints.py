@@ -60,6 +60,8 @@ def _pin(character: Character, rig: Rig, frame: int, pose: str, frames: int, cyc
         return Pin(moment, torch.zeros(len(rig.nodes), 3), 0.0, torch.zeros(3))
     name, _, seconds = pose.rpartition("@")
     name, seconds = (name, seconds) if name else (pose, "0")
+    if name == "rest":
+        raise GambolError(f"pin {frame}:{pose}: the rest pose has no time; pin {frame}:rest")
     if name not in character.clips:
         known = ", ".join(["rest", *character.clips])
         raise GambolError(f"pin {frame}:{pose}: '{character.name}' has no clip '{name}'. Available: {known}")

@@ -120,7 +120,7 @@ def write_outputs(
     write_file(folder / REPORT, run_page(details, found).encode())
     written.append(folder / REPORT)
     summary = found.summary if found else "the clip could not be measured"
-    return RunResult(name, clip.duration, motion.loops, summary, tuple(written), tuple(details.warnings))
+    return RunResult(name, clip.duration, problem.loops, summary, tuple(written), tuple(details.warnings))
 
 
 def _facts(run: Run, problem: Problem, config: RunConfig) -> list[tuple[str, str]]:

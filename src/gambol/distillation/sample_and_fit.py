@@ -29,6 +29,9 @@ from gambol.priors.schedule import Latents
 from gambol.priors.views import ViewRenderer
 from gambol.ranges import SEED, Count, Range
 
+MOST_SLOWED = 100
+"""Largest number of times that a fit can have been slowed down: each halves the learning rate."""
+
 
 @dataclass(frozen=True)
 class SampleConfig:
@@ -86,6 +89,11 @@ class Sampler:
         """Return the samples, after the last step."""
         assert self.latents is not None
         return self.windows.joined(self.prior.decode(self.latents).clamp(0, 1).cpu())[:, : self.frames]
+
+    @cached_property
+    def shape(self) -> torch.Size:
+        """Shape of the latents."""
+        return self._noisy().shape
 
     def _noisy(self) -> Latents:
         """Return the initial latents: all windows of the first view, then of the second, equal where they overlap."""
@@ -175,7 +183,12 @@ class SampleAndFit:
         return found | self.fitting.state() if self.fitting else found
 
     def load(self, state: dict[str, Tensor]) -> None:
-        self.slowed, self.sampler.latents = int(state["slowed"]), state.get("latents")
+        slowed, latents = int(state["slowed"]), state.get("latents")
+        if not 0 <= slowed <= MOST_SLOWED:
+            raise ValueError(f"slowed must be from 0 to {MOST_SLOWED}, got {slowed}")
+        if latents is not None and not (latents.shape == self.sampler.shape and latents.isfinite().all()):
+            raise ValueError("its latents have another shape than those of this run, or are not finite")
+        self.slowed, self.sampler.latents = slowed, latents
         if "search" not in state:  # the fit has not begun, or starts again
             self.fitting = None
             for unknown in self.params.parameters():

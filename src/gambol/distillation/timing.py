@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +50,8 @@ class Timing:
     """Number of cycles in the clip."""
     hold: float = 0.0
     """How long the last pose is held at the end [s]."""
+    cut: float | None = None
+    """Time after which the cycles are cut off, in a clip that is not to loop [s]; None if they are whole."""
     note: str = ""
     """Caveat to show the user."""
 
@@ -76,6 +79,19 @@ def timing_for(natural: float, asked: float | None, fps: float, *, loops: bool, 
         note = f"this usually takes {natural:.2f} s: after that the last pose is held for {hold:.2f} s"
         return Timing(whole - hold, False, hold=hold, note=note)
     return Timing(whole, False, note=note)
+
+
+def timing_without_loop(natural: float, asked: float | None, fps: float) -> Timing:
+    """Return how a cyclic action fills a clip that is not to loop: at its own pace, cut off where the clip ends.
+
+    natural: usual duration of a cycle [s]. asked: length of the clip [s]; by default one cycle.
+    """
+    cycle, whole = _of_whole_frames(natural, fps), _of_whole_frames(asked or natural, fps)
+    cycles = max(math.ceil(whole / cycle - 1e-6), 1)
+    if abs(cycles * cycle - whole) > 1e-6:
+        return Timing(cycle, True, cycles, cut=whole)
+    note = f"whole cycles of {cycle:.2f} s end as they begin, so that the clip loops; give other --seconds"
+    return Timing(cycle, True, cycles, note=note)
 
 
 def _of_whole_frames(seconds: float, fps: float) -> float:

@@ -6,6 +6,7 @@ the faces that a text file cut short lacks without a word, and turns an index of
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -130,7 +131,7 @@ def _header(data: bytes) -> tuple[bool, list[_Element], int]:
         raise ValueError("the format or a count of the header is wrong")
     for element in elements:
         names = [field.name for field in element.properties]
-        if twice := next((name for name in names if names.count(name) > 1), None):
+        if twice := next((name for name, count in Counter(names).items() if count > 1), None):
             raise ValueError(f"the header declares {twice[:40]} of {element.name[:40]} twice")
         for field in element.properties:
             if element.name == "face" and field.name in LISTS and not field.length:

@@ -72,8 +72,10 @@ class Adam:
         self.module.load_state_dict(own)
         for name, (mean, square) in self.moments.items():
             self.moments[name] = (_like(mean, state[f"mean.{name}"]), _like(square, state[f"square.{name}"]))
-        steps, self.lr_scale = state["search"].tolist()
-        self.steps = int(steps)
+        steps, lr_scale = state["search"].tolist()
+        if not (0 <= steps <= 1e9 and 0 < lr_scale <= 1):
+            raise ValueError(f"{steps:g} steps at {lr_scale:g} of the learning rate are not possible")
+        self.steps, self.lr_scale = int(steps), lr_scale
 
 
 def _like(tensor: Tensor, value: Tensor) -> Tensor:

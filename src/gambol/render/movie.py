@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from gambol.errors import GambolError
-from gambol.files import check_folder, replacing
+from gambol.files import check_folder, output_folder, replacing
 
 Frame = UInt8[np.ndarray, "height width 3"]
 
@@ -41,14 +41,6 @@ def check_movie(path: str | Path, suffixes: Sequence[str] = SUFFIXES) -> None:
     check_folder(path if path.parent.exists() else existing / path.name)
 
 
-def _make_folder(path: Path) -> None:
-    """Make the folder of a file if it is missing."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise GambolError(f"the folder {path.parent} cannot be made: {error.strerror or error}") from None
-
-
 def write_movie(frames: Iterable[Frame], path: str | Path, fps: float) -> None:
     """Write sRGB frames of one size as .mp4, while they come, or as .gif, for which all are kept until the end."""
     path = Path(path)
@@ -60,11 +52,11 @@ def write_movie(frames: Iterable[Frame], path: str | Path, fps: float) -> None:
     if first is None:
         raise ValueError("a movie needs at least one frame")
     every = chain([first], coming)
-    _make_folder(path)
-    if path.suffix.lower() == ".mp4":
-        _write_mp4(every, path, fps, first.shape[:2])
-    else:
-        _write_gif(list(every), path, fps)
+    with output_folder(path.parent):
+        if path.suffix.lower() == ".mp4":
+            _write_mp4(every, path, fps, first.shape[:2])
+        else:
+            _write_gif(list(every), path, fps)
 
 
 def write_frames(frames: Iterable[Frame], labels: Sequence[str], path: Path, fps: float) -> None:
@@ -79,8 +71,7 @@ def write_picture(picture: Frame, path: str | Path) -> None:
     """Write one picture as .png."""
     from PIL import Image
 
-    _make_folder(Path(path))
-    with replacing(Path(path)) as temporary:
+    with output_folder(Path(path).parent), replacing(Path(path)) as temporary:
         Image.fromarray(picture).save(temporary, format="PNG")
 
 

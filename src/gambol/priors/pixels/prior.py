@@ -149,7 +149,7 @@ def save_network(network: PixelNetwork, path: Path, facts: dict | None = None) -
 
 def load_network(path: Path) -> PixelNetwork:
     """The network that `save_network` wrote; sizes are checked before anything is built from them."""
-    tensors, facts = read_tensors(path, sealed=False)
+    tensors, facts = read_tensors(path)
     try:
         config = from_json(NetworkConfig, parse_json(facts["network"]), "network")
         if "actions" not in facts:

@@ -116,17 +116,25 @@ def find_in_cache(hub_id: str) -> Path | None:
 
 
 def fetch(hub_id: str, pipelines: Collection[str], download: bool = True) -> Path:
-    """Download a model from the hub and return its folder; its kind is checked before its gigabytes are fetched."""
+    """Download a model from the hub and return its folder; its kind is checked before its gigabytes are fetched.
+
+    download: whether the hub may be asked at all; else only what was downloaded before is found.
+    """
+    if not download:  # huggingface_hub asks the network for other things even with local_files_only
+        folder = find_in_cache(hub_id)
+        if folder is None:
+            raise GambolError(f"{hub_id} is not on this machine and the hub was not reached; give --prior {hub_id}")
+        check_pipeline(read_index(folder), hub_id, pipelines)
+        return folder
     from huggingface_hub import hf_hub_download, snapshot_download
     from huggingface_hub.errors import GatedRepoError, LocalEntryNotFoundError, RepositoryNotFoundError
 
     try:
-        place: dict[str, Any] = {"cache_dir": hub_cache(), "local_files_only": not download}
-        index = Path(hf_hub_download(hub_id, INDEX, **place))
+        index = Path(hf_hub_download(hub_id, INDEX, cache_dir=hub_cache()))
         content = read_json(index)
         check_pipeline(content, hub_id, pipelines)
         wanted = [INDEX, *(f"{name}/*" for name in components(content))]
-        return Path(snapshot_download(hub_id, allow_patterns=wanted, **place))
+        return Path(snapshot_download(hub_id, allow_patterns=wanted, cache_dir=hub_cache()))
     except GatedRepoError:
         raise GambolError(
             f"{hub_id} is gated: accept its licence at https://huggingface.co/{hub_id}, then log in"
@@ -134,8 +142,9 @@ def fetch(hub_id: str, pipelines: Collection[str], download: bool = True) -> Pat
     except RepositoryNotFoundError:
         raise GambolError(f"the hub knows no model {hub_id}") from None
     except LocalEntryNotFoundError:
-        way_out = "connect, or give the folder of a copy" if download else "allow the download (download=True)"
-        raise GambolError(f"{hub_id} is not on this machine and the hub was not reached; {way_out}") from None
+        raise GambolError(
+            f"{hub_id} is not on this machine and the hub was not reached; connect, or give the folder of a copy"
+        ) from None
     except (OSError, ValueError) as error:
         raise GambolError(f"{hub_id} cannot be fetched: {first_line(error)}") from None
 

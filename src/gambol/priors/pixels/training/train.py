@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
@@ -19,6 +20,7 @@ from torch import Tensor
 from gambol.actions import ACTIONS
 from gambol.errors import GambolError
 from gambol.files import write_file
+from gambol.formats.files import read_file
 from gambol.motion.optimization import threads
 from gambol.parallel import deferred_interrupt, run, shares
 from gambol.priors.pixels.data.stroke_motion import StrokeMotion, render_motions
@@ -181,12 +183,15 @@ class Training:
         optimizers = [optimizer.state_dict() for optimizer in self.optimizers]
         state = {"network": self.network.state_dict(), "average": self.average, "optimizers": optimizers}
         torch.save({**state, "step": self.step, "actions": self.network.actions, "origin": self._origin()}, buffer)
-        write_file(path, buffer.getvalue())
+        write_file(path, hashlib.sha256(buffer.getvalue()).digest() + buffer.getvalue())
 
     def load(self, path: Path) -> None:
         """Resume where `save` left off."""
         try:
-            state = torch.load(path, weights_only=True)
+            data = read_file(path)
+            if hashlib.sha256(data[32:]).digest() != data[:32]:
+                raise ValueError("it is damaged")
+            state = torch.load(io.BytesIO(data[32:]), weights_only=True)
             for what, value in self._origin().items():
                 if state["origin"][what] != value:
                     raise GambolError(f"it was trained with other {what}; give the same ones, or another folder")
@@ -220,7 +225,9 @@ def train(
 
     validate_every: steps between validations; save_every: [s]; on_step: called with steps done and in all.
     """
-    config, state = training.config, folder / "state.pt"
+    config, state, log = training.config, folder / "state.pt", folder / "log.jsonl"
+    if log.exists() and not log.is_file():  # a pipe would wait for a reader
+        raise GambolError(f"{log} is not a file; remove it, or give another folder")
     began, first, losses = time.monotonic(), training.step, []
     saved = began
     with threads(1), deferred_interrupt() as asked:  # one of torch's threads for each of ours
@@ -235,7 +242,7 @@ def train(
                         "validation_error": validation_error(training.averaged(), training.held_out),
                         "videos_per_second": (training.step - first) * config.batch / (time.monotonic() - began),
                     }
-                    with (folder / "log.jsonl").open("a") as file:
+                    with log.open("a") as file:
                         file.write(json.dumps(row) + "\n")
                     losses = []
                 if time.monotonic() - saved > save_every:
