@@ -7,6 +7,8 @@ from creatures import dog, fish, human, posed, snake, spider, turned, without_na
 
 from gambol import GambolError, analyze, load
 from gambol.character.axes import axis_name
+from gambol.character.skeleton import Pose
+from gambol.character.transforms import decompose
 from gambol.errors import AssetError
 
 QUARTER = np.sqrt(0.5)
@@ -81,6 +83,38 @@ def test_geometry_alone_finds_legs_and_facing(creature):
     assert np.allclose(named.forward, nameless.forward)
     assert [leg.chain for leg in named.legs] == [leg.chain for leg in nameless.legs]
     assert np.array_equal(named.partners, nameless.partners)
+
+
+def hung_elsewhere(character, parents):
+    """The character with other parents of nodes, by name; every node stays where it is."""
+    skeleton, names = character.skeleton, list(character.skeleton.names)
+    changed = skeleton.parents.copy()
+    for name, parent in parents.items():
+        changed[names.index(name)] = names.index(parent)
+    world = skeleton.world()
+    above = np.where((changed >= 0)[:, None, None], world[changed], np.eye(4))
+    rest = Pose(*decompose(np.linalg.solve(above, world)))
+    return dataclasses.replace(character, skeleton=dataclasses.replace(skeleton, parents=changed, rest=rest))
+
+
+def test_a_trunk_that_hangs_on_a_leg_is_found():
+    """As in files whose tree was guessed: the spine under a thigh, the right hind leg elsewhere than the left one."""
+    whole = without_names(dog())
+    odd = without_names(hung_elsewhere(dog(), {"chest": "thigh.L", "thigh.R": "chest"}))
+    found, expected = analyze(odd), analyze(whole)
+    assert found.plan == expected.plan == "quadruped"
+    assert axis_name(found.forward) == "+z"
+    chains = [{tuple(each.body.nodes[list(leg.chain)]) for leg in each.legs} for each in (found, expected)]
+    assert chains[0] == chains[1]
+    assert len(found.body.reparented) == 2
+
+
+@pytest.mark.parametrize("forward", ["+z", "-z"])
+def test_the_head_is_at_the_end_with_more_detail(forward):
+    """Without names, and although glTF's convention speaks for +z."""
+    character = without_names(dog())
+    anatomy = analyze(character if forward == "+z" else turned(character, (0, 0, 1, 0)))
+    assert axis_name(anatomy.forward) == forward
 
 
 def test_geometry_alone_finds_a_spiders_legs():

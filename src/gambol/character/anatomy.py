@@ -12,11 +12,13 @@ from gambol.character.body import Body, find_body
 from gambol.character.character import Character
 from gambol.character.ends import Ends, find_ends
 from gambol.character.limbs import Limb, LimbKind, StandingPose, kind_of, limb_roots, main_chain, with_contacts
-from gambol.character.symmetry import Symmetry, find_symmetry, mirror_in
+from gambol.character.symmetry import Symmetry, find_symmetry, mirror_in, symmetric_parents
 from gambol.errors import GambolError
 
 Part = Literal["trunk", "neck", "head", "tail", "leg", "arm", "wing", "fin"]
 
+LENGTHWISE = 0.8
+"""A body is lengthwise if its trunk is at least this long [height]."""
 MOST_NODES = 20_000
 """Far above any rig; keeps hostile files from taking minutes."""
 
@@ -93,9 +95,13 @@ def analyze(character: Character, up: str | None = None, forward: str | None = N
         )
     if not (character.skeleton.is_joint.any() or character.meshes):
         raise GambolError(f"'{character.name}' has neither joints nor meshes: there is nothing to animate")
-    body = find_body(character)
-    labels = [character.hints.get(int(n), character.skeleton.names[n]) for n in body.nodes]
     given_up, given_forward = _axis(up), _axis(forward)
+    body = find_body(character)
+    labels = _labels(character, body)
+    elsewhere = symmetric_parents(body, np.array(AXES[given_up or "+y"]), labels)
+    if elsewhere:
+        body = find_body(character, {int(body.nodes[j]): int(body.nodes[parent]) for j, parent in elsewhere.items()})
+        labels = _labels(character, body)
     if given_up and given_forward and given_up[1] == given_forward[1]:
         raise GambolError(f"up {up} and forward {forward} must be different axes")
     found = _analyze_upright(body, labels, np.array(AXES[given_up or "+y"]), given_forward)
@@ -108,6 +114,11 @@ def analyze(character: Character, up: str | None = None, forward: str | None = N
             if turned.stands and turned.legs and _all_named(turned, labels, "leg"):
                 return turned
     return found
+
+
+def _labels(character: Character, body: Body) -> list[str]:
+    """What the file calls each joint."""
+    return [character.hints.get(int(node), character.skeleton.names[node]) for node in body.nodes]
 
 
 def _axis(choice: str | None) -> Axis | None:
@@ -136,8 +147,9 @@ def _analyze_upright(body: Body, labels: list[str], up: Float[np.ndarray, "3"], 
     _find_ears(body, symmetry, pairs, kinds)
     forked = {int(body.parents[a]) for a, _ in pairs if kinds[a] != "ear"}
     small = {int(body.parents[a]) for a, _ in pairs if kinds[a] == "ear"}
-    ends = find_ends(body, symmetry, up, forked, small, labels)
-    facing, certainty = _facing(stance, symmetry, labels, pairs, kinds, ends)
+    front = _detailed_end(stance, symmetry, pairs, kinds)
+    ends = find_ends(body, symmetry, up, front, forked, small, labels)
+    facing, certainty = _facing(stance, symmetry, labels, pairs, kinds, front, ends)
     if forward is not None:
         facing, certainty = np.array(AXES[forward]), 1.0
     limbs = _name_limbs(stance, pairs, kinds, facing)
@@ -165,6 +177,7 @@ def _facing(
     labels: list[str],
     pairs: list[tuple[int, int]],
     kinds: dict[int, LimbKind],
+    front: Float[np.ndarray, "3"],
     ends: Ends,
 ) -> tuple[Float[np.ndarray, "3"], float]:
     """Forward and how sure that is: each kind of evidence votes for one of the two ways along the mirror plane."""
@@ -172,7 +185,7 @@ def _facing(
     axis = np.cross(symmetry.normal, up)
     axis *= 1.0 if axis @ (0.001, 0.0, 1.0) >= 0 else -1.0
     left = np.cross(up, axis)
-    votes = [0.8]  # glTF: forward is +z
+    votes = [0.8, 2.0 * float(front @ axis)]  # glTF: forward is +z
     sided = [
         np.sign((body.heads[j] - body.heads[p]) @ left) * (1 if names.side(labels[j]) == "left" else -1)
         for j, p in enumerate(symmetry.partners)
@@ -180,15 +193,33 @@ def _facing(
     ]
     if sided:
         votes.append(3.0 * float(np.mean(sided)))
-    head, tail = ends.head, ends.tail
     middle = stance.points.mean(0)
-    if head:
-        votes.append(2.5 * _clear((body.tips[head[-1]] - middle) @ axis / body.size))
-    if tail:
-        votes.append(-2.0 * _clear((body.tips[tail[-1]] - middle) @ axis / body.size))
+    for chain, part, weight in ((ends.head, "head", 2.5), (ends.tail, "tail", -2.0)):
+        if chain:  # what is called so counts more than what only looks so
+            known = any(names.hint(labels[joint]) in (part, "neck") for joint in chain)
+            votes.append((1.0 if known else 0.4) * weight * _clear((body.tips[chain[-1]] - middle) @ axis / body.size))
     votes.extend(_toe_votes(stance, axis, pairs, kinds))
     total = sum(votes)
     return (axis if total >= 0 else -axis), min(abs(total) / 4, 1.0)
+
+
+def _detailed_end(
+    stance: StandingPose, symmetry: Symmetry, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind]
+) -> Float[np.ndarray, "3"]:
+    """Direction of the end of the body with more detail, shorter than 1 the less that is clear.
+
+    Faces, ears and horns take more vertices than tails: beyond the feet there are more of them ahead than behind on
+    94 % of 85 quadrupeds. Of a body that is less long than high, such as a human's, the ends say nothing.
+    """
+    axis = np.cross(symmetry.normal, stance.up)
+    legs = [joint for pair in pairs if kinds[pair[0]] == "leg" for root in pair for joint in stance.body.subtree(root)]
+    where = stance.points @ axis
+    feet, trunk = where[stance.heights < stance.ground + 0.06 * stance.height], where[~np.isin(stance.owners, legs)]
+    if not legs or not len(trunk) or np.ptp(trunk) < LENGTHWISE * stance.height:
+        return np.zeros(3)
+    ahead, behind = (trunk > feet.max()).sum(), (trunk < feet.min()).sum()
+    few = 0.03 * len(trunk)
+    return axis * float(np.clip(np.log((ahead + few) / (behind + few)), -1, 1))
 
 
 def _clear(offset: float) -> float:

@@ -4,8 +4,10 @@ A file nests its joints for the animator's convenience: feet under inverse-kinem
 several roots, leaf bones that only mark a tip. Here they are re-parented so that the tree follows the skin.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -82,9 +84,12 @@ class Body:
         return self.vertices[np.isin(self.owners, joints)]
 
 
-def find_body(character: Character) -> Body:
-    """Joints that move skin, the helpers between them, and the tree they form."""
-    return _BodyFinder(character).find()
+def find_body(character: Character, parents: Mapping[int, int] = MappingProxyType({})) -> Body:
+    """Joints that move skin, the helpers between them, and the tree they form.
+
+    parents: parent node of nodes that hang elsewhere than they seem to, by node.
+    """
+    return _BodyFinder(character).find(parents)
 
 
 UNUSED = -2
@@ -116,8 +121,11 @@ class _BodyFinder:
             )
         self.meshless = ~np.isin(np.arange(len(skeleton)), [mesh.node for mesh in character.meshes])
 
-    def find(self) -> Body:
+    def find(self, given: Mapping[int, int]) -> Body:
         parents, reparented = self._parents()
+        for node, parent in given.items():
+            parents[node] = parent
+            reparented.append(node)
         self._drop_unturnable(parents)
         nodes = _order(parents)
         index = np.full(len(self.skeleton), -1)
@@ -185,6 +193,10 @@ class _BodyFinder:
             if above >= 0 and shared[joint, above] >= shared[joint, end]:
                 continue
             gap, length = np.linalg.norm(heads[joint] - tip), np.linalg.norm(tip - heads[end])
+            if above < 0 <= ancestor[end] and shared[joint, end] > 0 and gap < 1.5 * length:
+                # A paw may turn about its middle: what counts is where it begins.
+                column = by_node[:, joint]
+                gap = min(gap, np.linalg.norm(self.vertices[column.indices] - tip, axis=1).min())
             from_parent = np.linalg.norm(heads[joint] - heads[above]) if above >= 0 else np.inf
             touches = shared[joint, end] > 0 or gap < 0.02 * size
             if touches and gap < 0.35 * length and gap < 0.5 * from_parent:

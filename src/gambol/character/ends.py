@@ -20,12 +20,19 @@ class Ends:
 
 
 def find_ends(
-    body: Body, symmetry: Symmetry, up: Float[np.ndarray, "3"], forked: set[int], small: set[int], labels: list[str]
+    body: Body,
+    symmetry: Symmetry,
+    up: Float[np.ndarray, "3"],
+    front: Float[np.ndarray, "3"],
+    forked: set[int],
+    small: set[int],
+    labels: list[str],
 ) -> Ends:
     """Tell the chain that ends in the head from the one that is the tail.
 
     A head carries pairs of small things, weight and height, and limbs leave the way to it; a tail is a long thin
-    chain. `forked` are the joints where limbs leave, `small` those where ears and the like do.
+    chain. front: direction in which the head is likely to be, shorter than 1 the less that is sure. `forked` are the
+    joints where limbs leave, `small` those where ears and the like do.
     """
     middle = symmetry.partners == np.arange(len(body))
     leaves = [int(j) for j in np.flatnonzero(middle) if not any(middle[child] for child in body.children[j])]
@@ -34,7 +41,7 @@ def find_ends(
         return Ends([], [], [])
     if len(chains) == 1 and not forked:
         return _worm(body, up, _climb(body, leaves[0], set(), with_root=True), labels)
-    scores = [_headness(body, up, chain, forked, small, labels) for chain in chains]
+    scores = [_headness(body, up, front, chain, forked, small, labels) for chain in chains]
     best = int(np.argmax(scores))
     before = set(_climb(body, chains[best][-1], forked))  # what leads to the head is no tail
     elsewhere = {i: [joint for joint in chain if joint not in before] for i, chain in enumerate(chains) if i != best}
@@ -68,7 +75,13 @@ def _junctions(body: Body, middle: np.ndarray) -> set[int]:
 
 
 def _headness(
-    body: Body, up: np.ndarray, chain: list[int], forked: set[int], small: set[int], labels: list[str]
+    body: Body,
+    up: np.ndarray,
+    front: np.ndarray,
+    chain: list[int],
+    forked: set[int],
+    small: set[int],
+    labels: list[str],
 ) -> float:
     spoken = [names.hint(labels[joint]) for joint in chain]
     score = 3.0 * ("head" in spoken or "neck" in spoken) - 3.0 * ("tail" in spoken) - 1.5 * ("fin" in spoken)
@@ -77,6 +90,7 @@ def _headness(
     score += 0.5 * len(set(body.above(chain[0])[:-1]) & forked)
     score += float((body.tips[chain[-1]] - body.heads[0]) @ up) / body.size
     score += float(body.mass[chain[-2:]].sum() * 3)
+    score += 2.0 * float((body.tips[chain[-1]] - body.heads.mean(0)) @ front) / body.size
     if forked:  # limbs leave near the head; a tail or an abdomen sticks out behind
         away = body.tips[chain[-1]] - body.heads[list(forked)].mean(0)
         score -= 2 * float(np.linalg.norm(away - up * (away @ up))) / body.size

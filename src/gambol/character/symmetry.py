@@ -14,6 +14,9 @@ PARTNER = 0.12
 MIDDLE = 0.08
 """Farthest a joint of the middle may be from its own mirror image, same unit. Spines are rarely quite straight."""
 
+FREE_GAIN, FREE_LEAST = 1.3, 0.03
+"""A tree whose joints have mirror images regardless of branches that score this many times more than along branches,
+and by at least this much, is taken to be hung wrongly."""
 MOST_SIBLINGS = 500
 """Joints with more children than this are not matched: the cost grows with the cube, and no body has so many."""
 
@@ -30,12 +33,15 @@ class Symmetry:
     """How much of the body the pairs explain; zero without any pair."""
 
 
-def find_symmetry(body: Body, up: Float[np.ndarray, "3"], labels: list[str]) -> Symmetry:
-    """The best vertical mirror plane. Tried every 15 degrees, the axes first, so that ties go to an axis."""
+def find_symmetry(body: Body, up: Float[np.ndarray, "3"], labels: list[str], by_branch: bool = True) -> Symmetry:
+    """The best vertical mirror plane. Tried every 15 degrees, the axes first, so that ties go to an axis.
+
+    by_branch: match children of matched joints only; else all joints with each other, wherever they hang.
+    """
     x = np.array([1.0, 0, 0]) if abs(up[0]) < 0.9 else np.array([0, 0, 1.0])
     z = np.cross(x, up)
     angles = sorted(range(0, 180, 15), key=lambda angle: (angle % 90 != 0, angle))
-    matcher = _Matcher(body, labels)
+    matcher = _Matcher(body, labels, by_branch)
     candidates = [matcher.match(np.cos(angle) * x + np.sin(angle) * z) for angle in np.radians(angles)]
     best = max(candidates, key=lambda symmetry: round(symmetry.score, 3))
     if best.score > 0:
@@ -55,12 +61,71 @@ def mirror_in(body: Body, normal: Float[np.ndarray, "3"], labels: list[str]) -> 
     return _Matcher(body, labels).match(normal)
 
 
+def symmetric_parents(body: Body, up: Float[np.ndarray, "3"], labels: list[str]) -> dict[int, int]:
+    """Parents, by joint, that make a tree symmetric where its joints are and its branches are not; empty if they are.
+
+    Some files hang a trunk on a leg, or the left leg elsewhere than the right one. There joints are matched with their
+    mirror images wherever they hang; then what lies in the middle hangs on the middle, and pairs on the same joint or
+    on another pair.
+    """
+    tree = find_symmetry(body, up, labels)
+    free = find_symmetry(body, up, labels, by_branch=False)
+    if free.score < FREE_GAIN * tree.score + FREE_LEAST:
+        return {}
+    own = np.arange(len(body))
+    partners, middle = free.partners, free.partners == own
+    parents: dict[int, int] = {}
+    for joint in np.flatnonzero(middle & (body.parents >= 0)):
+        trunk = next((above for above in body.above(int(joint)) if middle[above]), None)
+        if trunk is not None:
+            parents[int(joint)] = trunk
+    for a in np.flatnonzero((partners > own) & (body.parents >= 0)):
+        b = int(partners[a])
+        found = _common_parents(body, int(a), b, free)
+        if found:
+            parents[int(a)], parents[b] = found
+    changed = {joint: parent for joint, parent in parents.items() if parent != body.parents[joint]}
+    hung = np.array([changed.get(joint, parent) for joint, parent in enumerate(body.parents)])
+    return {} if _has_cycle(hung) else changed
+
+
+def _has_cycle(parents: Int[np.ndarray, " joints"]) -> bool:
+    ancestors = parents
+    for _ in range(len(parents).bit_length()):  # after n rounds all ancestors up to 2^n are passed
+        ancestors = np.where(ancestors >= 0, ancestors[ancestors], -1)
+    return bool((ancestors >= 0).any())
+
+
+def _common_parents(body: Body, a: int, b: int, symmetry: Symmetry) -> tuple[int, int] | None:
+    """Parents of a pair: another pair above both, else the nearer one of the middle joints above either."""
+    partners, beyond = symmetry.partners, set(body.above(b))
+    candidates = []
+    for above in body.above(a):
+        if partners[above] == above:
+            candidates.append(above)
+            break
+        if partners[above] >= 0 and int(partners[above]) in beyond:
+            return above, int(partners[above])
+    candidates += [above for above in body.above(b) if partners[above] == above][:1]
+    if not candidates:
+        return None
+    between = (body.heads[a] + body.heads[b]) / 2
+    nearest = min(candidates, key=lambda joint: _distance(body, joint, between))
+    return nearest, nearest
+
+
+def _distance(body: Body, joint: int, point: Float[np.ndarray, "3"]) -> float:
+    """Distance of a point from the skin that a joint moves, or from the joint itself."""
+    skin = body.skin_of([joint])
+    return float(np.linalg.norm((skin if len(skin) else body.heads[[joint]]) - point, axis=1).min())
+
+
 class _Matcher:
     """Matches a tree of joints with its mirror image, from the roots down."""
 
-    def __init__(self, body: Body, labels: list[str]):
-        self._body = body
-        self._points = np.stack([body.heads, _centres(body)], axis=1)
+    def __init__(self, body: Body, labels: list[str], by_branch: bool = True):
+        self._body, self._by_branch = body, by_branch
+        self._points = np.stack([body.heads, _centres(body) if by_branch else _skin_centres(body)], axis=1)
         self._sides = np.array([{"left": 1, "right": -1}.get(names.side(label) or "", 0) for label in labels])
         self._bases = np.array([names.sideless(label) for label in labels])
         self._sides_are_named = (self._sides != 0).mean() > 0.3
@@ -70,7 +135,8 @@ class _Matcher:
         offset = float(np.median(body.heads @ normal))  # the plane halves the joints
         mirrored = points - 2 * (points @ normal - offset)[..., None] * normal
         partners = np.full(len(body), -1)
-        families = [(np.flatnonzero(body.parents < 0).tolist(),) * 2]
+        first = np.flatnonzero(body.parents < 0) if self._by_branch else np.arange(len(body))
+        families = [(first.tolist(),) * 2]
         while families:
             left, right = families.pop()
             if not left or not right or max(len(left), len(right)) > MOST_SIBLINGS:
@@ -80,7 +146,8 @@ class _Matcher:
             matched = _within(left, cost) if left == right else _across(left, right, cost)
             for a, b in matched:
                 partners[a], partners[b] = b, a
-                families.append((body.children[a], body.children[b]))
+                if self._by_branch:
+                    families.append((body.children[a], body.children[b]))
         return Symmetry(normal, partners, self._score(partners, mirrored, normal))
 
     def _score(self, partners: np.ndarray, mirrored: np.ndarray, normal: np.ndarray) -> float:
@@ -125,6 +192,15 @@ def _across(left: list[int], right: list[int], cost: Float[np.ndarray, "left rig
     """Children of a pair: each on one side has its image on the other. Posed limbs may err more than their roots."""
     rows, columns = linear_sum_assignment(cost)
     return [(left[i], right[j]) for i, j in zip(rows, columns, strict=True) if cost[i, j] < 2 * PARTNER]
+
+
+def _skin_centres(body: Body) -> Float[np.ndarray, "joints 3"]:
+    """The middle of each joint's own skin; the joint itself without any."""
+    owned = np.maximum(body.owners, 0)
+    weight = np.where(body.owners >= 0, body.areas, 0.0)
+    total = np.stack([np.bincount(owned, weight * axis, len(body)) for axis in body.vertices.T], axis=1)
+    area = np.bincount(owned, weight, len(body))[:, None]
+    return np.where(area > 0, total / np.maximum(area, 1e-300), body.heads)
 
 
 def _centres(body: Body) -> Float[np.ndarray, "joints 3"]:
