@@ -1,7 +1,9 @@
 import contextlib
 import dataclasses
 import json
+import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -223,6 +225,25 @@ def test_a_full_disk_behind_standard_output_is_one_line(dog_file, arguments):
         )
     assert ended.returncode == 2
     assert ended.stderr == "gambol: standard output cannot be written: No space left on device\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes of this kind")
+@pytest.mark.parametrize("arguments", [["info", "DOG"], ["--help"], ["--version"], ["create", "--list"]])
+def test_it_ends_quietly_if_nobody_reads_on(dog_file, arguments):
+    """As in `gambol info dog.glb | head -1`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    given = (dog_file if each == "DOG" else each for each in arguments)
+    ended = gambol_process(*given, stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert ended.stderr == "" and ended.returncode in (1, 141)  # 1 if rich was printing
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGPIPE"), reason="no such signal on this system")
+def test_shutting_down_the_live_page_does_not_end_the_process(capsys):
+    """SIGPIPE comes in one of some thousand shutdowns (a race in asyncio); it must stay ignored, as Python has it."""
+    main(["--version"])
+    assert signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="closed with the shell")

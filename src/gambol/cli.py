@@ -9,7 +9,6 @@ import errno
 import gc
 import io
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from typing import Annotated, Any, NoReturn
@@ -33,6 +32,8 @@ from gambol.errors import GambolError
 from gambol.ranges import check_ranges
 from gambol.text import printable
 
+READER_GONE = 141
+"""Exit code if nobody reads standard output any more: that of a program which SIGPIPE ended."""
 LONGEST_TEXT = 10_000
 """Characters of a prompt or a name."""
 EPILOGUE = """examples:
@@ -76,8 +77,6 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):  # a name the terminal cannot show must not stop the program
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    if hasattr(signal, "SIGPIPE"):  # the reader went away, as in `gambol info x | head`: end quietly
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     atexit.register(gc.freeze)  # what is left at the end goes with the process: to look through it takes up to 0.8 s
     try:
         with _flushed_output():
@@ -92,6 +91,11 @@ def main(arguments: list[str] | None = None) -> None:
             command.run()
     except GambolError as error:
         _fail(str(error))
+    except BrokenPipeError:
+        # Nobody reads standard output any more, as in `gambol info x | head`: from now on it leads nowhere. The signal
+        # SIGPIPE, which could do this, stays ignored: it also comes now and then when the live page is shut down.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(READER_GONE)
     except OSError as error:  # of the system, such as a full disk or a name that is too long
         full = error.filename is None and error.errno == errno.ENOSPC  # files of ours have told their names
         _fail(
@@ -119,6 +123,8 @@ def _flushed_output() -> Iterator[None]:
         try:
             if sys.stdout is not None:  # it is closed
                 sys.stdout.flush()
+        except BrokenPipeError:
+            raise
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise GambolError(f"standard output cannot be written: {error.strerror}") from None
