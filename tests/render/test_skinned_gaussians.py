@@ -9,10 +9,11 @@ from character.creatures import dog, human, posed, turned
 from gambol import Character, GambolError, analyze, load
 from gambol.character.character import Mesh
 from gambol.character.rig import build_rig
+from gambol.character.skin import strongest_sums
 from gambol.motion.kinematics import Kinematics
 from gambol.motion.skinning import Binding
 from gambol.render.gaussians import Gaussians
-from gambol.render.skinned_gaussians import bind_gaussians, strongest_sums
+from gambol.render.skinned_gaussians import bind_gaussians
 
 HALF_TURN_TO_Z_UP = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
 

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from gambol.character.character import Character
 from gambol.character.rig import Rig
+from gambol.character.skin import strongest_sums
 from gambol.errors import GambolError
 from gambol.motion.skinning import Binding, anchors
 from gambol.render.gaussian_skinning import skin_gaussians
@@ -137,28 +138,6 @@ def surface_weights(
     all_binds = np.concatenate(binds)[corners].reshape(len(points), 3 * most)
     all_weights = (np.concatenate(weights)[corners] * share[:, :, None]).reshape(len(points), 3 * most)
     return strongest_sums(all_binds, all_weights, INFLUENCES)
-
-
-def strongest_sums(
-    binds: Int[np.ndarray, "points entries"], weights: Float[np.ndarray, "points entries"], influences: int
-) -> tuple[Int[np.ndarray, "points influences"], Float[np.ndarray, "points influences"]]:
-    """Return the sums of the weights of equal binds: the largest, in descending order, scaled to 1; unused entries have
-    weight 0.
-
-    There are fewer columns if no point has so many binds.
-    """
-    points, entries = binds.shape
-    order = np.argsort(binds, axis=1, kind="stable")
-    binds, weights = np.take_along_axis(binds, order, 1), np.take_along_axis(weights, order, 1)
-    fresh = np.diff(binds, axis=1, prepend=-1) != 0
-    places = np.cumsum(fresh, axis=1) - 1 + entries * np.arange(points)[:, None]
-    sums = np.bincount(places.ravel(), weights.ravel(), minlength=points * entries).reshape(points, entries)
-    names = np.zeros(points * entries, np.int64)
-    names[places[fresh]] = binds[fresh]
-    kept = np.argsort(-sums, axis=1, kind="stable")[:, :influences]
-    kept = kept[:, : max(1, int((sums > 0).sum(1).max(initial=0)))]
-    sums = np.take_along_axis(sums, kept, 1)
-    return np.take_along_axis(names.reshape(points, entries), kept, 1), sums / sums.sum(1, keepdims=True)
 
 
 def _carriers(character: Character, rig: Rig, binds: np.ndarray, weights: np.ndarray) -> Int[np.ndarray, " gaussians"]:
