@@ -260,6 +260,8 @@ def test_a_closed_standard_output_is_no_traceback(dog_file):
         ["animate", "DOG", "it walks", "--seconds", "600", "--fps", "240"],
         ["animate", "DOG", "it walks", "--pin", "1" * 5000 + ":rest"],
         ["animate", "DOG", "it walks", "--smooth", "1e-300"],
+        ["splat", "DOG", "--gaussians", "0"],
+        ["splat", "DOG", "--size", "99999"],
         ["animate", "DOG", "it walks", "-o", ""],
         ["clip", "DOG", "--smooth", "1e-300"],
         ["clip", "DOG", "--speed", "nan"],

@@ -40,6 +40,13 @@ SPEED = Range(0.01, 100)
 SMOOTH = Range(0.001, 2)
 """Standard deviation of the filter that smooths a clip [s]."""
 
+GAUSSIANS = Range(16, 1_000_000)
+FITTED_VIEWS = Range(4, 2000)
+"""Views that Gaussians are fitted to."""
+VIEW_SIZE = Range(16, 2048)
+"""Width and height of such a view [pixels]."""
+FIT_STEPS = Range(1, 100_000)
+
 Count = Annotated[int, Range(1, 1_000_000)]
 """A number of steps, views or layers."""
 Rate = Annotated[float, Range(1e-9, 10)]

@@ -10,6 +10,7 @@ import tyro
 
 from gambol.commands.messages import say
 from gambol.commands.options import AUTO_AXES, Axes, File, load_character
+from gambol.ranges import FIT_STEPS, FITTED_VIEWS, GAUSSIANS, VIEW_SIZE
 
 
 @dataclass
@@ -27,13 +28,13 @@ class SplatCommand:
     """Also write them as .ply, the format of 3DGS programs."""
     picture: Annotated[Path | None, tyro.conf.arg(metavar="PNG")] = None
     """Also render the mesh and the Gaussians side by side, in views that were not fitted to."""
-    gaussians: int = 10_000
+    gaussians: Annotated[int, GAUSSIANS] = 10_000
     """Number of Gaussians."""
-    views: int = 200
+    views: Annotated[int, FITTED_VIEWS] = 200
     """Number of images to fit to, from random directions."""
-    size: int = 256
+    size: Annotated[int, VIEW_SIZE] = 256
     """Width and height of those images [pixels]."""
-    steps: int = 400
+    steps: Annotated[int, FIT_STEPS] = 400
     """Steps of the optimisation."""
     shading: Literal["lit", "unlit"] = "lit"
     """Lit: under soft light from above, so that shape shows. Unlit: plain surface colours."""

@@ -17,7 +17,7 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.neutral import neutral_world
 from gambol.errors import GambolError
-from gambol.ranges import Range, check_ranges
+from gambol.ranges import FIT_STEPS, FITTED_VIEWS, GAUSSIANS, VIEW_SIZE, check_ranges
 from gambol.render.cache import fingerprint, load_cached, store_cached
 from gambol.render.cameras import Cameras, orbit, sphere_distance
 from gambol.render.fit import Progress, TargetViews, fit, psnr
@@ -50,10 +50,11 @@ FLATNESS = 0.25
 class SplatConfig:
     """Settings for turning a mesh into Gaussians."""
 
-    gaussians: Annotated[int, Range(16, 1_000_000)] = 10_000
-    views: Annotated[int, Range(4, 2000)] = 200
+    gaussians: Annotated[int, GAUSSIANS] = 10_000
+    """Number of Gaussians."""
+    views: Annotated[int, FITTED_VIEWS] = 200
     """Number of views from random directions to fit to."""
-    size: Annotated[int, Range(16, 2048)] = 256
+    size: Annotated[int, VIEW_SIZE] = 256
     """Width and height of the views [pixels]."""
     shading: Literal["lit", "unlit"] = "lit"
     """Lit: under soft light from above, the same in all views, so that shape shows. Unlit: plain surface colours."""
@@ -61,9 +62,9 @@ class SplatConfig:
     """Initial positions of Gaussians: anywhere on the visible surface, evenly by area, or at vertices."""
     up: Vector = (0.0, 1.0, 0.0)
     forward: Vector = (0.0, 0.0, 1.0)
-    """Axes of the character, which decide where the light comes from; see `standing`."""
+    """Axes of the character, which decide where the light comes from; see `with_axes_of`."""
     seed: int = 0
-    steps: Annotated[int, Range(1, 100_000)] = 400
+    steps: Annotated[int, FIT_STEPS] = 400
     """Steps of the optimisation."""
 
     def check(self) -> None:
