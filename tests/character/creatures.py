@@ -36,6 +36,16 @@ def human() -> Character:
     return CLAY["clay"]("human", CLAY["both_sides"](middle, left))
 
 
+def even_table() -> Character:
+    """Four straight legs under a trunk whose two ends are alike."""
+    middle = {"trunk": (None, (0, 0.6, -0.8), (0, 0.6, 0.8), 0.12, 0.12, GREY)}
+    left = {}
+    for name, z in (("fore", 0.4), ("hind", -0.4)):
+        left[f"{name}_upper"] = ("trunk", (0.1, 0.55, z), (0.1, 0.3, z), 0.05, 0.05, GREY)
+        left[f"{name}_lower"] = (f"{name}_upper", (0.1, 0.3, z), (0.1, 0.02, z), 0.05, 0.05, GREY)
+    return CLAY["clay"]("table", CLAY["both_sides"](middle, left))
+
+
 def spider() -> Character:
     middle = {
         "thorax": (None, (0, 0.3, 0.0), (0, 0.3, 0.15), 0.09, 0.08, GREY),
