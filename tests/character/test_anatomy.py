@@ -2,7 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from assets import asset_files, needs_assets
+from assets import asset_files, assets_folder, needs_assets
 from creatures import dog, even_table, fish, human, posed, snake, spider, turned, without_names
 
 from gambol import GambolError, analyze, load
@@ -120,6 +120,17 @@ def test_the_front_is_the_end_with_more_detail(forward, end):
     detailed = dataclasses.replace(mesh, **arrays, normals=None, uvs=None, colors=None)
     anatomy = analyze(dataclasses.replace(table, meshes=(detailed,)))
     assert anatomy.plan == "quadruped" and axis_name(anatomy.forward) == forward
+
+
+def test_paws_under_roots_of_their_own_belong_to_their_legs():
+    """They turn about their middle, far from where the shin's skin ends."""
+    folder = assets_folder()
+    path = folder / "clips/quaternius-apocalypse/GermanShepherd.glb" if folder else None
+    if path is None or not path.exists():
+        pytest.skip("no such file: set GAMBOL_ASSETS to a folder that has it")
+    character = load(path)
+    found = legs(character, analyze(character))
+    assert sorted(chain[-1] for chain in found.values()) == ["FF.L", "FF.R", "FFB.L", "FFB.R"]
 
 
 def test_geometry_alone_finds_a_spiders_legs():
