@@ -144,7 +144,7 @@ def _analyze_upright(body: Body, labels: list[str], up: Float[np.ndarray, "3"], 
     pairs = limb_roots(stance, symmetry)
     standing = stance.can_stand_on([joint for pair in pairs for joint in pair], symmetry.normal)
     kinds = {a: kind_of(stance, a, symmetry.normal, labels, standing) for a, _ in pairs}
-    _find_ears(body, symmetry, pairs, kinds)
+    _find_ears(body, symmetry, pairs, kinds, labels)
     forked = {int(body.parents[a]) for a, _ in pairs if kinds[a] != "ear"}
     small = {int(body.parents[a]) for a, _ in pairs if kinds[a] == "ear"}
     front = _detailed_end(stance, symmetry, pairs, kinds)
@@ -157,12 +157,16 @@ def _analyze_upright(body: Body, labels: list[str], up: Float[np.ndarray, "3"], 
     return Anatomy(body, up, facing, certainty, symmetry.partners, parts, limbs, standing, stance.ground, stance.height)
 
 
-def _find_ears(body: Body, symmetry: Symmetry, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind]) -> None:
-    """Long ears and horns: pairs at the very end of the middle, beyond another pair of limbs. Changes kinds."""
+def _find_ears(
+    body: Body, symmetry: Symmetry, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind], labels: list[str]
+) -> None:
+    """Long ears and horns: pairs at the very end of the middle, beyond another pair of limbs, and not called arms or
+    wings. Changes kinds."""
     middle = symmetry.partners == np.arange(len(body))
     for a, _ in pairs:
         parent = int(body.parents[a])
-        if kinds[a] not in ("arm", "wing") or parent < 0:
+        called = {names.hint(labels[joint]) for joint in body.subtree(a)}
+        if kinds[a] not in ("arm", "wing") or parent < 0 or kinds[a] in called:
             continue
         above = set(body.above(parent))
         beyond = any(int(body.parents[b]) in above and kinds[b] != "ear" for b, _ in pairs if b != a)

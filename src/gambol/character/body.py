@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Int
 from scipy import sparse
 from scipy.spatial import cKDTree
 
+from gambol.character import names
 from gambol.character.character import Character
 from gambol.character.neutral import neutral_world
 from gambol.character.skeleton import Skeleton, children_of, levels_of, line_up
@@ -184,6 +185,11 @@ class _BodyFinder:
         reparented = []
         for joint in np.flatnonzero(deforming):
             above = ancestor[joint]
+            shin = self._shin_by_name(int(joint), ends, shared) if above < 0 or shared[joint, above] == 0 else None
+            if shin is not None:
+                parents[joint] = shin
+                reparented.append(int(joint))
+                continue
             _, found = near.query(heads[joint], k=min(8, len(ends)))
             # The nearest end of a chain that the joint is not itself part of.
             nearest = next((i for i in np.atleast_1d(found) if int(joint) not in line_up(parents, int(ends[i]))), None)
@@ -203,6 +209,19 @@ class _BodyFinder:
                 parents[joint] = end
                 reparented.append(int(joint))
         return reparented
+
+    def _shin_by_name(self, joint: int, ends: Int[np.ndarray, " ends"], shared: sparse.csr_matrix) -> int | None:
+        """The last joint of a leg that a joint called a foot shares its skin with, of the same side."""
+        name = self.skeleton.names[joint]
+        if not {"foot", "feet", "paw", "ankle", "hoof"} & set(names.words(name)) or names.side(name) is None:
+            return None
+        alike = [int(end) for end in ends if end != joint and self._is_leg_of(int(end), names.side(name))]
+        touching = [end for end in alike if shared[joint, end] > 0]
+        return max(touching, key=lambda end: shared[joint, end], default=None)
+
+    def _is_leg_of(self, node: int, side: str | None) -> bool:
+        name = self.skeleton.names[node]
+        return names.hint(name) == "leg" and names.side(name) == side
 
     def _chain_end(self, node: int, weights: sparse.csc_matrix) -> Float[np.ndarray, "3"]:
         """Where the last bone of a chain ends: at the file's marker, else at the far end of the skin it moves most."""

@@ -140,6 +140,8 @@ def kind_of(
     named = named if spoken.count(named) * 2 > len(members) else None
     if named in ("wing", "fin", "ear"):
         return named  # type: ignore[return-value]
+    if standing and not stance.reaches_ground(joint) and "arm" in spoken and not {"wing", "leg", "fin"} & set(spoken):
+        return "arm"  # however short, or broad as a sheet
     if stance.body.reach[joint] < SMALLEST * stance.size:
         return "ear" if standing else "fin"
     if standing and stance.reaches_ground(joint):

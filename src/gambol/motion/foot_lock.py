@@ -156,13 +156,21 @@ def contact_loads(anatomy: Anatomy, rig: Rig, rig_motion: RigMotion, length: flo
 
     rig_motion: the clip on the rig, at any number of frames. length: of a leg [file units].
     """
-    loads = find_loads(anatomy, rig, rig_motion, length, goes=False)
     times, ends = rig_motion.along.double().numpy() * rig_motion.seconds, contacts.times
     down = contacts.down.astype(float)
     if contacts.loops:
         ends, down = np.append(ends, rig_motion.seconds), np.append(down, down[:, :1], axis=1)
     each = np.stack([np.interp(times, ends, leg) for leg in down], 1) if len(down) else np.zeros((len(rig_motion), 0))
-    on_ground = torch.as_tensor(each).float()[:, loads.legs]
+    return loads_on_ground(anatomy, rig, rig_motion, length, torch.as_tensor(each).float())
+
+
+def loads_on_ground(
+    anatomy: Anatomy, rig: Rig, rig_motion: RigMotion, length: float, on_ground: Float[Tensor, "frames legs"]
+) -> FootLoads:
+    """Loads of the feet that are on the ground, 1, rather than in the air, 0, in each frame; feet in the air are to
+    stay as high as they are, up to CLEAR. length: of a leg [file units]."""
+    loads = find_loads(anatomy, rig, rig_motion, length, goes=False)
+    on_ground = on_ground[:, loads.legs]
     heights = loads.points(rig_motion.world(rig)) @ torch.as_tensor(anatomy.up, dtype=torch.float32) - loads.stand
     clear = (heights / length).clamp(0, CLEAR) * (on_ground == 0)
     return replace(loads, weights=loads.weights * on_ground, clear=clear)

@@ -165,6 +165,16 @@ def rig_motion_of(
     """
     ends = np.array([*times, clip.end]) if loops else np.asarray(times)
     T_world = character.skeleton.world(clip.sample(character.skeleton, ends))[:, rig.nodes]
+    seconds = float(clip.end - times[0]) if loops else float(times[-1] - times[0])
+    return rig_motion_of_poses(rig, T_world, seconds, loops)
+
+
+def rig_motion_of_poses(rig: Rig, T_world_joint: Poses, seconds: float, loops: bool) -> RigMotion:
+    """The motion of poses at even times; stretch of bones is left out.
+
+    loops: the last pose is the first one of the next cycle, and is left out.
+    """
+    T_world = T_world_joint
     rotations = _own_rotations(rig, T_world)
     roots = np.flatnonzero(rig.parents < 0)
     heads = rig.world()[roots, :3, 3]
@@ -183,7 +193,6 @@ def rig_motion_of(
         travel, turn = shift[-1] - shift[0], float(yaw[-1] - yaw[0])
         travel = travel - travel @ up * up
         angles, shift, turns = angles[:-1], shift[:-1], turns[:-1]
-    seconds = float(clip.end - times[0]) if loops else float(times[-1] - times[0])
     return RigMotion(_single(angles), _single(shift), _single(turns), seconds, loops, _single(travel), turn)
 
 

@@ -1,0 +1,227 @@
+"""Tracks of body parts: a motion as rotations at the stations of chains, with the path of the body, for any rig.
+
+`tracks_of_poses` reads them from world transforms of a rig's joints, `poses_of_tracks` writes them onto a rig, the same
+or another; both are differentiable, and on the same rig one undoes the other but for what the stations do not hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from gambol.character.rig import Rig
+from gambol.motion.chains import Chain, Chains
+from gambol.motion.rig_motion import RigMotion, rig_motion_of_poses
+
+Rotations = Float[Tensor, "*batch 3 3"]
+
+
+@dataclass(frozen=True, eq=False)
+class BodyTracks:
+    """A motion of chains, seen from the heading of the body. Lengths are in leg lengths."""
+
+    rotations: Float[Tensor, "frames chains stations 3 3"]
+    """Rotation of each station from the canonical rest pose, in body axes: left, up, forward."""
+    height: Float[Tensor, " frames"]
+    """Height of the anchor above where it is in the canonical rest pose."""
+    path: Float[Tensor, "frames 2"]
+    """Displacement of the anchor to the left and forward."""
+    contacts: Float[Tensor, "frames chains"]
+    """1 where a leg's foot is on the ground, else 0."""
+    seconds: float
+    """Duration; of a loop until its first frame comes again, else from the first frame to the last [s]."""
+    loops: bool
+    travel: Float[Tensor, 2]
+    """Displacement in one cycle of a loop, to the left and forward; `path` contains it."""
+    turn: float = 0.0
+    """Angle by which one cycle of a loop turns the body to its left [rad]. `rotations` and `path` are those of a body
+    that does not turn."""
+
+    def __len__(self) -> int:
+        return len(self.rotations)
+
+    @property
+    def fps(self) -> float:
+        return (len(self) if self.loops else max(len(self) - 1, 1)) / self.seconds
+
+    def mirrored(self, chains: Chains) -> BodyTracks:
+        """The mirror image: left does what right did."""
+        partners = torch.as_tensor(chains.partners)
+        flip = torch.tensor([-1.0, 1.0, 1.0])
+        sideways = torch.tensor([-1.0, 1.0])
+        return replace(
+            self,
+            rotations=(flip[:, None] * self.rotations * flip)[:, partners],
+            path=self.path * sideways,
+            contacts=self.contacts[:, partners],
+            travel=self.travel * sideways,
+            turn=-self.turn,
+        )
+
+
+def orthonormal(columns: Float[Tensor, "*batch 3 2"]) -> Rotations:
+    """Rotations from two columns by Gram-Schmidt (Zhou et al. 2019)."""
+    a = torch.nn.functional.normalize(columns[..., 0], dim=-1)
+    b = columns[..., 1] - (a * columns[..., 1]).sum(-1, keepdim=True) * a
+    b = torch.nn.functional.normalize(b, dim=-1)
+    return torch.stack([a, b, torch.linalg.cross(a, b)], -1)
+
+
+def blended(weights: Float[Tensor, "wanted given"], rotations: Float[Tensor, "frames given 3 3"]) -> Rotations:
+    """Rotations between rotations: the weighted sum, made orthonormal."""
+    mixed = torch.einsum("wg,fgij->fwij", weights, rotations)
+    return orthonormal(mixed[..., :2])
+
+
+def heading_of(chains: Chains, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> float:
+    """Mean angle by which the first station of the trunk has turned to the left [rad]."""
+    forward = station_rotations(chains, T_world_joint, 0.0)[:, 0, 0, :, 2].mean(0)
+    return float(torch.atan2(forward[0], forward[2]))
+
+
+def station_rotations(
+    chains: Chains, T_world_joint: Float[Tensor, "frames joints 3 4"], heading: float | Float[Tensor, " frames"]
+) -> Float[Tensor, "frames chains stations 3 3"]:
+    """Rotations of all stations, seen from a heading [rad]."""
+    dtype = T_world_joint.dtype
+    body = chains.anatomy.body
+    rest = np.linalg.inv(body.T_world_node[body.nodes][:, :3, :3])
+    axes = torch.as_tensor(chains.axes, dtype=dtype)
+    turned = T_world_joint[..., :3] @ torch.as_tensor(rest, dtype=dtype)
+    heading = torch.as_tensor(heading, dtype=dtype).expand(len(T_world_joint))
+    seen = _about_up(-heading)[:, None] @ (axes.T @ turned @ axes)
+    seen = orthonormal(seen[..., :2]) @ torch.as_tensor(chains.canonical, dtype=dtype)
+    found = blended(torch.as_tensor(chains.from_joints, dtype=dtype), seen)
+    return found.unflatten(1, (len(chains.chains), -1))
+
+
+def anchor_path(chains: Chains, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> Float[Tensor, "frames 3"]:
+    """Position of the anchor [file units, world]."""
+    dtype, body = T_world_joint.dtype, chains.anatomy.body
+    points = np.append(chains.anchor_points, np.ones((len(body), 1)), axis=1)
+    local = np.linalg.solve(body.T_world_node[body.nodes], points[..., None])[..., 0]
+    weighted = torch.as_tensor(local * chains.anchor_weights[:, None], dtype=dtype)
+    return torch.einsum("fjik,jk->fi", T_world_joint, weighted)
+
+
+def tracks_of_poses(
+    chains: Chains,
+    T_world_joint: Float[Tensor, "frames joints 3 4"],
+    seconds: float,
+    loops: bool,
+    travel: Float[np.ndarray, 3] | None = None,
+    turn: float = 0.0,
+    contacts: Float[Tensor, "frames legs"] | None = None,
+) -> BodyTracks:
+    """The tracks of poses of the same rig.
+
+    travel: displacement of one cycle of a loop [file units, world], contained in the poses. turn: of one cycle [rad],
+    not contained in them. contacts: 1 where a leg's foot is on the ground.
+    """
+    dtype = T_world_joint.dtype
+    heading = heading_of(chains, T_world_joint.detach())
+    axes = torch.as_tensor(chains.axes, dtype=dtype) @ _about_up(torch.tensor([heading], dtype=dtype))[0]
+    anchor = anchor_path(chains, T_world_joint)
+    height = (anchor @ torch.as_tensor(chains.anatomy.up, dtype=dtype) - chains.anatomy.ground - chains.rest_height) / chains.unit
+    path = (anchor - torch.as_tensor(chains.anchor, dtype=dtype)) @ axes[:, [0, 2]] / chains.unit
+    way = torch.zeros(3, dtype=dtype) if travel is None else torch.as_tensor(travel, dtype=dtype)
+    down = torch.zeros(len(T_world_joint), len(chains.chains), dtype=dtype)
+    if contacts is not None:
+        down[:, chains.legs] = contacts.to(dtype)
+    rotations = station_rotations(chains, T_world_joint, heading)
+    return BodyTracks(rotations, height, path, down, seconds, loops, way @ axes[:, [0, 2]] / chains.unit, turn)
+
+
+def poses_of_tracks(chains: Chains, tracks: BodyTracks) -> Float[Tensor, "frames joints 3 4"]:
+    """T_world_joint of a rig that moves as the tracks say, heading forward [file units]."""
+    dtype, body = tracks.rotations.dtype, chains.anatomy.body
+    axes = torch.as_tensor(chains.axes, dtype=dtype)
+    rest = torch.as_tensor(body.T_world_node[body.nodes], dtype=dtype)
+    stations = tracks.rotations.flatten(1, 2)
+    turned = blended(torch.as_tensor(chains.to_joints, dtype=dtype), stations)
+    turned = turned @ torch.as_tensor(chains.canonical, dtype=dtype).mT
+    turned = axes @ turned @ axes.T
+    heads: list[Tensor] = []
+    offsets = rest[:, :3, 3]
+    for joint, parent in enumerate(body.parents):
+        if parent < 0:
+            heads.append(offsets[joint].expand(len(tracks), 3))
+        else:
+            heads.append(heads[parent] + turned[:, parent] @ (offsets[joint] - offsets[parent]))
+    poses = torch.cat([turned @ rest[:, :3, :3], torch.stack(heads, 1)[..., None]], -1)
+    wanted = torch.as_tensor(chains.anchor, dtype=dtype) + chains.unit * tracks.path @ axes[:, [0, 2]].T
+    rise = chains.lift + chains.unit * tracks.height
+    wanted = wanted + rise[:, None] * axes[:, 1]
+    shift = wanted - anchor_path(chains, poses)
+    return torch.cat([poses[..., :3], poses[..., 3:] + shift[:, None, :, None]], -1)
+
+
+def _about_up(angles: Float[Tensor, " frames"]) -> Float[Tensor, "frames 3 3"]:
+    """Turns to the left [rad] in body axes: left, up, forward."""
+    sin, cos, zero = angles.sin(), angles.cos(), torch.zeros_like(angles)
+    rows = [cos, zero, sin, zero, zero + 1, zero, -sin, zero, cos]
+    return torch.stack(rows, -1).unflatten(-1, (3, 3))
+
+
+def closed(tracks: BodyTracks) -> BodyTracks:
+    """A loop with the first frame of its next cycle at its end, as a motion that does not loop."""
+    if not tracks.loops:
+        return tracks
+    return replace(
+        tracks,
+        rotations=torch.cat([tracks.rotations, tracks.rotations[:1]]),
+        height=torch.cat([tracks.height, tracks.height[:1]]),
+        path=torch.cat([tracks.path, tracks.path[:1] + tracks.travel]),
+        contacts=torch.cat([tracks.contacts, tracks.contacts[:1]]),
+        loops=False,
+    )
+
+
+def rig_motion_of_tracks(chains: Chains, rig: Rig, tracks: BodyTracks) -> RigMotion:
+    """The motion of a rig that tracks mean, in closed form."""
+    poses = poses_of_tracks(chains, closed(tracks)).double()
+    if tracks.turn:
+        share = torch.arange(len(poses), dtype=torch.float64) / max(len(poses) - 1, 1)
+        axes = torch.as_tensor(chains.axes)
+        about = axes @ _about_up(share * tracks.turn) @ axes.T
+        center = torch.as_tensor(chains.anchor)
+        heads = (about[:, None] @ (poses[..., 3] - center)[..., None]) + center[:, None]
+        poses = torch.cat([about[:, None] @ poses[..., :3], heads], -1)
+    whole = np.concatenate([poses.numpy(), np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*poses.shape[:2], 1, 4))], 2)
+    return rig_motion_of_poses(rig, whole, tracks.seconds, tracks.loops)
+
+
+def onto(tracks: BodyTracks, source: Chains, target: Chains) -> tuple[BodyTracks, list[str], list[str]]:
+    """Tracks of one body for another: each chain does what its counterpart does, legs counted from behind, others from
+    the front. Returns also the names of the source's chains that are dropped, and of the target's that only follow the
+    trunk."""
+    counterparts = [_counterpart(chain, source, target) for chain in target.chains]
+    hangs_on = target.roots[0]
+    rotations, contacts = [], []
+    for number, found in enumerate(counterparts):
+        if found is None:
+            held = tracks.rotations[:, 0, hangs_on[number]]
+            rotations.append(held[:, None].expand(-1, tracks.rotations.shape[2], -1, -1))
+            contacts.append(torch.zeros(len(tracks)))
+        else:
+            rotations.append(tracks.rotations[:, found])
+            contacts.append(tracks.contacts[:, found])
+    moved = replace(tracks, rotations=torch.stack(rotations, 1), contacts=torch.stack(contacts, 1))
+    dropped = [chain.name for number, chain in enumerate(source.chains) if number not in counterparts]
+    following = [chain.name for chain, found in zip(target.chains, counterparts, strict=True) if found is None]
+    return moved, dropped, following
+
+
+def _counterpart(chain: Chain, source: Chains, target: Chains) -> int | None:
+    """The chain of the source that corresponds to one of the target."""
+
+    def place(each: Chain, body: Chains) -> tuple[str, str, int]:
+        last = max(other.rank for other in body.chains if other.kind == each.kind)
+        return each.kind, each.side, last - each.rank if each.kind == "leg" else each.rank
+
+    places = {place(each, source): number for number, each in enumerate(source.chains)}
+    return places.get(place(chain, target))

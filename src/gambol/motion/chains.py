@@ -1,0 +1,512 @@
+"""Chains: a body as the prior on tracks sees it, with the same few stations on every trunk, neck, tail and limb.
+
+Whatever a rig's joints are, each chain has STATIONS stations. Those of a limb have a meaning (girdle, the bones down
+to ankle or wrist, foot or hand, toes or fingers); those of a trunk, neck, tail or wing are spread evenly along it. Two
+matrices lead from joints to stations and back. Rotations are counted from a canonical rest pose, in which arms point
+sideways and legs down, so that the same numbers mean the same pose whichever pose a skin was bound in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from gambol.character.anatomy import Anatomy
+from gambol.character.limbs import Limb
+from gambol.character.transforms import normalize
+from gambol.motion.inverse_kinematics import shortest_arc
+from gambol.motion.legs import leg_length, legs_of
+
+STATIONS = 8
+GIRDLE, UPPER, END, DIGITS = 0, 1, 6, 7
+"""Stations of arms and legs: shoulder blade or hip; from UPPER to before END, those of thigh, shin and whatever bones
+there are down to the ankle; foot or hand; toes or fingers."""
+LINKS = END - UPPER
+LINK_STATIONS = {1: (0,), 2: (0, 2), 3: (0, 2, 4), 4: (0, 1, 2, 4), 5: (0, 1, 2, 3, 4)}
+"""Stations of links, counted from UPPER, by their number: knee and elbow are always at the third."""
+NEAR_MIDDLE = 0.25
+"""A joint is part of the girdle if it is this much nearer to the middle of the body than the next one."""
+HEAVY = 0.02
+"""Joints of the trunk that move more of the skin than this belong to its chain [share of the skin]."""
+UPRIGHT, SPRAWLED = np.radians(30.0), np.radians(60.0)
+"""Legs that leave the vertical by less are brought to it in the canonical pose; those beyond, as a lizard's, are not."""
+MOST_YAW = np.radians(60.0)
+"""Feet that point aside by less point forward in the canonical pose."""
+
+ChainKind = Literal["trunk", "neck", "tail", "arm", "leg", "wing", "fin"]
+CHAIN_KINDS: tuple[ChainKind, ...] = ("trunk", "neck", "tail", "arm", "leg", "wing", "fin")
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One chain of a body."""
+
+    kind: ChainKind
+    side: Literal["left", "middle", "right"]
+    rank: int
+    """Counted from the front among chains of its kind."""
+    joints: tuple[int, ...]
+    """Joints from the trunk outwards; of the trunk, from the hips to the shoulders."""
+    stations: tuple[int, ...]
+    """Station of each joint; of a chain with more joints than stations, the nearest one."""
+
+    @property
+    def name(self) -> str:
+        """'trunk', 'left leg', 'right leg 2'."""
+        side = "" if self.side == "middle" else f"{self.side} "
+        return f"{side}{self.kind}" + (f" {self.rank + 1}" if self.rank else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """The chains of a body, and how their stations follow from joints and joints from stations. Vectors are in body
+    axes: left, up, forward."""
+
+    anatomy: Anatomy
+    chains: tuple[Chain, ...]
+    """The trunk first, then neck, tail and limbs in the order of `Anatomy.limbs`, without ears."""
+    from_joints: Float[np.ndarray, "stations joints"]
+    """Weights of the joints' rotations in those of all stations, chain after chain."""
+    to_joints: Float[np.ndarray, "joints stations"]
+    """Weights of the stations' rotations in those of the joints."""
+    canonical: Float[np.ndarray, "joints 3 3"]
+    """Rotation of each joint from the canonical rest pose to the neutral pose."""
+    anchor_weights: Float[np.ndarray, " joints"]
+    anchor_points: Float[np.ndarray, "joints 3"]
+    """The anchor, which carries height and path, is the weighted mean of points that move with the joints: the middle
+    between the hips, or of a body without legs its centre. Here the points in the neutral pose [file units, world]."""
+    unit: float
+    """Length of a leg, or what stands for it: the unit of heights and paths [file units]."""
+    lift: float
+    """How much higher the anchor is in the canonical rest pose than in the neutral pose [file units]."""
+
+    @cached_property
+    def axes(self) -> Float[np.ndarray, "3 3"]:
+        """Columns: left, up, forward in the world."""
+        return np.stack([self.anatomy.left, self.anatomy.up, self.anatomy.forward], axis=1)
+
+    @cached_property
+    def anchor(self) -> Float[np.ndarray, 3]:
+        """The anchor in the neutral pose [file units, world]."""
+        return self.anchor_weights @ self.anchor_points
+
+    @cached_property
+    def rest_height(self) -> float:
+        """Height of the anchor above the ground in the canonical rest pose [file units]."""
+        return float(self.anchor @ self.anatomy.up) - self.anatomy.ground + self.lift
+
+    @cached_property
+    def legs(self) -> list[int]:
+        """Chains that are legs, in the order of `Anatomy.legs`."""
+        return [number for number, chain in enumerate(self.chains) if chain.kind == "leg"]
+
+    @cached_property
+    def partners(self) -> Int[np.ndarray, " chains"]:
+        """The chain of the same kind and rank on the other side; itself in the middle."""
+        place = {(chain.kind, chain.rank, chain.side): number for number, chain in enumerate(self.chains)}
+        other = {"left": "right", "right": "left", "middle": "middle"}
+        return np.array([place.get((c.kind, c.rank, other[c.side]), i) for i, c in enumerate(self.chains)])
+
+    @cached_property
+    def bones(self) -> Float[np.ndarray, "chains stations 3"]:
+        """Way along each station's bones in the canonical rest pose [leg lengths]; zero where no joint is."""
+        found = np.zeros((len(self.chains), STATIONS, 3))
+        for number, chain in enumerate(self.chains):
+            for joint, station, way in zip(chain.joints, chain.stations, _ways(self.anatomy, chain.joints), strict=True):
+                found[number, station] += self.canonical[joint].T @ self.axes.T @ way / self.unit
+        return found
+
+    @cached_property
+    def roots(self) -> tuple[Int[np.ndarray, " chains"], Float[np.ndarray, "chains 3"]]:
+        """Station of the trunk that each chain hangs on, and the way from there to its first joint in the neutral pose;
+        of the trunk, from the anchor [leg lengths]."""
+        body, trunk = self.anatomy.body, self.chains[0]
+        stations, offsets = [0], [body.heads[trunk.joints[0]] - self.anchor]
+        for chain in self.chains[1:]:
+            above = [joint for joint in body.above(chain.joints[0]) if joint in trunk.joints]
+            held = above[0] if above else min(trunk.joints, key=lambda j: _far(body.heads, j, chain.joints[0]))
+            stations.append(trunk.stations[trunk.joints.index(held)])
+            offsets.append(body.heads[chain.joints[0]] - body.heads[held])
+        return np.array(stations), np.stack(offsets) @ self.axes / self.unit
+
+
+def _far(heads: Float[np.ndarray, "joints 3"], a: int, b: int) -> float:
+    return float(np.linalg.norm(heads[a] - heads[b]))
+
+
+def find_chains(anatomy: Anatomy) -> Chains:
+    """The chains of a body."""
+    builder = _Builder(anatomy)
+    builder.add_middle("trunk", _trunk(anatomy))
+    neck = _neck(anatomy, builder.chains[0].joints)
+    if neck:
+        builder.add_middle("neck", neck)
+    tail = _tail(anatomy)
+    if tail:
+        builder.add_middle("tail", tail)
+        builder.straighten(tail)
+    legs = {leg.limb: leg for leg in legs_of(anatomy)}
+    for limb in anatomy.limbs:
+        if limb.kind == "leg":
+            links = legs[limb].links
+            builder.add_limb(limb, links if len(legs) > 4 else _without_girdle(anatomy, links), legs[limb].foot)
+        elif limb.kind == "arm":
+            builder.add_limb(limb, *_arm(anatomy, limb))
+        elif limb.kind in ("wing", "fin"):
+            builder.add_along(limb)
+    return builder.build()
+
+
+class _Builder:
+    """Collects chains and the weights between joints and stations."""
+
+    def __init__(self, anatomy: Anatomy):
+        self.anatomy, self.joints = anatomy, len(anatomy.body)
+        self.axes = np.stack([anatomy.left, anatomy.up, anatomy.forward], axis=1)
+        self.chains: list[Chain] = []
+        self.reads: list[np.ndarray] = []
+        self.writes: dict[int, dict[int, float]] = {}
+        """Weights of stations by joint."""
+        self.canonical = np.tile(np.eye(3), (self.joints, 1, 1))
+        self.lifts: list[float] = []
+        self.lengths: list[float] = []
+
+    def add_middle(self, kind: ChainKind, joints: list[int]) -> None:
+        """A chain in the middle of the body, its stations spread along it."""
+        self._add(kind, "middle", 0, joints, *_along(_places(self.anatomy, joints)))
+
+    def straighten(self, tail: list[int]) -> None:
+        """In the canonical rest pose a tail points straight back."""
+        line = self.axes.T @ (self.anatomy.body.tips[tail[-1]] - self.anatomy.body.heads[tail[0]])
+        self.canonical[tail] = _arc(np.array([0.0, 0.0, -1.0]), line)
+
+    def add_along(self, limb: Limb) -> None:
+        """A wing or fin, its stations spread along it."""
+        joints = list(limb.chain)
+        self._add(limb.kind, limb.side, limb.rank, joints, *_along(_places(self.anatomy, joints)))
+
+    def add_limb(self, limb: Limb, links: tuple[int, ...], end: int | None) -> None:
+        """An arm or leg. links: joints from shoulder or hip to wrist or ankle. end: hand or foot, if there is one."""
+        body = self.anatomy.body
+        girdle = list(limb.chain[: limb.chain.index(links[0])])
+        beyond = limb.chain[limb.chain.index(links[-1]) + 1 :]
+        end = beyond[0] if end is None and beyond else end
+        digits = [] if end is None else [joint for joint in body.subtree(end) if joint != end]
+        joints = [*girdle, *links, *([] if end is None else [end])]
+        read, write = np.zeros((STATIONS, self.joints)), np.zeros((len(joints), STATIONS))
+        parent = int(body.parents[links[0]])
+        read[GIRDLE, parent if parent >= 0 else links[0]] = 1.0
+        write[: len(girdle), GIRDLE] = 1.0
+        middle = slice(len(girdle), len(girdle) + len(links))
+        read[UPPER:END, list(links)], write[middle, UPPER:END] = _links(len(links))
+        last = links[-1] if end is None else end
+        read[END, last] = read[DIGITS, last] = 1.0
+        if end is not None:
+            write[-1, END] = 1.0
+        start, fingers = len(self.chains) * STATIONS, _fingers(self.anatomy, end, digits)
+        for joint, share in _digit_shares(body.parents, end, digits, fingers).items():
+            self.writes[joint] = {start + END: 1 - share, start + DIGITS: share}
+        if fingers:
+            read[DIGITS] = 0.0
+            read[DIGITS, fingers] = 1 / len(fingers)
+        self._pose(limb, links, end, digits)
+        self._add(limb.kind, limb.side, limb.rank, joints, read[:, joints + digits], write, joints + digits)
+
+    def _pose(self, limb: Limb, links: tuple[int, ...], end: int | None, digits: list[int]) -> None:
+        """Set the rotations from the canonical to the neutral pose."""
+        body = self.anatomy.body
+        bones = np.array(_ways(self.anatomy, (*links, *([] if end is None else [end]))))
+        ways = bones @ self.axes
+        if limb.kind == "arm":
+            sideways = np.array([1.0 if limb.side == "left" else -1.0, 0.0, 0.0])
+            turned = [_arc(sideways, way) for way in ways]
+            if end is not None and digits:
+                fingers = _fingers(self.anatomy, end, digits) or digits
+                turned[-1] = _arc(sideways, (body.tips[fingers] - body.heads[end]).mean(0) @ self.axes)
+            self.canonical[list(links)] = turned[: len(links)]
+            self.canonical[digits] = turned[-1]
+            if end is not None:
+                self.canonical[end] = turned[-1]
+            return
+        line = ways[: len(links)].sum(0)
+        angle = float(np.arccos(np.clip(-line[1] / max(np.linalg.norm(line), 1e-30), -1, 1)))
+        share = float(np.clip((SPRAWLED - angle) / (SPRAWLED - UPRIGHT), 0, 1)) if len(self.anatomy.legs) <= 4 else 0.0
+        down = np.array([0.0, -1.0, 0.0])
+        target = normalize((1 - share) * normalize(line) + share * down)
+        turn = _arc(target, line)
+        self.canonical[list(links)] = turn
+        straight = turn.T @ line
+        self.lifts.append(float(line[1] - straight[1]))
+        ankle = float(body.heads[end] @ self.anatomy.up) - self.anatomy.ground if end is not None else 0.0
+        self.lengths.append(float(np.linalg.norm(ways[: len(links)], axis=1).sum()) + max(ankle, 0.0))
+        if end is not None:
+            toes = normalize(ways[-1])
+            yaw = float(np.arctan2(toes[0], toes[2]))
+            if abs(yaw) < MOST_YAW and np.hypot(toes[0], toes[2]) > 0.3:
+                self.canonical[[end, *digits]] = _about_up(yaw)
+
+    def _add(
+        self,
+        kind: ChainKind,
+        side: Literal["left", "middle", "right"],
+        rank: int,
+        joints: list[int],
+        read: Float[np.ndarray, "stations read"],
+        write: Float[np.ndarray, "joints stations"],
+        read_joints: list[int] | None = None,
+    ) -> None:
+        """Add a chain. read_joints: the joints that `read` is about, by default those of the chain."""
+        start = len(self.chains) * STATIONS
+        weights = np.zeros((STATIONS, self.joints))
+        weights[:, joints if read_joints is None else read_joints] = read
+        if not weights.any(1).all():  # a station that only the joint above knows
+            parent = int(self.anatomy.body.parents[joints[0]])
+            weights[~weights.any(1), parent if parent >= 0 else joints[0]] = 1.0
+        self.reads.append(weights)
+        for joint, row in zip(joints, write, strict=True):
+            self.writes[joint] = {start + int(station): float(row[station]) for station in np.flatnonzero(row)}
+        stations = tuple(int(station) for station in write.argmax(1))
+        self.chains.append(Chain(kind, side, rank, tuple(joints), stations))
+
+    def build(self) -> Chains:
+        anatomy, body = self.anatomy, self.anatomy.body
+        write = np.zeros((self.joints, len(self.chains) * STATIONS))
+        for joint, parent in enumerate(body.parents):
+            weights = self.writes.get(joint)
+            if weights is None and parent >= 0:  # loose parts follow what they hang on
+                write[joint], self.canonical[joint] = write[parent], self.canonical[parent]
+                continue
+            for station, weight in (weights or {0: 1.0}).items():
+                write[joint, station] = weight
+        hips = [leg.chain[0] for leg in anatomy.legs if leg.rank == max(each.rank for each in anatomy.legs)]
+        weights, points = np.zeros(self.joints), body.heads.copy()
+        if hips and anatomy.stands:
+            weights[self.chains[0].joints[0]] = 1.0
+            points[self.chains[0].joints[0]] = body.heads[hips].mean(0)
+        else:
+            middle = [joint for chain in self.chains if chain.side == "middle" for joint in chain.joints]
+            weights[middle] = body.mass[middle] + 1e-6
+            weights /= weights.sum()
+        lift = float(np.mean(self.lifts)) if self.lifts and anatomy.stands else 0.0
+        unit = float(np.mean(self.lengths)) if self.lengths else leg_length(anatomy)
+        read = np.concatenate(self.reads)
+        return Chains(anatomy, tuple(self.chains), read, write, self.canonical, weights, points, unit, lift)
+
+
+def _ways(anatomy: Anatomy, joints: tuple[int, ...] | list[int]) -> list[Float[np.ndarray, 3]]:
+    """From each joint of a chain to the next, and from the last to its tip [file units, world]."""
+    body = anatomy.body
+    points = [*body.heads[list(joints)], body.tips[joints[-1]]]
+    return [after - before for before, after in zip(points[:-1], points[1:], strict=True)]
+
+
+def _arc(a: Float[np.ndarray, 3], b: Float[np.ndarray, 3]) -> Float[np.ndarray, "3 3"]:
+    """The smallest rotation from one direction to another; none for a bone without length."""
+    if np.linalg.norm(b) < 1e-12 or normalize(a) @ normalize(b) < -0.999:
+        return np.eye(3)
+    return shortest_arc(normalize(a)[None], normalize(b)[None])[0]
+
+
+def _about_up(yaw: float) -> Float[np.ndarray, "3 3"]:
+    sin, cos = np.sin(yaw), np.cos(yaw)
+    return np.array([[cos, 0.0, sin], [0.0, 1.0, 0.0], [-sin, 0.0, cos]])
+
+
+def _places(anatomy: Anatomy, joints: list[int]) -> Float[np.ndarray, " joints"]:
+    """Where joints are along a chain, from 0 for the first to 1 for the last."""
+    heads = anatomy.body.heads[joints]
+    along = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(heads, axis=0), axis=1))])
+    return along / along[-1] if along[-1] > 0 else np.linspace(0.0, 1.0, len(joints))
+
+
+def _along(
+    places: Float[np.ndarray, " joints"],
+) -> tuple[Float[np.ndarray, "stations joints"], Float[np.ndarray, "joints stations"]]:
+    """Weights of joints in even stations and of stations in joints. If there are no more joints than stations, each
+    has its own one, so that nothing is lost."""
+    count = len(places)
+    wanted = np.arange(STATIONS) / (STATIONS - 1)
+    if count > STATIONS:
+        return _hats(wanted, places), _hats(places, wanted)
+    own = _own_stations(places * (STATIONS - 1), STATIONS)
+    return _hats(np.arange(STATIONS), np.array(own, float)), np.eye(STATIONS)[own]
+
+
+def _hats(at: Float[np.ndarray, " wanted"], knots: Float[np.ndarray, " knots"]) -> Float[np.ndarray, "wanted knots"]:
+    """Weights of linear interpolation between knots, which do not decrease."""
+    knots = knots + 1e-9 * np.arange(len(knots))
+    return np.stack([np.interp(at, knots, row) for row in np.eye(len(knots))], axis=1)
+
+
+def _own_stations(wanted: Float[np.ndarray, " joints"], stations: int) -> list[int]:
+    """Increasing stations, each near to where a joint is: the sum of distances is least (dynamic programming)."""
+    count = len(wanted)
+    cost = np.full((count, stations), np.inf)
+    before = np.zeros((count, stations), int)
+    cost[0] = np.abs(wanted[0] - np.arange(stations))
+    for joint in range(1, count):
+        for station in range(joint, stations):
+            before[joint, station] = int(cost[joint - 1, :station].argmin())
+            cost[joint, station] = cost[joint - 1, before[joint, station]] + abs(wanted[joint] - station)
+    found = [int(cost[-1].argmin())]
+    for joint in range(count - 1, 0, -1):
+        found.append(int(before[joint, found[-1]]))
+    return found[::-1]
+
+
+def _links(count: int) -> tuple[Float[np.ndarray, "stations links"], Float[np.ndarray, "links stations"]]:
+    """Weights between the links of a limb and its stations. Bones are stiff: a station is that of the last link before
+    it. A limb of more links than stations loses some."""
+    if count > LINKS:
+        wanted, even = np.linspace(0.0, 1.0, LINKS), np.linspace(0.0, 1.0, count)
+        return _hats(wanted, even), _hats(even, wanted)
+    own = np.array(LINK_STATIONS[count])
+    held = np.searchsorted(own, np.arange(LINKS), side="right") - 1
+    return np.eye(count)[np.maximum(held, 0)], np.eye(LINKS)[own]
+
+
+def _digit_shares(
+    parents: Int[np.ndarray, " joints"], end: int | None, digits: list[int], fingers: list[int]
+) -> dict[int, float]:
+    """How far each joint of fingers or toes is between the hand, 0, and the tip of its finger, 1; thumbs go with the
+    hand. fingers: their last joints."""
+    if end is None:
+        return {}
+    depth = {end: 0}
+    for joint in digits:
+        depth[joint] = depth[int(parents[joint])] + 1
+    whole = dict.fromkeys(digits, 0)
+    for last in fingers:
+        for joint in _line(parents, last):
+            if joint == end:
+                break
+            whole[joint] = max(whole[joint], depth[last])
+    return {joint: depth[joint] / whole[joint] if whole[joint] else 0.0 for joint in digits}
+
+
+def _fingers(anatomy: Anatomy, end: int | None, digits: list[int]) -> list[int]:
+    """Last joints of all fingers or toes but thumbs, which point elsewhere."""
+    if end is None or not digits:
+        return []
+    body = anatomy.body
+    last = [joint for joint in digits if not body.children[joint]]
+    ways = normalize(body.tips[last] - body.heads[end])
+    middle = normalize(np.median(ways, axis=0))
+    return [joint for joint, way in zip(last, ways, strict=True) if way @ middle > 0.8] or last
+
+
+def _without_girdle(anatomy: Anatomy, links: tuple[int, ...]) -> tuple[int, ...]:
+    """The links without a first one that leads from the middle of the body to the shoulder or hip: it begins much
+    nearer to the middle than the next one, and is short."""
+    body = anatomy.body
+    if len(links) < 3:
+        return links
+    across = [float(abs((body.heads[j] - body.heads[anatomy.partners[j]]) @ anatomy.left)) for j in links[:2]]
+    lengths = np.linalg.norm(_ways(anatomy, links), axis=1)
+    return links[1:] if across[0] < NEAR_MIDDLE * across[1] and lengths[0] < 0.45 * lengths.sum() else links
+
+
+def _arm(anatomy: Anatomy, limb: Limb) -> tuple[tuple[int, ...], int | None]:
+    """Joints of upper arm and forearm, the two longest bones that follow each other, and the hand, if there is one."""
+    chain = limb.chain
+    chain = _without_girdle(anatomy, chain)
+    if len(chain) <= 2:
+        return chain, None
+    lengths = [float(np.linalg.norm(way)) for way in _ways(anatomy, chain)]
+    most = len(chain) - 1 if len(chain) > 3 else len(chain)
+    upper = max(range(most - 1), key=lambda i: lengths[i] + lengths[i + 1])
+    end = chain[upper + 2] if upper + 2 < len(chain) else None
+    return chain[upper : upper + 2], end
+
+
+def _trunk(anatomy: Anatomy) -> list[int]:
+    """Joints from the hips to the shoulders along the tree."""
+    body, parts = anatomy.body, anatomy.parts
+    legs = anatomy.legs
+    hind = [leg.chain[0] for leg in legs if leg.rank == max(each.rank for each in legs)]
+    fore = [limb.chain[0] for limb in anatomy.limbs if limb.kind in ("arm", "wing", "fin") or (limb.kind == "leg" and limb.rank == 0)]
+    fore = [joint for joint in fore if joint not in hind]
+    tails, necks = anatomy.joints_of("tail"), [j for j, part in enumerate(parts) if part in ("neck", "head")]
+    back = _holder(body.parents, hind) if hind else _above_part(anatomy, tails)
+    front = _above_part(anatomy, necks)
+    if front is None:
+        front = _holder(body.parents, fore) if fore else None
+    root = int(np.flatnonzero(body.parents < 0)[0])
+    trunk = [joint for joint, part in enumerate(parts) if part == "trunk"]
+    if back is None:
+        back = trunk[0] if trunk else root
+    if front is None:
+        front = back if hind and not trunk else max(trunk or [back], key=lambda j: len(body.above(j)))
+    return _with_heavy_ends(anatomy, _path(body.parents, back, front))
+
+
+def _with_heavy_ends(anatomy: Anatomy, path: list[int]) -> list[int]:
+    """The path continued to joints of the trunk that move much skin, up the tree from its start or down from its
+    end."""
+    body = anatomy.body
+    heavy = [j for j, part in enumerate(anatomy.parts) if part == "trunk" and body.mass[j] > HEAVY and j not in path]
+    above = [joint for joint in body.above(path[0]) if joint in heavy]
+    if above and not set(body.above(path[0])) & set(path):
+        path = [*_path(body.parents, above[-1], path[0])[:-1], *path]
+    while below := [joint for joint in heavy if body.parents[joint] == path[-1] and body.mass[joint] > 2 * HEAVY]:
+        path = [*path, max(below, key=lambda joint: body.mass[joint])]
+    return path
+
+
+def _above_part(anatomy: Anatomy, joints: list[int]) -> int | None:
+    """What the first joint of a part hangs on."""
+    if not joints:
+        return None
+    parent = int(anatomy.body.parents[joints[0]])
+    return parent if parent >= 0 else None
+
+
+def _line(parents: Int[np.ndarray, " joints"], joint: int) -> list[int]:
+    """The joint and all above it."""
+    found = [joint]
+    while parents[found[-1]] >= 0:
+        found.append(int(parents[found[-1]]))
+    return found
+
+
+def _holder(parents: Int[np.ndarray, " joints"], joints: list[int]) -> int | None:
+    """The lowest joint that all these hang on."""
+    lines = [_line(parents, joint)[1:] for joint in joints]
+    return next((joint for joint in lines[0] if all(joint in line for line in lines)), None) if lines else None
+
+
+def _path(parents: Int[np.ndarray, " joints"], start: int, end: int) -> list[int]:
+    """The way between two joints along the tree."""
+    down = _line(parents, end)
+    up = _line(parents, start)
+    meet = next((joint for joint in up if joint in down), None)
+    if meet is None:
+        return [start]
+    return [*up[: up.index(meet) + 1], *reversed(down[: down.index(meet)])]
+
+
+def _neck(anatomy: Anatomy, trunk: tuple[int, ...]) -> list[int]:
+    """Joints of the neck and those of the head that move most of its skin; what else hangs on them goes with them."""
+    body, parts = anatomy.body, anatomy.parts
+    heads = anatomy.joints_of("head")
+    ends = heads[:1] or anatomy.joints_of("neck")[-1:]
+    if not ends:
+        return []
+    line = [joint for joint in _line(body.parents, ends[0]) if parts[joint] in ("neck", "head") and joint not in trunk]
+    chain = line[::-1]
+    skull = float(body.mass[heads].sum())
+    while chain and (below := [joint for joint in body.children[chain[-1]] if body.mass[joint] > 0.3 * skull > 0]):
+        chain.append(max(below, key=lambda joint: body.mass[joint]))  # as of a head that hangs on a control
+    return chain
+
+
+def _tail(anatomy: Anatomy) -> list[int]:
+    """Joints of the tail: the longest way from its first."""
+    from gambol.character.limbs import main_chain
+
+    joints = anatomy.joints_of("tail")
+    return main_chain(anatomy.body, joints[0]) if joints else []

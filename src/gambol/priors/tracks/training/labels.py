@@ -1,0 +1,96 @@
+"""What a clip shows, by its name or by the words of a motion-capture index: the labels the prior learns."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Label:
+    """One thing that bodies do."""
+
+    name: str
+    pattern: str
+    """Regular expression of clip names that mean it, in lower case with blanks between words."""
+    loops: bool = True
+
+
+# fmt: off
+LABELS = (
+    Label("", r"t ?pose|a ?pose|rest pose|pose$|static|reset|clip \d|take|scene|experimental|transform|wheelchair"
+              r"|holding|gun|pistol|shoot|rifle|reload|aim|ranged|crossbow|jump (idle|loop|start|land|landing|down|up)$"
+              r"|jump (start|land)|noheight|fire$|inactive|emerge|immerse|spawn|awaken|levitate|torch|dualwield|block|shiver"
+              r"|flying forward super|individuals|poses|new custom|action \d+|^(up|down|float|repel|warn|pulse|keow)$"
+              r"|drive|driving|idle attack|run attack|run (slash|stab|arms|jump)|gallop jump|running jump|walk jump"
+              r"|(sit|sitting|lie|chair|floor) (talk|talking|eating)|floating|out of water|end$|resurrect|weapon"),
+    Label("hit", r"hit|recieve|flinch|react|hurt", loops=False),
+    Label("die", r"death|die$|dead|defeat", loops=False),
+    Label("cartwheel", r"cartwheel", loops=False),
+    Label("flip", r"flip", loops=False),
+    Label("zombie walk", r"zombie (walk|run|crawl)|^zombie$"),
+    Label("walk backwards", r"walk\w* back|backwards"),
+    Label("sidestep", r"sidestep|strafe|run (left|right)|dodge (left|right)"),
+    Label("dodge", r"dodge", loops=False),
+    Label("limp", r"limp|uneven"),
+    Label("march", r"march|formal"),
+    Label("stiff walk", r"stiff walk"),
+    Label("drunk walk", r"drunk|stagger|dizzy"),
+    Label("carry", r"carry"),
+    Label("sneak", r"sneak|crouch fwd|sneaking"),
+    Label("crouch", r"crouch|duck", loops=False),
+    Label("dance", r"dance|samba|ymca|charleston|the ?wave$|jumping jacks|keow"),
+    Label("roll", r"roll(?! h)", loops=False),
+    Label("crawl", r"crawl|slither"),
+    Label("swim", r"swim"),
+    Label("climb", r"climb|stairs"),
+    Label("get up", r"stand ?up|get up|sitting exit|sit exit|lay to idle|^(fe)?(male|man) standing$", loops=False),
+    Label("sit down", r"sit ?down|sitting enter|sit enter|sitting start|(chair|floor) down|^sit$", loops=False),
+    Label("sit", r"sit ?idle|sitting|(chair|floor) idle|sit|meditate|kneel"),
+    Label("lie down", r"lie ?down|sit to lie|^lie$", loops=False),
+    Label("sleep", r"sleep|lie idle|lie"),
+    Label("eat", r"eat|graze|idle eating|drink|consume"),
+    Label("pick up", r"pick ?up|pickup", loops=False),
+    Label("push", r"push ?loop|^push$"),
+    Label("push up", r"push ?ups?$|sit ?ups"),
+    Label("throw", r"throw|golf|basketball|spell|magic|blast|cast", loops=False),
+    Label("kick", r"kick|soccer", loops=False),
+    Label("punch", r"punch|jab|box", loops=False),
+    Label("sword", r"sword(?! idle)|slash|chop|slice|stab|melee (?!idle|unarmed idle)(?!.*idle)", loops=False),
+    Label("headbutt", r"head ?but", loops=False),
+    Label("attack", r"attack|bite|tail attack|slam", loops=False),
+    Label("wave", r"wave|waving|hello|greeting", loops=False),
+    Label("point", r"point", loops=False),
+    Label("bow", r"bow$", loops=False),
+    Label("clap", r"clap"),
+    Label("cheer", r"cheer|victory|fist pump|taunt|power up", loops=False),
+    Label("nod", r"^yes$|nod|emote yes|gesture positive", loops=False),
+    Label("shake head", r"^no$|emote no|gesture negative|reject", loops=False),
+    Label("interact", r"interact|use item|working|fixing|conduct|wash", loops=False),
+    Label("look", r"look|confused|listening|survey", loops=False),
+    Label("stretch", r"stretch", loops=False),
+    Label("laugh", r"laugh"),
+    Label("balance", r"balance"),
+    Label("roar", r"roar|rear", loops=False),
+    Label("fall", r"fall", loops=False),
+    Label("turn left", r"turn left"),
+    Label("turn right", r"turn right"),
+    Label("fly", r"fly|flap|hover|flying|glide"),
+    Label("jump", r"jump", loops=False),
+    Label("hop", r"hop"),
+    Label("trot", r"trot|jog"),
+    Label("run", r"run|gallop|sprint"),
+    Label("walk", r"walk"),
+    Label("stand", r"idle|stand|breath|talking|tired"),
+)
+# fmt: on
+ACTION_NAMES = ("any", *(label.name for label in LABELS if label.name))
+"""Names of what the prior learns, in the order of its embedding; the first stands for whatever it is."""
+
+
+def label_of(name: str) -> Label | None:
+    """The label of a clip by its name, None if there is none."""
+    words = re.sub(r"([a-z\d])([A-Z])", r"\1 \2", name.split("|")[-1])
+    spoken = " ".join(re.findall(r"[a-z]+", words.lower()))
+    found = next((label for label in LABELS if re.search(label.pattern, spoken)), None)
+    return found if found and found.name else None
