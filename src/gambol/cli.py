@@ -24,6 +24,7 @@ from gambol.commands.info import InfoCommand
 from gambol.commands.priors import PriorsCommand
 from gambol.commands.render import RenderCommand
 from gambol.commands.report import ReportCommand
+from gambol.commands.retarget import RetargetCommand
 from gambol.commands.skin import SkinCommand
 from gambol.commands.splat import SplatCommand
 from gambol.commands.track import TrackCommand
@@ -41,6 +42,7 @@ EPILOGUE = """examples:
   gambol animate hero.glb "a knight is running" -o hero-run   the same with a file of your own
   gambol track hero.glb --clip run -o hero-physics.glb        make a clip physically plausible: no skating, no floating
   gambol clip hero.glb --clip run --loop --in-place           edit a clip: loop, root motion, frame rate, foot lock
+  gambol retarget horse.glb --clip gallop wolf.glb -o wolf-gallop.glb   carry a clip onto another character
   gambol report hero.glb --clip run                           how good a clip is: a table, report.json and a page in 3D
   gambol info fox.glb                         meshes and clips, which way it faces, where its feet are
   gambol info fox.glb --picture fox.png       the same as a picture: parts, bones, ground contacts
@@ -58,6 +60,7 @@ Command = (
     Annotated[AnimateCommand, tyro.conf.subcommand("animate")]
     | Annotated[TrackCommand, tyro.conf.subcommand("track")]
     | Annotated[ClipCommand, tyro.conf.subcommand("clip")]
+    | Annotated[RetargetCommand, tyro.conf.subcommand("retarget")]
     | Annotated[ReportCommand, tyro.conf.subcommand("report")]
     | Annotated[InfoCommand, tyro.conf.subcommand("info")]
     | Annotated[FlexCommand, tyro.conf.subcommand("flex")]

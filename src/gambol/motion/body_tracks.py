@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.character.rig import Rig
-from gambol.motion.chains import Chain, Chains
+from gambol.motion.chains import Chains
 from gambol.motion.rig_motion import RigMotion, rig_motion_of_poses
 
 Rotations = Float[Tensor, "*batch 3 3"]
@@ -193,35 +193,3 @@ def rig_motion_of_tracks(chains: Chains, rig: Rig, tracks: BodyTracks) -> RigMot
         poses = torch.cat([about[:, None] @ poses[..., :3], heads], -1)
     whole = np.concatenate([poses.numpy(), np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*poses.shape[:2], 1, 4))], 2)
     return rig_motion_of_poses(rig, whole, tracks.seconds, tracks.loops)
-
-
-def onto(tracks: BodyTracks, source: Chains, target: Chains) -> tuple[BodyTracks, list[str], list[str]]:
-    """Tracks of one body for another: each chain does what its counterpart does, legs counted from behind, others from
-    the front. Returns also the names of the source's chains that are dropped, and of the target's that only follow the
-    trunk."""
-    counterparts = [_counterpart(chain, source, target) for chain in target.chains]
-    hangs_on = target.roots[0]
-    rotations, contacts = [], []
-    for number, found in enumerate(counterparts):
-        if found is None:
-            held = tracks.rotations[:, 0, hangs_on[number]]
-            rotations.append(held[:, None].expand(-1, tracks.rotations.shape[2], -1, -1))
-            contacts.append(torch.zeros(len(tracks)))
-        else:
-            rotations.append(tracks.rotations[:, found])
-            contacts.append(tracks.contacts[:, found])
-    moved = replace(tracks, rotations=torch.stack(rotations, 1), contacts=torch.stack(contacts, 1))
-    dropped = [chain.name for number, chain in enumerate(source.chains) if number not in counterparts]
-    following = [chain.name for chain, found in zip(target.chains, counterparts, strict=True) if found is None]
-    return moved, dropped, following
-
-
-def _counterpart(chain: Chain, source: Chains, target: Chains) -> int | None:
-    """The chain of the source that corresponds to one of the target."""
-
-    def place(each: Chain, body: Chains) -> tuple[str, str, int]:
-        last = max(other.rank for other in body.chains if other.kind == each.kind)
-        return each.kind, each.side, last - each.rank if each.kind == "leg" else each.rank
-
-    places = {place(each, source): number for number, each in enumerate(source.chains)}
-    return places.get(place(chain, target))

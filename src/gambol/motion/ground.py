@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -31,11 +33,19 @@ def ground_loss(heights: Float[Tensor, "*frames points"], squared: bool = False)
 class LowSkin:
     """The vertices of a character that can come near the ground."""
 
-    def __init__(self, character: Character, anatomy: Anatomy, rig: Rig, most: int = 4000):
-        """most: vertices that are looked at, half of them the lowest ones."""
+    def __init__(
+        self,
+        character: Character,
+        anatomy: Anatomy,
+        rig: Rig,
+        most: int = 4000,
+        without: Collection[int] = (),
+    ):
+        """most: vertices that are looked at, half of them the lowest ones. without: joints whose skin is left out."""
         body = anatomy.body
         heights = body.vertices @ anatomy.up - anatomy.ground
         low = np.flatnonzero(heights < LOW * anatomy.height) if anatomy.stands else np.arange(len(heights))
+        low = low[~np.isin(body.owners[low], list(without))]
         if len(low) > most:
             low = low[np.argsort(heights[low], kind="stable")]
             lowest = most // 2

@@ -1,0 +1,188 @@
+"""`gambol retarget`: carry a clip of one character, or motion capture, onto another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from gambol.character.axes import AxisChoice
+from gambol.commands.messages import say, warn
+from gambol.commands.options import (
+    AS_MADE,
+    NO_HINT,
+    Editing,
+    check_name,
+    check_not_input,
+    clips_named,
+    load_character,
+)
+from gambol.errors import GambolError
+from gambol.ranges import FPS
+
+if TYPE_CHECKING:
+    from gambol.character.anatomy import Anatomy
+    from gambol.character.character import Character
+    from gambol.character.clip import Clip
+    from gambol.motion.retarget import RetargetedClip
+
+Source = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")]
+Target = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="TARGET")]
+
+
+@dataclass
+class RetargetCommand:
+    """Carry a clip of one character, or motion capture, onto another: other bones, proportions and rest poses.
+
+    Each part of the target does what the same part of the source does: trunk, neck, tail, arms, legs, wings and fins
+    are found in both, whatever their bones are called. Feet that are on the ground in the source stand still on the
+    target's ground. Loops stay loops, and what is in place stays in place. Between body plans as far as parts
+    correspond; what is dropped is said. The result is one more clip in a copy of the target's file.
+
+    examples:
+      gambol retarget walk.bvh hero.glb -o hero-walk.glb              motion capture onto a character
+      gambol retarget horse.glb --clip gallop wolf.glb -o wolf-gallop.glb
+      gambol retarget hero.glb --clip run --clip jump monster.glb     two clips
+      gambol retarget hero.glb --all monster.glb -o all.glb           all clips of the source
+      gambol retarget capture.bvh hero.glb -o hero.bvh                only the clip, for other programs
+    """
+
+    source: Source
+    """A character with clips (.glb, .vrm or .gltf), or motion capture (.bvh)."""
+    target: Target
+    """The character that is to move (.glb, .vrm or .gltf), a skeleton (.bvh), or one of the zoo: fox."""
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
+    """File to write: .glb, .vrm, .bvh or .npz; by default beside the target, with its name and -retargeted.glb."""
+    clip: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
+    """Name of a clip of the source, may be given several times; by default its first."""
+    all: bool = False
+    """Carry all clips of the source over."""
+    name: str | None = None
+    """Name of the new clip; by default that of the source's clip."""
+    fps: Annotated[float | None, FPS] = None
+    """Frame rate of the new clip [frames/s]; by default that of the source, from 24 to 60."""
+    fix_feet: Annotated[bool, NO_HINT] = True
+    """Do not set feet on the ground or keep them from sliding: only rotations and the scaled path are carried over."""
+    editing: Editing = AS_MADE
+    source_up: AxisChoice = "auto"
+    """The axis that points up in the source."""
+    source_forward: AxisChoice = "auto"
+    """The axis that the source faces."""
+    target_up: AxisChoice = "auto"
+    """The axis that points up in the target."""
+    target_forward: AxisChoice = "auto"
+    """The axis that the target faces."""
+
+    def run(self) -> None:
+        self._check()
+        output = self.output or Path(self.target.parent, f"{self.target.stem}-retargeted.glb")
+        check_not_input(output, self.source, self.target)
+        from gambol.formats import MOTION_SUFFIXES, check_export, check_output
+
+        alone = output.suffix.lower() in MOTION_SUFFIXES
+        if alone and self._several:
+            raise GambolError(f"a {output.suffix} holds one clip: choose it with --clip, or write a .glb")
+        if alone:
+            check_export(output)
+        else:
+            check_output(output, binary=self.target.suffix.lower() != ".gltf")
+        source, target = load_character(self.source), load_character(self.target)
+        names = clips_named(source, self.source, self.clip)
+        names = names if self._several else names[:1]
+        written: list[str] = []
+        for name in names:
+            try:
+                done = self._retargeted(source, source.clips[name], target)
+            except GambolError as error:
+                if len(names) == 1:
+                    raise
+                warn(f"left out '{name}': {error}")
+                continue
+            edited = self._edited(done, alone)
+            write = partial(self._export, done) if alone else partial(self._save, target, done, bool(written))
+            written.append(write(edited, output))
+            say(f"wrote {output}: clip '{written[-1]}', {edited.duration:.2f} s")
+            self._print(done, edited)
+        if not written:
+            raise GambolError(f"none of the clips of '{source.name}' could be carried over")
+
+    @property
+    def _several(self) -> bool:
+        return self.all or len(self.clip) > 1
+
+    def _check(self) -> None:
+        """Refuse wrong values before anything heavy is loaded."""
+        check_name(self.name)
+        self.editing.check()
+        if self.all and self.clip:
+            raise GambolError("--all takes every clip: leave out --clip")
+        if self._several and self.name:
+            raise GambolError("--name is for a single clip: choose it with --clip, or leave out --name")
+
+    def _retargeted(self, source: Character, clip: Clip, target: Character) -> RetargetedClip:
+        from gambol.motion.retarget import retarget
+        from gambol.progress import progress
+
+        with progress("reading the clip") as advance:
+
+            def shown(done: int, total: int) -> None:
+                advance(done, total, f"fixing the feet of {clip.name}")
+
+            return retarget(
+                source,
+                clip,
+                target,
+                name=self.name,
+                fps=self.fps,
+                fix_feet=self.fix_feet,
+                source_axes=(self.source_up, self.source_forward),
+                target_axes=(self.target_up, self.target_forward),
+                on_progress=shown,
+            )
+
+    def _edited(self, done: RetargetedClip, alone: bool) -> Clip:
+        """The clip with the edits that were asked for, and its events unless the file has no room for them."""
+        from gambol.editing.edit import edit
+
+        config = self.editing.config()
+        edited = edit(done.target, done.anatomy, done.clip, replace(config, events=config.events and not alone))
+        return edited.clip
+
+    def _save(self, target: Character, done: RetargetedClip, more: bool, clip: Clip, output: Path) -> str:
+        """more: the file has clips of this run already. A skeleton gets a mesh of its bones, so that it can be seen."""
+        from gambol.formats import load, save
+
+        bare = not any(len(mesh.faces) for mesh in target.meshes)
+        new = replace(done.target, clips={}) if bare else target
+        return save(load(output) if more else new, output, clip, overwrite=more) or clip.name
+
+    def _export(self, done: RetargetedClip, clip: Clip, output: Path) -> str:
+        from gambol.character.clip import natural_fps
+        from gambol.formats import export
+
+        for lost in export(done.target, clip, output, natural_fps(clip)):
+            warn(lost)
+        return clip.name
+
+    def _print(self, done: RetargetedClip, edited: Clip) -> None:
+        """Print what was dropped, and how much feet slide."""
+        for note in done.notes:
+            say(note)
+        before, after = (_slide(done.target, done.anatomy, each) for each in (done.unfixed, edited))
+        if after is None or before is None:
+            return
+        if self.fix_feet and done.clip is not done.unfixed:
+            say(f"feet slide {after:.1f} cm/s at a height of 1 m, {before:.1f} before they were locked")
+        else:
+            say(f"feet slide {after:.1f} cm/s at a height of 1 m")
+
+
+def _slide(character: Character, anatomy: Anatomy, clip: Clip) -> float | None:
+    """Mean slide of the feet at a height of 1 m [cm/s]; None for a clip without contacts."""
+    from gambol.quality.ground import foot_slide
+    from gambol.quality.normalized_clip import normalize_clip
+
+    return foot_slide(normalize_clip(character, clip, anatomy)).get("foot_slide_mean")

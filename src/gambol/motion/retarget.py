@@ -1,0 +1,186 @@
+"""`gambol.retarget`: a clip of one character, or motion capture, for another character.
+
+The clip is read as tracks of body parts, each part of the target does what its counterpart does, and feet that stand on
+the ground in the source are made to stand on the target's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from gambol.character.anatomy import Anatomy
+from gambol.character.axes import AxisChoice
+from gambol.character.bone_mesh import has_bone_mesh
+from gambol.character.character import Character
+from gambol.character.clip import Clip, Track, natural_fps
+from gambol.character.rig import Rig, build_rig
+from gambol.errors import GambolError
+from gambol.motion.body_tracks import rig_motion_of_tracks
+from gambol.motion.chains import Chains, find_chains
+from gambol.motion.clip_tracks import ClipTracks, tracks_of_clip
+from gambol.motion.correspondence import Correspondence, match_parts
+from gambol.motion.footing import Footing, on_ground
+from gambol.motion.mocap_ground import standing_on_ground
+from gambol.motion.rig_motion import clip_of
+from gambol.motion.same_rig import find_namesakes, is_copy, motion_of_namesakes
+from gambol.ranges import check_frames
+
+LEAST_FPS, MOST_FPS = 24.0, 60.0
+"""Limits of the frames per second of a result if none are asked for; within them it has those of the source."""
+
+Axes = tuple[AxisChoice, AxisChoice]
+"""Axes that point up and forward."""
+AUTO: Axes = ("auto", "auto")
+
+
+@dataclass(frozen=True, eq=False)
+class RetargetedClip:
+    """A clip that was carried onto another character."""
+
+    clip: Clip
+    """The clip for the target."""
+    unfixed: Clip
+    """The clip before its feet were set on the ground and locked; the same one if they were not."""
+    target: Character
+    """The target; motion capture stands on the ground and has a mesh of its bones."""
+    anatomy: Anatomy
+    """Of the target."""
+    dropped: tuple[str, ...]
+    """Names of the source's parts that nothing of the target corresponds to, as 'tail' or 'left arm'."""
+    following: tuple[str, ...]
+    """Names of the target's parts that nothing of the source corresponds to: they follow the trunk."""
+    notes: tuple[str, ...]
+    """What was done, in sentences for the user."""
+
+
+def retarget(
+    source: Character,
+    clip: Clip | str,
+    target: Character,
+    *,
+    name: str | None = None,
+    fps: float | None = None,
+    fix_feet: bool = True,
+    source_axes: Axes = AUTO,
+    target_axes: Axes = AUTO,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> RetargetedClip:
+    """Carry a clip of one character onto another: people and creatures with other bones, proportions and rest poses.
+
+    A clip in place stays in place, a loop stays a loop. Parts that only one of the bodies has are dropped, or follow
+    what they hang on. Rigs with the same joints keep the rotation of each of them; on a rig that is the same in every
+    length, too, the clip stays exactly as it is.
+
+    clip: of `source`, or its name. name: of the new clip; by default the old one. fps: frames per second; by default
+    those of the source, from 24 to 60. fix_feet: make feet that are on the ground stand still there. source_axes,
+    target_axes: axes that point up and forward, as ('+z', 'auto').
+    """
+    clip = _clip_of(source, clip)
+    name = name or clip.name
+    _require_joints(target)
+    source, source_anatomy = _standing(source, clip, source_axes)
+    target, target_anatomy = _standing(target, next(iter(target.clips.values()), None), target_axes)
+    namesakes = find_namesakes(source, source_anatomy, target, target_anatomy)
+    if namesakes is not None and is_copy(source_anatomy, target_anatomy, namesakes):
+        same = _renamed(source, clip, target, name, fps)
+        copied = ("the rigs are the same: the clip was copied as it is",)
+        return RetargetedClip(same, same, target, target_anatomy, (), (), copied)
+    fps = float(np.clip(natural_fps(clip), LEAST_FPS, MOST_FPS)) if fps is None else fps
+    check_frames(clip.duration, fps)
+    chains = find_chains(source_anatomy)
+    read = tracks_of_clip(source, chains, clip, fps, captured=has_bone_mesh(source))
+    parts = match_parts(chains, find_chains(target_anatomy))
+    if namesakes is None:
+        _require_common(source, target, parts)
+    rig = build_rig(target_anatomy)
+    tracks = parts.carried(read.tracks)
+    raw = rig_motion_of_tracks(parts.target, rig, tracks)
+    if namesakes is not None:
+        raw = motion_of_namesakes(read, parts.target, rig, namesakes, tracks)
+    notes = _notes(read, parts if namesakes is None else None)
+    footing = on_ground(target, target_anatomy, rig, raw, on_progress) if fix_feet else Footing(raw)
+    notes.extend([footing.note] if footing.note else [])
+    fixed, unfixed = (_written(target, parts.target, rig, each, read, name) for each in (footing, Footing(raw)))
+    dropped, following = ((), ()) if namesakes is not None else (parts.dropped, parts.following)
+    return RetargetedClip(fixed, unfixed, target, target_anatomy, dropped, following, tuple(notes))
+
+
+def _clip_of(character: Character, clip: Clip | str) -> Clip:
+    """The clip itself, by its name if that is given, starting at 0 s."""
+    if isinstance(clip, str):
+        if clip not in character.clips:
+            there = ", ".join(character.clips) or "none"
+            raise GambolError(f"'{character.name}' has no clip '{clip}'. Available: {there}")
+        clip = character.clips[clip]
+    if not clip.tracks:
+        raise GambolError(f"the clip '{clip.name}' has no tracks: nothing moves in it")
+    return clip.from_zero()
+
+
+def _require_joints(target: Character) -> None:
+    if not target.skeleton.is_joint.any():
+        raise GambolError(
+            f"'{target.name}' has no joints that could move it; bind it to a skeleton first, as in "
+            "gambol skin statue.obj --skeleton fox.glb -o moving.glb"
+        )
+
+
+def _require_common(source: Character, target: Character, parts: Correspondence) -> None:
+    if parts.common or not (parts.dropped or parts.following):
+        return
+    theirs = ((source, parts.dropped), (target, parts.following))
+    told = "; ".join(f"'{each.name}' has {', '.join(names) or 'nothing else'}" for each, names in theirs)
+    raise GambolError(f"'{source.name}' and '{target.name}' have no part in common but the trunk: {told}")
+
+
+def _standing(character: Character, clip: Clip | None, axes: Axes) -> tuple[Character, Anatomy]:
+    """The character and its anatomy; motion capture on the ground of its clip, with a mesh of its bones."""
+    return standing_on_ground(character, clip or Clip("", ()), *axes)
+
+
+def _notes(read: ClipTracks, parts: Correspondence | None) -> list[str]:
+    """What the user should know. parts: None if every joint has a namesake."""
+    notes = []
+    if read.left_out:
+        notes.append(f"the calibration pose in the first {read.left_out:.2f} s was left out")
+    if parts is None:
+        notes.append("the rigs have the same joints: each keeps its own rotation")
+        return notes
+    if parts.dropped:
+        notes.append(f"dropped, as the target has no such part: {', '.join(parts.dropped)}")
+    if parts.following:
+        notes.append(f"following the trunk, as the source has no such part: {', '.join(parts.following)}")
+    if parts.borrowed:
+        lent = ", ".join(f"{own} from {other}" for own, other in parts.borrowed)
+        notes.append(f"legs that the source does not have move as others do: {lent}")
+    return notes
+
+
+def _written(target: Character, chains: Chains, rig: Rig, footing: Footing, read: ClipTracks, name: str) -> Clip:
+    """The motion as a clip of the target's file; a clip in place is in place again."""
+    motion = footing.motion
+    if read.passing.any():
+        axes = torch.as_tensor(chains.axes[:, [0, 2]]).float()
+        added = footing.pace * chains.unit * (axes @ read.passing)
+        motion = motion.in_place() if motion.loops else motion.with_displacement(motion.displacement - added)
+    return clip_of(target, rig, motion, name, motion.fps)
+
+
+def _renamed(source: Character, clip: Clip, target: Character, name: str, fps: float | None) -> Clip:
+    """The clip with its tracks on the nodes of the same names; at even frames if fps are given."""
+    nodes = {label: number for number, label in enumerate(target.skeleton.names)}
+    tracks = [
+        replace(track, node=nodes[label])
+        for track in clip.tracks
+        if (label := source.skeleton.names[track.node]) in nodes and track.path != "weights"
+    ]
+    found = Clip(name, tuple(tracks))
+    if fps is None or not tracks:
+        return found
+    count = max(round(found.duration * fps), 1)
+    times = found.duration * np.arange(count + 1) / count
+    return Clip(name, tuple(Track(t.node, t.path, times, t.sample(times)) for t in tracks))
