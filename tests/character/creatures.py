@@ -81,6 +81,25 @@ def fish() -> Character:
     return CLAY["clay"]("fish", CLAY["both_sides"](middle, left))
 
 
+def bird() -> Character:
+    """Two legs, and wings that are spread."""
+    middle = {
+        "pelvis": (None, (0, 0.45, -0.1), (0, 0.5, 0.1), 0.12, 0.12, GREY),
+        "chest": ("pelvis", (0, 0.5, 0.1), (0, 0.55, 0.25), 0.13, 0.1, GREY),
+        "neck": ("chest", (0, 0.6, 0.28), (0, 0.8, 0.34), 0.05, 0.05, GREY),
+        "head": ("neck", (0, 0.82, 0.36), (0, 0.82, 0.52), 0.07, 0.03, GREY),
+        "tail": ("pelvis", (0, 0.48, -0.2), (0, 0.5, -0.55), 0.06, 0.02, GREY),
+    }
+    left = {
+        "wing": ("chest", (0.1, 0.6, 0.15), (0.5, 0.62, 0.12), 0.02, 0.02, GREY),
+        "wing_tip": ("wing", (0.5, 0.62, 0.12), (1.0, 0.62, -0.1), 0.02, 0.01, GREY),
+        "thigh": ("pelvis", (0.07, 0.4, 0.0), (0.08, 0.22, 0.06), 0.05, 0.03, GREY),
+        "shin": ("thigh", (0.08, 0.22, 0.06), (0.08, 0.04, 0.0), 0.02, 0.02, GREY),
+        "foot": ("shin", (0.08, 0.03, 0.0), (0.08, 0.02, 0.12), 0.02, 0.015, GREY),
+    }
+    return CLAY["clay"]("bird", CLAY["both_sides"](middle, left))
+
+
 def without_names(character: Character) -> Character:
     """The same character, its joints called node 0, node 1, ..."""
     names = tuple(f"node {i}" for i in range(len(character.skeleton)))

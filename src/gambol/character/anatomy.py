@@ -1,5 +1,6 @@
 """Anatomy: which way a character faces and what its parts are, from skeleton and skin, with names only as a hint."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -7,18 +8,30 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from gambol.character import names
-from gambol.character.axes import AXES, Axis
+from gambol.character.annotations import Annotations, annotate, annotated_nodes, chain_parents
+from gambol.character.axes import AXES, Axis, axis_name
 from gambol.character.body import Body, find_body
 from gambol.character.character import Character
-from gambol.character.ends import Ends, find_ends
-from gambol.character.limbs import Limb, LimbKind, StandingPose, kind_of, limb_roots, main_chain, with_contacts
+from gambol.character.ends import Ends, find_ends, with_named_ends
+from gambol.character.facing import detailed_end, find_facing
+from gambol.character.limbs import (
+    Limb,
+    LimbKind,
+    StandingPose,
+    kind_of,
+    kinds_by_plan,
+    limb_roots,
+    main_chain,
+    with_contacts,
+    with_named,
+)
+from gambol.character.plans import LEG_PAIRS, Plan
 from gambol.character.symmetry import Symmetry, find_symmetry, mirror_in, symmetric_parents
 from gambol.errors import GambolError
+from gambol.text import printable
 
 Part = Literal["trunk", "neck", "head", "tail", "leg", "arm", "wing", "fin"]
 
-LENGTHWISE = 0.8
-"""A body is lengthwise if its trunk is at least this long [height]."""
 MOST_NODES = 20_000
 """Far above any rig; keeps hostile files from taking minutes."""
 
@@ -84,10 +97,18 @@ class Anatomy:
         return plan + (", winged" if any(limb.kind == "wing" for limb in self.limbs) else "")
 
 
-def analyze(character: Character, up: str | None = None, forward: str | None = None) -> Anatomy:
+def analyze(
+    character: Character,
+    up: str | None = None,
+    forward: str | None = None,
+    plan: str | None = None,
+    parts: Mapping[str, str | Sequence[str]] | None = None,
+) -> Anatomy:
     """Find directions and parts. What the user gives is taken as said; the rest is found.
 
-    Up is +y as glTF demands, unless the character stands on legs only when another axis is up.
+    Up is +y as glTF demands, unless the character stands on legs only when another axis is up. plan: one of
+    `gambol.character.plans.Plan`, which decides what pairs of limbs are legs and wings. parts: the joint where a part
+    begins, or its joints from the body outwards, by the names that `gambol info` prints ('left hind leg', 'head').
     """
     if len(character.skeleton) > MOST_NODES:
         raise GambolError(
@@ -95,30 +116,64 @@ def analyze(character: Character, up: str | None = None, forward: str | None = N
         )
     if not (character.skeleton.is_joint.any() or character.meshes):
         raise GambolError(f"'{character.name}' has neither joints nor meshes: there is nothing to animate")
-    given_up, given_forward = _axis(up), _axis(forward)
-    body = find_body(character)
-    labels = _labels(character, body)
-    elsewhere = symmetric_parents(body, np.array(AXES[given_up or "+y"]), labels)
-    if elsewhere:
-        body = find_body(character, {int(body.nodes[j]): int(body.nodes[parent]) for j, parent in elsewhere.items()})
-        labels = _labels(character, body)
+    given_up, given_forward, given_plan = _axis(up), _axis(forward), _plan(plan)
     if given_up and given_forward and given_up[1] == given_forward[1]:
         raise GambolError(f"up {up} and forward {forward} must be different axes")
-    found = _analyze_upright(body, labels, np.array(AXES[given_up or "+y"]), given_forward)
+    body, nodes = _hung_body(character, np.array(AXES[given_up or "+y"]), parts or {})
+    annotations = annotate(body, nodes, given_plan)
+    labels = _labels(character, body, nodes)
+    found = _find_upright(body, labels, given_up, given_forward)
+    if annotations != Annotations():
+        found = _analyze_upright(body, labels, found.up, given_forward, annotations)
+        begins = {limb.chain[0]: found.limb_name(limb) for limb in found.limbs}
+        joints = [character.skeleton.names[node] for node in body.nodes]
+        annotations.check_places(begins, joints, axis_name(found.forward))
+    return found
+
+
+def _find_upright(body: Body, labels: list[str], given_up: Axis | None, given_forward: Axis | None) -> Anatomy:
+    """The anatomy with the axis up on which the body stands, if the user gives none."""
+    found = _analyze_upright(body, labels, np.array(AXES[given_up or "+y"]), given_forward, Annotations())
     if given_up is None and not found.stands:
         others: tuple[Axis, ...] = ("+z", "-z", "-y", "+x", "-x")
         for other in others:
             if given_forward and other[1] == given_forward[1]:
                 continue
-            turned = _analyze_upright(body, labels, np.array(AXES[other]), given_forward)
+            turned = _analyze_upright(body, labels, np.array(AXES[other]), given_forward, Annotations())
             if turned.stands and turned.legs and _all_named(turned, labels, "leg"):
                 return turned
     return found
 
 
-def _labels(character: Character, body: Body) -> list[str]:
-    """What the file calls each joint."""
-    return [character.hints.get(int(node), character.skeleton.names[node]) for node in body.nodes]
+def _hung_body(
+    character: Character, up: Float[np.ndarray, "3"], parts: Mapping[str, str | Sequence[str]]
+) -> tuple[Body, dict[str, tuple[int, ...]]]:
+    """The body with a symmetric tree, in which joints hang as the user says, and the nodes of the parts he names."""
+    body = find_body(character)
+    nodes = annotated_nodes(character, body, parts)
+    given = chain_parents(body, nodes)
+    body = find_body(character, given) if given else body
+    moved = symmetric_parents(body, up, _labels(character, body, nodes))
+    elsewhere = {int(body.nodes[joint]): int(body.nodes[parent]) for joint, parent in moved.items()}
+    inner = {node for chain in nodes.values() for node in chain[1:]}
+    elsewhere = {node: parent for node, parent in elsewhere.items() if node not in inner}
+    return (find_body(character, {**given, **elsewhere}) if elsewhere else body), nodes
+
+
+def _labels(character: Character, body: Body, parts: Mapping[str, tuple[int, ...]]) -> list[str]:
+    """What the user calls each joint, else what the file does."""
+    said = {node: f"{part} {number}" for part, nodes in parts.items() for number, node in enumerate(nodes)}
+    known = {**character.hints, **said}
+    return [known.get(int(node), character.skeleton.names[node]) for node in body.nodes]
+
+
+def _plan(choice: str | None) -> Plan | None:
+    """The plan a user chose, None if it is to be found."""
+    if choice is None or choice == "auto":
+        return None
+    if choice not in LEG_PAIRS:
+        raise GambolError(f"a plan must be auto or one of {', '.join(LEG_PAIRS)}, got {printable(choice)[:40]!r}")
+    return choice
 
 
 def _axis(choice: str | None) -> Axis | None:
@@ -135,26 +190,44 @@ def _all_named(anatomy: Anatomy, labels: list[str], part: str) -> bool:
     return all(any(names.hint(labels[j]) == part for j in limb.joints) for limb in anatomy.legs)
 
 
-def _analyze_upright(body: Body, labels: list[str], up: Float[np.ndarray, "3"], forward: Axis | None) -> Anatomy:
-    if forward is None:
-        symmetry = find_symmetry(body, up, labels)
-    else:
+def _analyze_upright(
+    body: Body, labels: list[str], up: Float[np.ndarray, "3"], forward: Axis | None, annotations: Annotations
+) -> Anatomy:
+    across = annotations.across(body, up)
+    if forward is not None:
         symmetry = mirror_in(body, np.cross(up, np.array(AXES[forward])), labels)
+    elif across is not None:
+        symmetry = mirror_in(body, across, labels)
+    else:
+        symmetry = find_symmetry(body, up, labels)
     stance = StandingPose(body, up)
-    pairs = limb_roots(stance, symmetry)
+    named = annotations.pairs(symmetry.partners)
+    pairs = with_named(body, limb_roots(stance, symmetry), list(named))
     standing = stance.can_stand_on([joint for pair in pairs for joint in pair], symmetry.normal)
     kinds = {a: kind_of(stance, a, symmetry.normal, labels, standing) for a, _ in pairs}
     _find_ears(body, symmetry, pairs, kinds, labels)
-    forked = {int(body.parents[a]) for a, _ in pairs if kinds[a] != "ear"}
-    small = {int(body.parents[a]) for a, _ in pairs if kinds[a] == "ear"}
-    front = _detailed_end(stance, symmetry, pairs, kinds)
-    ends = find_ends(body, symmetry, up, front, forked, small, labels)
-    facing, certainty = _facing(stance, symmetry, labels, pairs, kinds, front, ends)
-    if forward is not None:
-        facing, certainty = np.array(AXES[forward]), 1.0
-    limbs = _name_limbs(stance, pairs, kinds, facing)
-    parts = _label(body, limbs, _with_longer_trunk(body, ends, limbs, facing))
-    return Anatomy(body, up, facing, certainty, symmetry.partners, parts, limbs, standing, stance.ground, stance.height)
+    kinds |= {pair[0]: kind for pair, kind in named.items()}
+
+    def directions() -> tuple[Ends, Float[np.ndarray, "3"], float]:
+        forked = {int(body.parents[a]) for a, _ in pairs if kinds[a] != "ear"}
+        small = {int(body.parents[a]) for a, _ in pairs if kinds[a] == "ear"}
+        front = detailed_end(stance, symmetry, pairs, kinds)
+        ends = find_ends(body, symmetry, up, front, forked, small, labels)
+        ends = with_named_ends(body, ends, annotations.ends, forked)
+        facing, certainty = find_facing(stance, symmetry, labels, pairs, kinds, front, ends, annotations)
+        return (ends, facing, certainty) if forward is None else (ends, np.array(AXES[forward]), 1.0)
+
+    ends, facing, certainty = directions()
+    if annotations.leg_pairs is not None:
+        fixed = {pair[0] for pair in named}
+        kinds = kinds_by_plan(stance, pairs, kinds, fixed, facing, annotations.leg_pairs, annotations.winged)
+        standing = annotations.leg_pairs > 0
+        ends, facing, certainty = directions()
+    limbs = _name_limbs(stance, pairs, kinds, facing, annotations)
+    ends = ends if "neck" in annotations.ends else _with_longer_trunk(body, ends, limbs, facing)
+    parts = _label(body, limbs, ends)
+    partners = symmetry.partners
+    return Anatomy(body, up, facing, certainty, partners, parts, limbs, standing, stance.ground, stance.height)
 
 
 def _find_ears(
@@ -175,86 +248,17 @@ def _find_ears(
             kinds[a] = "ear"
 
 
-def _facing(
+def _name_limbs(
     stance: StandingPose,
-    symmetry: Symmetry,
-    labels: list[str],
     pairs: list[tuple[int, int]],
     kinds: dict[int, LimbKind],
-    front: Float[np.ndarray, "3"],
-    ends: Ends,
-) -> tuple[Float[np.ndarray, "3"], float]:
-    """Forward and how sure that is: each kind of evidence votes for one of the two ways along the mirror plane."""
-    body, up = stance.body, stance.up
-    axis = np.cross(symmetry.normal, up)
-    axis *= 1.0 if axis @ (0.001, 0.0, 1.0) >= 0 else -1.0
-    left = np.cross(up, axis)
-    votes = [0.8, 2.0 * float(front @ axis)]  # glTF: forward is +z
-    sided = [
-        np.sign((body.heads[j] - body.heads[p]) @ left) * (1 if names.side(labels[j]) == "left" else -1)
-        for j, p in enumerate(symmetry.partners)
-        if p >= 0 and p != j and names.side(labels[j])
-    ]
-    if sided:
-        votes.append(3.0 * float(np.mean(sided)))
-    middle = stance.points.mean(0)
-    for chain, part, weight in ((ends.head, "head", 2.5), (ends.tail, "tail", -2.0)):
-        if chain:  # what is called so counts more than what only looks so
-            known = any(names.hint(labels[joint]) in (part, "neck") for joint in chain)
-            votes.append((1.0 if known else 0.4) * weight * _clear((body.tips[chain[-1]] - middle) @ axis / body.size))
-    votes.extend(_toe_votes(stance, axis, pairs, kinds))
-    total = sum(votes)
-    return (axis if total >= 0 else -axis), min(abs(total) / 4, 1.0)
-
-
-def _detailed_end(
-    stance: StandingPose, symmetry: Symmetry, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind]
-) -> Float[np.ndarray, "3"]:
-    """Direction of the end of the body with more detail, shorter than 1 the less that is clear.
-
-    Faces, ears and horns take more vertices than tails: beyond the feet there are more of them ahead than behind on
-    94 % of 85 quadrupeds. Of a body that is less long than high, such as a human's, the ends say nothing.
-    """
-    axis = np.cross(symmetry.normal, stance.up)
-    legs = [joint for pair in pairs if kinds[pair[0]] == "leg" for root in pair for joint in stance.body.subtree(root)]
-    where = stance.points @ axis
-    feet, trunk = where[stance.heights < stance.ground + 0.06 * stance.height], where[~np.isin(stance.owners, legs)]
-    if not legs or not len(trunk) or np.ptp(trunk) < LENGTHWISE * stance.height:
-        return np.zeros(3)
-    ahead, behind = (trunk > feet.max()).sum(), (trunk < feet.min()).sum()
-    few = 0.03 * len(trunk)
-    return axis * float(np.clip(np.log((ahead + few) / (behind + few)), -1, 1))
-
-
-def _clear(offset: float) -> float:
-    """A vote from -1 to 1 by an offset in body sizes; small offsets, as of an upright body's head, say nothing."""
-    return float(np.sign(offset) * np.clip((abs(offset) - 0.06) * 4, 0, 1))
-
-
-def _toe_votes(
-    stance: StandingPose, axis: np.ndarray, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind]
-) -> list[float]:
-    """Feet point forward: the sole reaches farther from the ankle before than behind."""
-    votes = []
-    body, up = stance.body, stance.up
-    for joint in [joint for pair in pairs if kinds[pair[0]] == "leg" for joint in pair]:
-        points = stance.skin(joint)
-        if not len(points):  # a leg by its name alone
-            continue
-        low = points[points @ up < (points @ up).min() + 0.06 * stance.height]
-        raised = [j for j in main_chain(body, joint) if body.heads[j] @ up > (low @ up).max()]
-        if raised and np.ptp(low @ axis) > 1e-6 * stance.height:  # below that a length is rounding
-            from_ankle = (low - body.heads[raised[-1]]) @ axis
-            ahead, behind = from_ankle.max(), from_ankle.min()
-            votes.append(float((ahead + behind) / (ahead - behind)))
-    return [2.0 * float(np.clip(np.mean(votes), -1, 1))] if votes else []
-
-
-def _name_limbs(
-    stance: StandingPose, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind], forward: np.ndarray
+    forward: Float[np.ndarray, "3"],
+    annotations: Annotations,
 ) -> tuple[Limb, ...]:
     """Limbs in order from the front, with sides as seen by the character itself."""
     body = stance.body
+    said = {limb.chain[0]: limb for limb in annotations.limbs}
+    others = {chain[0] for chain in annotations.ends.values()} | {joint for pair in pairs for joint in pair}
     left = np.cross(stance.up, forward)
     where = {pair: float((_middle(body, pair[0]) + _middle(body, pair[1])) @ forward) for pair in pairs}
     limbs = []
@@ -265,7 +269,12 @@ def _name_limbs(
         counts[kind] = rank + 1
         first, second = (a, b) if (_middle(body, a) - _middle(body, b)) @ left > 0 else (b, a)
         for joint, side in ((first, "left"), (second, "right")):
-            chain, members = tuple(main_chain(body, joint)), tuple(body.subtree(joint))
+            beyond = {member for other in others - {joint} for member in body.subtree(other)}
+            beyond -= set(body.above(joint)) | {joint}
+            given = said[joint].chain if joint in said else (joint,)
+            chain = (*given[:-1], *main_chain(body, given[-1]))
+            chain = chain[: next((i for i, member in enumerate(chain) if member in beyond), None)]
+            members = tuple(member for member in body.subtree(joint) if member not in beyond)
             limb = Limb(kind, side, rank, chain, members)  # type: ignore[arg-type]
             limbs.append(with_contacts(limb, stance, forward) if kind == "leg" else limb)
     return tuple(limbs)

@@ -1,5 +1,6 @@
 """The two ends of a body: head and tail, and the neck between head and trunk."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,25 +37,40 @@ def find_ends(
     """
     middle = symmetry.partners == np.arange(len(body))
     leaves = [int(j) for j in np.flatnonzero(middle) if not any(middle[child] for child in body.children[j])]
-    chains = [_climb(body, leaf, forked | _junctions(body, middle)) for leaf in leaves]
+    chains = [climb(body, leaf, forked | _junctions(body, middle)) for leaf in leaves]
     if not chains:
         return Ends([], [], [])
     if len(chains) == 1 and not forked:
-        return _worm(body, up, _climb(body, leaves[0], set(), with_root=True), labels)
+        return _worm(body, up, climb(body, leaves[0], set(), with_root=True), labels)
     scores = [_headness(body, up, front, chain, forked, small, labels) for chain in chains]
     best = int(np.argmax(scores))
-    before = set(_climb(body, chains[best][-1], forked))  # what leads to the head is no tail
+    before = set(climb(body, chains[best][-1], forked))  # what leads to the head is no tail
     elsewhere = {i: [joint for joint in chain if joint not in before] for i, chain in enumerate(chains) if i != best}
     tails = {i: scores[i] for i, chain in elsewhere.items() if chain and _is_tail(body, chain, labels)}
     tail = elsewhere[min(tails, key=lambda i: tails[i])] if tails else []
     if scores[best] <= 0 and _is_tail(body, chains[best], labels):
         return Ends([], [], _named_part(chains[best], labels, "tail"))
     stop = forked | set(body.above(tail[0]) if tail else [])
-    neck, head = _split_neck(body, _climb(body, chains[best][-1], stop), labels)
+    neck, head = _split_neck(body, climb(body, chains[best][-1], stop), labels)
     return Ends(neck, head, _named_part(tail, labels, "tail"))
 
 
-def _climb(body: Body, leaf: int, stop: set[int], with_root: bool = False) -> list[int]:
+def with_named_ends(body: Body, ends: Ends, named: Mapping[str, tuple[int, ...]], forked: set[int]) -> Ends:
+    """The ends with those that the user named; the neck is then what leads from the last limb to his head."""
+    if not named:
+        return ends
+    said = {joint for chain in named.values() for first in chain[:1] for joint in body.subtree(first)}
+    neck, head, tail = ([j for j in chain if j not in said] for chain in (ends.neck, ends.head, ends.tail))
+    if "head" in named:
+        head = list(named["head"])
+        stop = forked | {joint for first in tail[:1] for joint in body.above(first)}
+        above = climb(body, head[0], stop)[:-1]
+        neck = [joint for joint in above if joint not in tail and joint not in said]
+    neck, tail = list(named.get("neck", neck)), list(named.get("tail", tail))
+    return Ends([joint for joint in neck if joint not in head], head, tail)
+
+
+def climb(body: Body, leaf: int, stop: set[int], with_root: bool = False) -> list[int]:
     """The chain from a leaf up to, not including, the first joint to stop at or the root."""
     chain = [leaf]
     while (parent := int(body.parents[chain[-1]])) >= 0 and parent not in stop:

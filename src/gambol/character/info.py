@@ -112,7 +112,7 @@ def warnings(character: Character, anatomy: Anatomy) -> list[str]:
     if len(anatomy.body) < 3:
         found.append(f"only {len(anatomy.body)} joint(s) move anything: there is little to animate")
     if not anatomy.legs:
-        found.append("no feet found: ground contact cannot be measured; if it has legs, check --up and --forward")
+        found.append("no feet found: ground contact cannot be measured; if it has legs, say so by --plan or --joints")
     if anatomy.certainty < UNSURE:
         found.append(f"facing is a guess ({axis_name(anatomy.forward)}); set it with --forward")
     if axis_name(anatomy.up) != "+y":

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from gambol.character import names
 from gambol.character.body import Body
 from gambol.character.symmetry import Symmetry
+from gambol.errors import GambolError
 
 LimbKind = Literal["leg", "arm", "wing", "fin", "ear"]
 
@@ -119,6 +120,54 @@ def _is_anchor(stance: StandingPose, joint: int, children: list[int]) -> bool:
     """More than one of its children is a leg of its own. Toes also fork, but short of the ground: legs are long."""
     reach = stance.body.reach
     return sum(stance.reaches_ground(child) and reach[child] > 0.5 * reach[joint] for child in children) > 1
+
+
+def with_named(body: Body, pairs: list[tuple[int, int]], named: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The pairs with those that the user named instead of what they are part of and what is part of them."""
+    taken = {joint for pair in named for root in pair for joint in (*body.subtree(root), *body.above(root))}
+    return [*named, *(pair for pair in pairs if not taken & set(pair))]
+
+
+def kinds_by_plan(
+    stance: StandingPose,
+    pairs: list[tuple[int, int]],
+    kinds: dict[int, LimbKind],
+    fixed: set[int],
+    forward: Float[np.ndarray, "3"],
+    leg_pairs: int,
+    winged: bool | None,
+) -> dict[int, LimbKind]:
+    """Kinds of the pairs, by their first joint, as a body plan demands; those of the `fixed` ones stay.
+
+    Legs are what is lowest: of several pairs on the ground the hindmost is a biped's legs, and the longest are those of
+    other plans. winged: one of the other pairs is a pair of wings, none is, or (None) those that look like it.
+    """
+    found = dict(kinds)
+    free = [a for a, _ in pairs if a not in fixed]
+    named_legs = sum(kinds[a] == "leg" for a in fixed)
+
+    def likeness_to_leg(a: int) -> tuple[bool, bool, float]:
+        low = stance.reaches_ground(a)
+        last = stance.body.heads[a] @ forward if leg_pairs == 1 else -stance.body.reach[a]
+        return kinds[a] == "ear", not low, float(last) if low else stance.clearance(a)
+
+    missing = leg_pairs - named_legs
+    if missing > len(free):
+        raise GambolError(
+            f"a plan with {2 * leg_pairs} legs needs {leg_pairs} pair(s) of limbs, but this skeleton has "
+            f"{named_legs + len(free)}; name where the legs begin in a file of --joints, or choose another --plan"
+        )
+    legs = sorted(free, key=likeness_to_leg)[:missing]
+    rest = [a for a in free if a not in legs]
+    found.update(dict.fromkeys(legs, "leg"))
+    for a in rest:
+        if kinds[a] == "leg" or (kinds[a] == "wing" and winged is not None):
+            found[a] = "arm" if leg_pairs else "fin"
+    if winged and not any(kinds[a] == "wing" for a in fixed):
+        if not rest:
+            raise GambolError("a winged plan needs a pair of wings beside the legs, and all pairs of limbs are legs")
+        found[max(rest, key=lambda a: (kinds[a] == "wing", stance.body.reach[a]))] = "wing"
+    return found
 
 
 def main_chain(body: Body, joint: int) -> list[int]:

@@ -86,10 +86,11 @@ def symmetric_parents(body: Body, up: Float[np.ndarray, "3"], labels: list[str])
             parents[int(a)], parents[b] = found
     changed = {joint: parent for joint, parent in parents.items() if parent != body.parents[joint]}
     hung = np.array([changed.get(joint, parent) for joint, parent in enumerate(body.parents)])
-    return {} if _has_cycle(hung) else changed
+    return {} if has_cycle(hung) else changed
 
 
-def _has_cycle(parents: Int[np.ndarray, " joints"]) -> bool:
+def has_cycle(parents: Int[np.ndarray, " joints"]) -> bool:
+    """Whether some joint is above itself."""
     ancestors = parents
     for _ in range(len(parents).bit_length()):  # after n rounds all ancestors up to 2^n are passed
         ancestors = np.where(ancestors >= 0, ancestors[ancestors], -1)

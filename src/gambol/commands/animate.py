@@ -18,7 +18,7 @@ import tyro
 
 from gambol.actions import listing
 from gambol.commands.messages import say, warn
-from gambol.commands.options import AS_MADE, AUTO_AXES, Axes, Editing, check_name
+from gambol.commands.options import AS_FOUND, AS_MADE, AnatomyGiven, Editing, check_name
 from gambol.errors import GambolError
 from gambol.files import locked_folder
 from gambol.ranges import FPS, MOST_FRAMES, SECONDS, SEED, STRENGTH, check_frames
@@ -112,7 +112,7 @@ class AnimateCommand:
     editing: Editing = AS_MADE
     export: Annotated[tuple[Literal["bvh", "npz"], ...], tyro.conf.arg(metavar="{bvh,npz} ...")] = ()
     """Also write the clip alone, without a mesh: .bvh for other programs, .npz for numpy."""
-    axes: Axes = AUTO_AXES
+    anatomy: AnatomyGiven = AS_FOUND
 
     def run(self) -> None:
         if self.resume is not None:
@@ -181,8 +181,7 @@ class AnimateCommand:
             name=self.name,
             edit=self.editing.config(),
             export=tuple(dict.fromkeys(self.export)),
-            up=self.axes.up,
-            forward=self.axes.forward,
+            **self.anatomy.lasting(),
             threads=torch.get_num_threads(),
             character_hash=hash_character(character),
             prior_hash=prior.fingerprint(),
@@ -202,7 +201,11 @@ class AnimateCommand:
         """Continue a run; says so if it is finished."""
         for field in dataclasses.fields(self):
             if field.name not in ("resume", "watch", "prior") and getattr(self, field.name) != field.default:
-                spoken = {"character": "the character", "prompt": "the sentence", "axes": "--up and --forward"}
+                spoken = {
+                    "character": "the character",
+                    "prompt": "the sentence",
+                    "anatomy": "--up, --forward, --plan and --joints",
+                }
                 spoken["editing"] = self.editing.given
                 given = spoken.get(field.name, "--" + field.name.replace("_", "-"))
                 raise GambolError(f"--resume uses the run's own settings: leave out {given}")

@@ -10,9 +10,9 @@ import tyro
 
 from gambol.commands.messages import say, warn
 from gambol.commands.options import (
+    AS_FOUND,
     AS_MADE,
-    AUTO_AXES,
-    Axes,
+    AnatomyGiven,
     Editing,
     File,
     check_name,
@@ -63,7 +63,7 @@ class ClipCommand:
     editing: Editing = AS_MADE
     name: str | None = None
     """Name of the new clip; by default the old name and what was done."""
-    axes: Axes = AUTO_AXES
+    anatomy: AnatomyGiven = AS_FOUND
 
     def run(self) -> None:
         self._check()
@@ -113,10 +113,9 @@ class ClipCommand:
 
     def _edited(self, character: Character, clip: Clip, config: EditConfig) -> EditedClip:
         from gambol.editing.edit import edit
-        from gambol.motion.mocap_ground import standing_on_ground
         from gambol.progress import progress
 
-        character, anatomy = standing_on_ground(character, clip, self.axes.up, self.axes.forward)
+        character, anatomy = self.anatomy.standing_on_ground(character, clip)
         with progress("locking feet" if config.lock_feet else "editing the clip") as advance:
             return edit(character, anatomy, clip, config, advance)
 
@@ -135,11 +134,10 @@ class ClipCommand:
     def _save(self, character: Character, clip: Clip, done: EditedClip, output: Path) -> str:
         """Motion capture gets a mesh of its bones, so that there is something to see."""
         from gambol.formats import save
-        from gambol.motion.mocap_ground import standing_on_ground
 
         named = self._named(clip, done)
         if self.file.suffix.lower() == ".bvh":
-            grounded, _ = standing_on_ground(character, clip, self.axes.up, self.axes.forward)
+            grounded, _ = self.anatomy.standing_on_ground(character, clip)
             character = replace(grounded, clips={} if named.name == clip.name else character.clips)
         return save(character, output, named) or named.name
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import tyro
 
 from gambol.commands.messages import say
-from gambol.commands.options import AUTO_AXES, Axes, File, check_name, load_character
+from gambol.commands.options import AS_FOUND, AnatomyGiven, File, check_name, load_character
 from gambol.ranges import Range
 
 
@@ -31,18 +31,17 @@ class FlexCommand:
     """Time for each joint [s]."""
     name: str = "flex"
     """Name of the new clip; numbered if taken."""
-    axes: Axes = AUTO_AXES
+    anatomy: AnatomyGiven = AS_FOUND
 
     def run(self) -> None:
         check_name(self.name)
-        from gambol.character.anatomy import analyze
         from gambol.formats import check_output, save
         from gambol.motion.flex import flex
         from gambol.progress import progress
 
         check_output(self.output)
         character = load_character(self.file)
-        anatomy = analyze(character, self.axes.up, self.axes.forward)
+        anatomy = self.anatomy.analyze(character)
         with progress("bending joints") as advance:
             clip = flex(character, anatomy, self.degrees, self.seconds, self.name, advance)
         name = save(character, self.output, clip)

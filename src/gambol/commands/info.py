@@ -9,7 +9,7 @@ from typing import Annotated
 
 import tyro
 
-from gambol.commands.options import AUTO_AXES, Axes, File
+from gambol.commands.options import AS_FOUND, AnatomyGiven, File
 from gambol.files import check_folder
 from gambol.text import printable
 
@@ -19,7 +19,12 @@ class InfoCommand:
     """Show what gambol sees in a character: parts, feet, facing, meshes, clips, and what will go wrong.
 
     Which way a character faces and what its limbs are is found from its skeleton and skin; names only help. If it is
-    wrong, say so with --forward or --up: other commands take the same options.
+    wrong, say so with --forward, --up, --plan or --joints: other commands take the same options.
+
+    examples:
+      gambol info hero.glb --picture hero.png
+      gambol info bird.glb --plan winged-biped     of the pairs of limbs, the lowest are legs, and others wings
+      gambol info crab.glb --joints crab.toml      a file with lines such as: right_hind_leg = ["Bone.4", "Bone.5"]
     """
 
     file: File
@@ -28,7 +33,7 @@ class InfoCommand:
     """Print JSON for other programs instead of tables."""
     picture: Annotated[Path | None, tyro.conf.arg(metavar="PNG")] = None
     """Also draw the character into this .png: body parts in colours, bones, ground contacts, facing."""
-    axes: Axes = AUTO_AXES
+    anatomy: AnatomyGiven = AS_FOUND
 
     def run(self) -> None:
         if self.picture:
@@ -37,12 +42,11 @@ class InfoCommand:
 
         from rich.console import Console
 
-        from gambol.character.anatomy import analyze
         from gambol.character.info import describe, show
         from gambol.creatures.load import load
 
         character = load(self.file)
-        anatomy = analyze(character, self.axes.up, self.axes.forward)
+        anatomy = self.anatomy.analyze(character)
         description = describe(character, anatomy)
         if self.json:
             print(json.dumps(description, indent=2))

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from gambol.character.axes import AxisChoice
+from gambol.character.plans import PlanChoice
 from gambol.commands.messages import warn
 from gambol.errors import GambolError
 from gambol.ranges import SMOOTH
 
 if TYPE_CHECKING:
+    from gambol.character.anatomy import Anatomy
     from gambol.character.character import Character
+    from gambol.character.clip import Clip
     from gambol.editing.edit import EditConfig
 
 NO_HINT = tyro.conf.arg(help_behavior_hint="")
@@ -24,19 +28,51 @@ File = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
 
 
 @dataclass(frozen=True)
-class AxisOptions:
-    """How the character stands in its file."""
+class AnatomyOptions:
+    """How the character stands in its file, and what its parts are, where gambol finds them wrongly."""
 
     up: AxisChoice = "auto"
     """The axis that points up."""
     forward: AxisChoice = "auto"
     """The axis that the character faces."""
+    plan: PlanChoice = "auto"
+    """The body plan: which pairs of limbs are legs, and whether there are wings."""
+    joints: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """A .toml or .json that names the joint where a part begins, line by line: left_hind_leg = "thigh.L". Parts are
+    called as `gambol info` calls them; the other side is found, as is all that is left out."""
+
+    @cached_property
+    def given(self) -> dict[str, Any]:
+        """Keyword arguments of `analyze`. What the command line says goes before what the file says."""
+        from gambol.character.annotation_file import read_annotations
+
+        said = {"up": self.up, "forward": self.forward, "plan": self.plan}
+        read = read_annotations(self.joints) if self.joints is not None else {}
+        return {**read, **{name: value for name, value in said.items() if value != "auto"}}
+
+    def lasting(self) -> dict[str, Any]:
+        """The same as fields of `RunConfig`, which do not depend on the file."""
+        return {"up": "auto", "forward": "auto", "plan": "auto", "parts": {}, **self.given}
+
+    def analyze(self, character: Character) -> Anatomy:
+        from gambol.character.anatomy import analyze
+
+        return analyze(character, **self.given)
+
+    def standing_on_ground(self, character: Character, clip: Clip) -> tuple[Character, Anatomy]:
+        """The character on the ground of a clip, and its anatomy; see `gambol.motion.mocap_ground`."""
+        from gambol.motion.mocap_ground import standing_on_ground
+
+        given = self.given
+        grounded, anatomy = standing_on_ground(character, clip, given.get("up"), given.get("forward"))
+        more = given.keys() - {"up", "forward"}
+        return grounded, (self.analyze(grounded) if more else anatomy)
 
 
-AUTO_AXES = AxisOptions()
+AS_FOUND = AnatomyOptions()
 
-Axes = Annotated[AxisOptions, tyro.conf.arg(name="")]
-"""`AxisOptions` as options of the command itself, without a prefix."""
+AnatomyGiven = Annotated[AnatomyOptions, tyro.conf.arg(name="")]
+"""`AnatomyOptions` as options of the command itself, without a prefix."""
 
 
 def load_character(file: Path | str) -> Character:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import tyro
 
 from gambol.commands.messages import say, warn
-from gambol.commands.options import AUTO_AXES, Axes, File, clips_named
+from gambol.commands.options import AS_FOUND, AnatomyGiven, File, clips_named
 from gambol.errors import GambolError
 from gambol.ranges import Range
 
@@ -49,13 +49,12 @@ class RenderCommand:
     """Elevation of the camera above the horizon, instead of that of the view [degrees]."""
     samples: Annotated[int, Range(1, 8)] = 3
     """Rays along each side of a pixel at outlines: 1 is fast and jagged, 4 fine."""
-    axes: Axes = AUTO_AXES
+    anatomy: AnatomyGiven = AS_FOUND
 
     def run(self) -> None:
         path = self.output or Path(f"{self.file.stem}.mp4".replace(" ", "-"))
         if path.suffix.lower() == ".mp4" and self.size % 2:
             raise GambolError(f"--size must be even for an .mp4, got {self.size}; use {self.size + 1}")
-        from gambol.character.anatomy import analyze
         from gambol.character.bone_mesh import visible
         from gambol.creatures.load import load
         from gambol.motion.loops import loop_travel
@@ -73,7 +72,7 @@ class RenderCommand:
             clip = clips[clips_named(character, self.file, [self.clip])[0]]
         loops = clip is not None and loop_travel(character, clip) is not None
         times, view = choose_frames(clip, self.view, path.suffix.lower(), self.fps, self.seconds, loops)
-        anatomy = analyze(character, self.axes.up, self.axes.forward)
+        anatomy = self.anatomy.analyze(character)
         with progress("placing the camera") as advance:
             shot = place_cameras(
                 character,

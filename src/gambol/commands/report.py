@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from gambol.commands.messages import say, warn
-from gambol.commands.options import AUTO_AXES, NO_HINT, Axes, File, clips_named, load_character
+from gambol.commands.options import AS_FOUND, NO_HINT, AnatomyGiven, File, clips_named, load_character
 from gambol.errors import GambolError
 from gambol.files import output_folder
 from gambol.text import printable
@@ -52,14 +52,13 @@ class ReportCommand:
     """The video model that rates what the clip shows (see `gambol priors`), or none."""
     page: Annotated[bool, NO_HINT] = True
     """Do not write the page report.html, only report.json."""
-    axes: Axes = AUTO_AXES
+    anatomy: AnatomyGiven = AS_FOUND
 
     def run(self) -> None:
         if self.against_clip and not self.against:
             raise GambolError("--against-clip needs --against, the file that has the clip")
         if self.prompt is not None and not self.prompt.strip():
             raise GambolError("--prompt must not be empty")
-        from gambol.motion.mocap_ground import standing_on_ground
         from gambol.priors.catalogue import open_prior
 
         character = load_character(self.file)
@@ -69,7 +68,7 @@ class ReportCommand:
             raise GambolError(f"{folder} is a file; give the name of a folder")
         if self.against and len(clips) > 1:
             raise GambolError(f"--against compares one clip: choose it by --clip. Available: {', '.join(clips)}")
-        character, anatomy = standing_on_ground(character, character.clips[clips[0]], self.axes.up, self.axes.forward)
+        character, anatomy = self.anatomy.standing_on_ground(character, character.clips[clips[0]])
         prior = None if self.prior == "none" else open_prior(self.prior)
         other = self._other(character, anatomy, clips[0], prior) if self.against else None
         reports: list[tuple[Report, Path]] = []
@@ -105,7 +104,6 @@ class ReportCommand:
     def _other(self, character: Character, anatomy: Anatomy, clip: str, prior: VideoPrior | None) -> Report:
         """The clip to compare with: of the same file, or of another."""
         from gambol.creatures.load import load
-        from gambol.motion.mocap_ground import standing_on_ground
 
         assert self.against is not None
         if self.against in character.clips and not self.against_clip:
@@ -123,7 +121,8 @@ class ReportCommand:
             raise GambolError(
                 f"choose a clip of {path.name} by --against-clip. Available: {', '.join(names) or 'none'}"
             )
-        other, its_anatomy = standing_on_ground(other, other.clips[wanted], self.axes.up, self.axes.forward)
+        its_options = replace(self.anatomy, joints=None)  # which name those of the other file
+        other, its_anatomy = its_options.standing_on_ground(other, other.clips[wanted])
         return self._measure(other, its_anatomy, wanted, prior, f"'{wanted}' of {path.name}")
 
     def _write(self, found: Report, other: Report | None, folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import tyro
 
 from gambol.commands.messages import say
-from gambol.commands.options import AUTO_AXES, Axes, File, load_character
+from gambol.commands.options import AS_FOUND, AnatomyGiven, File, load_character
 from gambol.ranges import FIT_STEPS, FITTED_VIEWS, GAUSSIANS, VIEW_SIZE
 
 
@@ -40,10 +40,9 @@ class SplatCommand:
     """Lit: under soft light from above, so that shape shows. Unlit: plain surface colours."""
     init: Literal["surface", "vertices"] = "surface"
     """Initial positions of Gaussians: anywhere on the visible surface, or at vertices."""
-    axes: Axes = AUTO_AXES
+    anatomy: AnatomyGiven = AS_FOUND
 
     def run(self) -> None:
-        from gambol.character.anatomy import analyze
         from gambol.progress import progress
         from gambol.render.movie import check_movie
         from gambol.render.splat import SplatConfig, compare, splat
@@ -56,7 +55,7 @@ class SplatCommand:
         if self.picture:
             check_movie(self.picture, (".png",))
         character = load_character(self.file)
-        config = config.with_axes_of(analyze(character, self.axes.up, self.axes.forward))
+        config = config.with_axes_of(self.anatomy.analyze(character))
         with progress("fitting Gaussians") as advance:  # the first time ever compiles kernels, some twenty seconds
             splats = splat(character, config, advance)
         made = "made earlier, in" if splats.cached else "fitted in"

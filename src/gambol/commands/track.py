@@ -11,10 +11,10 @@ import tyro
 
 from gambol.commands.messages import say, warn
 from gambol.commands.options import (
+    AS_FOUND,
     AS_MADE,
-    AUTO_AXES,
     NO_HINT,
-    Axes,
+    AnatomyGiven,
     Editing,
     File,
     check_name,
@@ -70,7 +70,7 @@ class TrackCommand:
     """Replay the control in MuJoCo and say how far it drifts from gambol's own simulation (extra: mujoco)."""
     export_mjcf: Annotated[Path | None, tyro.conf.arg(metavar="XML")] = None
     """Also write the ragdoll for MuJoCo, and beside it the motion and its control as .npz."""
-    axes: Axes = AUTO_AXES
+    anatomy: AnatomyGiven = AS_FOUND
 
     def run(self) -> None:
         check_name(self.name)
@@ -85,7 +85,6 @@ class TrackCommand:
         output = self.output or self.file.parent / f"{self.file.stem}-physics.glb"
         check_not_input(output, self.file)
         editing = self.editing.config()
-        from gambol.character.anatomy import analyze
         from gambol.editing.edit import check
         from gambol.files import check_folder
         from gambol.formats import check_output
@@ -103,7 +102,7 @@ class TrackCommand:
 
             import_mujoco()
         character = load_character(self.file)
-        anatomy = analyze(character, self.axes.up, self.axes.forward)
+        anatomy = self.anatomy.analyze(character)
         clips = self._clips(character)
         check(character, anatomy, editing)
         names = self._track(character, anatomy, clips, output)

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from gambol.character.axes import AxisChoice
 from gambol.character.character import Character
+from gambol.character.plans import PlanChoice
 from gambol.distillation.animate import Problem, prepare
 from gambol.distillation.config import AnimateConfig, Preset
 from gambol.editing.edit import EditConfig
@@ -73,6 +74,9 @@ class RunConfig:
     """Formats in which the clip is also written without a mesh."""
     up: AxisChoice = "auto"
     forward: AxisChoice = "auto"
+    plan: PlanChoice = "auto"
+    parts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Joints of the parts that the user named, from the body outwards."""
     threads: Annotated[int, Range(1, 1024)] = 1
     """Number of torch's threads. Sums are split among them, so another number would round differently."""
     character_hash: str = ""
@@ -92,7 +96,8 @@ class RunConfig:
             raise GambolError(
                 f"the weights of the prior {prior.name} are no longer those this run began with; begin a new run"
             )
-        anatomy = analyze(character, self.up, self.forward) if character.skeleton.is_joint.any() else None
+        given = (self.up, self.forward, self.plan, self.parts)
+        anatomy = analyze(character, *given) if character.skeleton.is_joint.any() else None
         return prepare(character, self.prompt, prior, self.config, anatomy)
 
     def json(self) -> str:

@@ -1,0 +1,89 @@
+"""The way a body faces: each kind of evidence votes for one of the two ways along its mirror plane."""
+
+import numpy as np
+from jaxtyping import Float
+
+from gambol.character import names
+from gambol.character.annotations import Annotations
+from gambol.character.ends import Ends
+from gambol.character.limbs import LimbKind, StandingPose, main_chain
+from gambol.character.symmetry import Symmetry
+
+LENGTHWISE = 0.8
+"""A body is lengthwise if its trunk is at least this long [height]."""
+
+
+def find_facing(
+    stance: StandingPose,
+    symmetry: Symmetry,
+    labels: list[str],
+    pairs: list[tuple[int, int]],
+    kinds: dict[int, LimbKind],
+    front: Float[np.ndarray, "3"],
+    ends: Ends,
+    annotations: Annotations,
+) -> tuple[Float[np.ndarray, "3"], float]:
+    """Forward and how sure that is: each kind of evidence votes for one of the two ways along the mirror plane."""
+    body, up = stance.body, stance.up
+    axis = np.cross(symmetry.normal, up)
+    axis *= 1.0 if axis @ (0.001, 0.0, 1.0) >= 0 else -1.0
+    left = np.cross(up, axis)
+    votes = [0.8, 2.0 * float(front @ axis), *annotations.votes(body, up, axis, symmetry.partners)]  # glTF: +z
+    sided = [
+        np.sign((body.heads[j] - body.heads[p]) @ left) * (1 if names.side(labels[j]) == "left" else -1)
+        for j, p in enumerate(symmetry.partners)
+        if p >= 0 and p != j and names.side(labels[j])
+    ]
+    if sided:
+        votes.append(3.0 * float(np.mean(sided)))
+    middle = stance.points.mean(0)
+    for chain, part, weight in ((ends.head, "head", 2.5), (ends.tail, "tail", -2.0)):
+        if chain:  # what is called so counts more than what only looks so
+            known = any(names.hint(labels[joint]) in (part, "neck") for joint in chain)
+            votes.append((1.0 if known else 0.4) * weight * _clear((body.tips[chain[-1]] - middle) @ axis / body.size))
+    votes.extend(_toe_votes(stance, axis, pairs, kinds))
+    total = sum(votes)
+    return (axis if total >= 0 else -axis), min(abs(total) / 4, 1.0)
+
+
+def detailed_end(
+    stance: StandingPose, symmetry: Symmetry, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind]
+) -> Float[np.ndarray, "3"]:
+    """Direction of the end of the body with more detail, shorter than 1 the less that is clear.
+
+    Faces, ears and horns take more vertices than tails: beyond the feet there are more of them ahead than behind on
+    94 % of 85 quadrupeds. Of a body that is less long than high, such as a human's, the ends say nothing.
+    """
+    axis = np.cross(symmetry.normal, stance.up)
+    legs = [joint for pair in pairs if kinds[pair[0]] == "leg" for root in pair for joint in stance.body.subtree(root)]
+    where = stance.points @ axis
+    feet, trunk = where[stance.heights < stance.ground + 0.06 * stance.height], where[~np.isin(stance.owners, legs)]
+    if not legs or not len(trunk) or np.ptp(trunk) < LENGTHWISE * stance.height:
+        return np.zeros(3)
+    ahead, behind = (trunk > feet.max()).sum(), (trunk < feet.min()).sum()
+    few = 0.03 * len(trunk)
+    return axis * float(np.clip(np.log((ahead + few) / (behind + few)), -1, 1))
+
+
+def _clear(offset: float) -> float:
+    """A vote from -1 to 1 by an offset in body sizes; small offsets, as of an upright body's head, say nothing."""
+    return float(np.sign(offset) * np.clip((abs(offset) - 0.06) * 4, 0, 1))
+
+
+def _toe_votes(
+    stance: StandingPose, axis: np.ndarray, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind]
+) -> list[float]:
+    """Feet point forward: the sole reaches farther from the ankle before than behind."""
+    votes = []
+    body, up = stance.body, stance.up
+    for joint in [joint for pair in pairs if kinds[pair[0]] == "leg" for joint in pair]:
+        points = stance.skin(joint)
+        if not len(points):  # a leg by its name alone
+            continue
+        low = points[points @ up < (points @ up).min() + 0.06 * stance.height]
+        raised = [j for j in main_chain(body, joint) if body.heads[j] @ up > (low @ up).max()]
+        if raised and np.ptp(low @ axis) > 1e-6 * stance.height:  # below that a length is rounding
+            from_ankle = (low - body.heads[raised[-1]]) @ axis
+            ahead, behind = from_ankle.max(), from_ankle.min()
+            votes.append(float((ahead + behind) / (ahead - behind)))
+    return [2.0 * float(np.clip(np.mean(votes), -1, 1))] if votes else []
