@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from gambol.character.axes import AxisChoice
+from gambol.character.plans import PlanChoice
 from gambol.commands.messages import say, warn
 from gambol.commands.options import (
+    AS_FOUND,
     AS_MADE,
     NO_HINT,
+    AnatomyGiven,
+    AnatomyOptions,
     Editing,
     check_name,
     check_not_input,
@@ -67,14 +71,15 @@ class RetargetCommand:
     fix_feet: Annotated[bool, NO_HINT] = True
     """Do not set feet on the ground or keep them from sliding: only rotations and the scaled path are carried over."""
     editing: Editing = AS_MADE
+    anatomy: AnatomyGiven = AS_FOUND
     source_up: AxisChoice = "auto"
-    """The axis that points up in the source."""
+    """The axis that points up in the source; --up, --forward, --plan and --joints are those of the target."""
     source_forward: AxisChoice = "auto"
     """The axis that the source faces."""
-    target_up: AxisChoice = "auto"
-    """The axis that points up in the target."""
-    target_forward: AxisChoice = "auto"
-    """The axis that the target faces."""
+    source_plan: PlanChoice = "auto"
+    """The body plan of the source."""
+    source_joints: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """A .toml or .json that names the joints where parts of the source begin, as --joints does for the target."""
 
     def run(self) -> None:
         self._check()
@@ -123,9 +128,13 @@ class RetargetCommand:
             raise GambolError("--name is for a single clip: choose it with --clip, or leave out --name")
 
     def _retargeted(self, source: Character, clip: Clip, target: Character) -> RetargetedClip:
-        from gambol.motion.retarget import retarget
+        from gambol.motion.retarget import first_clip, require_joints, retarget
         from gambol.progress import progress
 
+        require_joints(target)
+        given = AnatomyOptions(self.source_up, self.source_forward, self.source_plan, self.source_joints)
+        source, source_anatomy = given.standing_on_ground(source, clip)
+        target, target_anatomy = self.anatomy.standing_on_ground(target, first_clip(target))
         with progress("reading the clip") as advance:
 
             def shown(done: int, total: int) -> None:
@@ -138,8 +147,8 @@ class RetargetCommand:
                 name=self.name,
                 fps=self.fps,
                 fix_feet=self.fix_feet,
-                source_axes=(self.source_up, self.source_forward),
-                target_axes=(self.target_up, self.target_forward),
+                source_anatomy=source_anatomy,
+                target_anatomy=target_anatomy,
                 on_progress=shown,
             )
 

@@ -11,30 +11,28 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from jaxtyping import Int
 
 from gambol.character.anatomy import Anatomy
-from gambol.character.axes import AxisChoice
 from gambol.character.bone_mesh import has_bone_mesh
 from gambol.character.character import Character
 from gambol.character.clip import Clip, Track, natural_fps
 from gambol.character.rig import Rig, build_rig
 from gambol.errors import GambolError
-from gambol.motion.body_tracks import rig_motion_of_tracks
+from gambol.motion.body_tracks import BodyTracks, anchor_path, closed, poses_of_tracks
 from gambol.motion.chains import Chains, find_chains
 from gambol.motion.clip_tracks import ClipTracks, tracks_of_clip
 from gambol.motion.correspondence import Correspondence, match_parts
 from gambol.motion.footing import Footing, on_ground
+from gambol.motion.leg_folding import with_folded_legs
 from gambol.motion.mocap_ground import standing_on_ground
-from gambol.motion.rig_motion import clip_of
-from gambol.motion.same_rig import find_namesakes, is_copy, motion_of_namesakes
+from gambol.motion.rig_motion import RigMotion, clip_of
+from gambol.motion.same_rig import find_namesakes, is_copy, turned_as_namesakes
+from gambol.motion.turned_joints import rig_motion_of_turned, turned_of_poses
 from gambol.ranges import check_frames
 
 LEAST_FPS, MOST_FPS = 24.0, 60.0
 """Limits of the frames per second of a result if none are asked for; within them it has those of the source."""
-
-Axes = tuple[AxisChoice, AxisChoice]
-"""Axes that point up and forward."""
-AUTO: Axes = ("auto", "auto")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +63,8 @@ def retarget(
     name: str | None = None,
     fps: float | None = None,
     fix_feet: bool = True,
-    source_axes: Axes = AUTO,
-    target_axes: Axes = AUTO,
+    source_anatomy: Anatomy | None = None,
+    target_anatomy: Anatomy | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> RetargetedClip:
     """Carry a clip of one character onto another: people and creatures with other bones, proportions and rest poses.
@@ -76,14 +74,15 @@ def retarget(
     length, too, the clip stays exactly as it is.
 
     clip: of `source`, or its name. name: of the new clip; by default the old one. fps: frames per second; by default
-    those of the source, from 24 to 60. fix_feet: make feet that are on the ground stand still there. source_axes,
-    target_axes: axes that point up and forward, as ('+z', 'auto').
+    those of the source, from 24 to 60. fix_feet: make feet that are on the ground stand still there. source_anatomy,
+    target_anatomy: what is known of the bodies; without them motion capture is also set on its ground
+    (`gambol.motion.mocap_ground`).
     """
     clip = _clip_of(source, clip)
     name = name or clip.name
-    _require_joints(target)
-    source, source_anatomy = _standing(source, clip, source_axes)
-    target, target_anatomy = _standing(target, next(iter(target.clips.values()), None), target_axes)
+    require_joints(target)
+    source, source_anatomy = _standing(source, clip, source_anatomy)
+    target, target_anatomy = _standing(target, first_clip(target), target_anatomy)
     namesakes = find_namesakes(source, source_anatomy, target, target_anatomy)
     if namesakes is not None and is_copy(source_anatomy, target_anatomy, namesakes):
         same = _renamed(source, clip, target, name, fps)
@@ -98,9 +97,7 @@ def retarget(
         _require_common(source, target, parts)
     rig = build_rig(target_anatomy)
     tracks = parts.carried(read.tracks)
-    raw = rig_motion_of_tracks(parts.target, rig, tracks)
-    if namesakes is not None:
-        raw = motion_of_namesakes(read, parts.target, rig, namesakes, tracks)
+    raw = _raw_motion(read, parts, rig, tracks, namesakes)
     notes = _notes(read, parts if namesakes is None else None)
     footing = on_ground(target, target_anatomy, rig, raw, on_progress) if fix_feet else Footing(raw)
     notes.extend([footing.note] if footing.note else [])
@@ -121,7 +118,7 @@ def _clip_of(character: Character, clip: Clip | str) -> Clip:
     return clip.from_zero()
 
 
-def _require_joints(target: Character) -> None:
+def require_joints(target: Character) -> None:
     if not target.skeleton.is_joint.any():
         raise GambolError(
             f"'{target.name}' has no joints that could move it; bind it to a skeleton first, as in "
@@ -137,9 +134,34 @@ def _require_common(source: Character, target: Character, parts: Correspondence)
     raise GambolError(f"'{source.name}' and '{target.name}' have no part in common but the trunk: {told}")
 
 
-def _standing(character: Character, clip: Clip | None, axes: Axes) -> tuple[Character, Anatomy]:
-    """The character and its anatomy; motion capture on the ground of its clip, with a mesh of its bones."""
-    return standing_on_ground(character, clip or Clip("", ()), *axes)
+def _raw_motion(
+    read: ClipTracks,
+    parts: Correspondence,
+    rig: Rig,
+    tracks: BodyTracks,
+    namesakes: Int[np.ndarray, " joints"] | None,
+) -> RigMotion:
+    """The motion before its feet are set on the ground: by parts, or by joints of the same names. tracks: carried to
+    the target."""
+    target, poses = parts.target, poses_of_tracks(parts.target, closed(tracks)).float()
+    theirs = read.poses
+    if tracks.loops:  # travel does not matter here, only rotations and places below the hip
+        theirs = torch.cat([theirs, theirs[:1]])
+    if namesakes is None:
+        turned = with_folded_legs(parts, theirs, read.heading, turned_of_poses(target, poses))
+    else:
+        turned = turned_as_namesakes(target, turned_of_poses(read.chains, theirs, read.heading), namesakes)
+    return rig_motion_of_turned(target, rig, turned, anchor_path(target, poses), tracks)
+
+
+def first_clip(character: Character) -> Clip:
+    """The first clip of a character, or one without tracks: it says where the ground of motion capture is."""
+    return next(iter(character.clips.values()), Clip("", ()))
+
+
+def _standing(character: Character, clip: Clip, anatomy: Anatomy | None) -> tuple[Character, Anatomy]:
+    """The character and its anatomy; if that is not given, motion capture on the ground of its clip."""
+    return standing_on_ground(character, clip) if anatomy is None else (character, anatomy)
 
 
 def _notes(read: ClipTracks, parts: Correspondence | None) -> list[str]:
