@@ -13,7 +13,7 @@ from gambol.distillation.animate import animate, prepare, stages_of
 from gambol.distillation.config import AnimateConfig
 from gambol.distillation.fit import VideoFitConfig
 from gambol.distillation.sample_and_fit import SampleAndFit, SampleConfig, Sampler
-from gambol.distillation.score_distillation import ScoreConfig, ScoreDistillation
+from gambol.distillation.score_distillation import ScoreConfig, ScoreDistillation, VideoObserver
 from gambol.distillation.stage_runner import StageRunner
 from gambol.distillation.windows import windows_over
 from gambol.errors import GambolError
@@ -187,8 +187,8 @@ def test_sampling_and_fitting_finds_what_the_prior_knows(patch, frames, length, 
 
 def score_of(recorder, rig, anatomy, start, prior, **options):
     params, cuboids = FrameParameters(rig, start, recorder.length), fit_cuboids(dog(), rig)
-    told, config = prior.embed("anything"), ScoreConfig(**options)
-    return ScoreDistillation(recorder, cuboids, params, anatomy.ground, prior, told, None, config)
+    observer = VideoObserver(recorder, params, prior, prior.embed("anything"), None)
+    return ScoreDistillation(observer, cuboids, params, anatomy.ground, ScoreConfig(**options))
 
 
 def test_score_distillation_finds_what_the_prior_knows(patch):

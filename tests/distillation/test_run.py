@@ -41,7 +41,7 @@ SHORT = AnimateConfig(
     seed=3,
 )
 """Three stages of 5, 5 and 12 steps."""
-ALL = sum(steps_of(SHORT))
+ALL = sum(steps_of(SHORT, "pixels"))
 
 
 class Killed(BaseException):
@@ -61,7 +61,7 @@ def prior():
 
 
 def config_of(dog_file, config=SHORT):
-    return RunConfig(character=str(dog_file), prompt="a dog is walking", config=config)
+    return RunConfig(str(dog_file), "a dog is walking", config, prior=PriorChoice("pixels"))
 
 
 def problem_of(run_config, prior):
@@ -200,7 +200,7 @@ def test_one_ctrl_c_waits_for_the_step(dog_file, problem, tmp_path):
 def test_losses_have_one_line_a_step(whole):
     rows = whole[1]
     assert [(row["number"], row["step"]) for row in rows] == [
-        (stage, step + 1) for stage, steps in enumerate(steps_of(SHORT)) for step in range(steps)
+        (stage, step + 1) for stage, steps in enumerate(steps_of(SHORT, "pixels")) for step in range(steps)
     ]
     assert rows[0]["losses"] == {} and rows[2]["losses"]["total"] > 0
 
@@ -274,7 +274,7 @@ def test_one_seed_is_for_everything():
 @pytest.mark.parametrize("preset", ["draft", "standard", "paper"])
 def test_steps_are_known_beforehand(preset: Preset, problem, prior):
     config = preset_for(preset, prior)
-    planned = steps_of(config)
+    planned = steps_of(config, "pixels")
     stages = stages_of(dataclasses.replace(problem, config=config))
     assert [make(problem.start).steps for make in stages] == list(planned)
 
@@ -373,9 +373,9 @@ def test_other_weights_are_for_pixels_alone(tmp_path):
     with pytest.raises(GambolError, match=r"for the prior pixels alone, not for the prior wan-2\.1-1\.3b"):
         PriorChoice("wan-2.1-1.3b", weights="weights.safetensors").open()
     with pytest.raises(GambolError, match="there is no file"):
-        PriorChoice(weights=str(tmp_path / "none.safetensors")).open()
+        PriorChoice("pixels", weights=str(tmp_path / "none.safetensors")).open()
     with pytest.raises(GambolError, match="the prior pixels has no option device"):
-        PriorChoice(device="cpu").open()
+        PriorChoice("pixels", device="cpu").open()
 
 
 def test_paths_mean_the_same_from_everywhere(tmp_path, monkeypatch):

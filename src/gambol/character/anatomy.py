@@ -12,6 +12,7 @@ from gambol.character.annotations import Annotations, annotate, annotated_nodes,
 from gambol.character.axes import AXES, Axis, axis_name
 from gambol.character.body import Body, find_body
 from gambol.character.character import Character
+from gambol.character.clip_motion import ClipMotion, sample_clips
 from gambol.character.ends import Ends, find_ends, with_named_ends
 from gambol.character.facing import detailed_end, find_facing
 from gambol.character.limbs import (
@@ -122,25 +123,32 @@ def analyze(
     body, nodes = _hung_body(character, np.array(AXES[given_up or "+y"]), parts or {})
     annotations = annotate(body, nodes, given_plan)
     labels = _labels(character, body, nodes)
-    found = _find_upright(body, labels, given_up, given_forward)
+    motions = sample_clips(character, body)
+    found = _find_upright(body, labels, given_up, given_forward, motions)
     if annotations != Annotations():
-        found = _analyze_upright(body, labels, found.up, given_forward, annotations)
+        found = _analyze_upright(body, labels, found.up, given_forward, motions, annotations)
         begins = {limb.chain[0]: found.limb_name(limb) for limb in found.limbs}
         joints = [character.skeleton.names[node] for node in body.nodes]
         annotations.check_places(begins, joints, axis_name(found.forward))
     return found
 
 
-def _find_upright(body: Body, labels: list[str], given_up: Axis | None, given_forward: Axis | None) -> Anatomy:
+def _find_upright(
+    body: Body,
+    labels: list[str],
+    given_up: Axis | None,
+    given_forward: Axis | None,
+    motions: Sequence[ClipMotion],
+) -> Anatomy:
     """The anatomy with the axis up on which the body stands, if the user gives none."""
-    found = _analyze_upright(body, labels, np.array(AXES[given_up or "+y"]), given_forward, Annotations())
+    found = _analyze_upright(body, labels, np.array(AXES[given_up or "+y"]), given_forward, motions, Annotations())
     if given_up is None and not found.stands:
         others: tuple[Axis, ...] = ("+z", "-z", "-y", "+x", "-x")
         for other in others:
             if given_forward and other[1] == given_forward[1]:
                 continue
-            turned = _analyze_upright(body, labels, np.array(AXES[other]), given_forward, Annotations())
-            if turned.stands and turned.legs and _all_named(turned, labels, "leg"):
+            turned = _analyze_upright(body, labels, np.array(AXES[other]), given_forward, motions, Annotations())
+            if turned.stands and turned.legs and _all_named(turned, labels, "leg") and _head_is_high(turned, labels):
                 return turned
     return found
 
@@ -185,13 +193,27 @@ def _axis(choice: str | None) -> Axis | None:
     return choice
 
 
+def _head_is_high(anatomy: Anatomy, labels: list[str]) -> bool:
+    """Whether what is called a head is above where the legs begin: fliers that draw their legs in do not hang."""
+    heads = [j for j, label in enumerate(labels) if names.hint(label) == "head"]
+    hips = [leg.chain[0] for leg in anatomy.legs]
+    return not heads or bool(
+        (anatomy.body.heads[heads] @ anatomy.up).mean() > (anatomy.body.heads[hips] @ anatomy.up).mean()
+    )
+
+
 def _all_named(anatomy: Anatomy, labels: list[str], part: str) -> bool:
     """Whether names confirm the legs: without that, lying down is no proof that another axis is up."""
     return all(any(names.hint(labels[j]) == part for j in limb.joints) for limb in anatomy.legs)
 
 
 def _analyze_upright(
-    body: Body, labels: list[str], up: Float[np.ndarray, "3"], forward: Axis | None, annotations: Annotations
+    body: Body,
+    labels: list[str],
+    up: Float[np.ndarray, "3"],
+    forward: Axis | None,
+    motions: Sequence[ClipMotion],
+    annotations: Annotations,
 ) -> Anatomy:
     across = annotations.across(body, up)
     if forward is not None:
@@ -206,6 +228,7 @@ def _analyze_upright(
     standing = stance.can_stand_on([joint for pair in pairs for joint in pair], symmetry.normal)
     kinds = {a: kind_of(stance, a, symmetry.normal, labels, standing) for a, _ in pairs}
     _find_ears(body, symmetry, pairs, kinds, labels)
+    _find_short_legs(stance, pairs, kinds, labels)
     kinds |= {pair[0]: kind for pair, kind in named.items()}
 
     def directions() -> tuple[Ends, Float[np.ndarray, "3"], float]:
@@ -214,7 +237,7 @@ def _analyze_upright(
         front = detailed_end(stance, symmetry, pairs, kinds)
         ends = find_ends(body, symmetry, up, front, forked, small, labels)
         ends = with_named_ends(body, ends, annotations.ends, forked)
-        facing, certainty = find_facing(stance, symmetry, labels, pairs, kinds, front, ends, annotations)
+        facing, certainty = find_facing(stance, symmetry, labels, pairs, kinds, front, ends, motions, annotations)
         return (ends, facing, certainty) if forward is None else (ends, np.array(AXES[forward]), 1.0)
 
     ends, facing, certainty = directions()
@@ -246,6 +269,18 @@ def _find_ears(
         onward = max((body.reach[child] for child in body.children[parent] if middle[child]), default=0.0)
         if beyond and onward < 0.1 * body.size:
             kinds[a] = "ear"
+
+
+def _find_short_legs(
+    stance: StandingPose, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind], labels: list[str]
+) -> None:
+    """Legs too short to be told by their length, as below wide wings, if they are called so and there are no others.
+    Changes kinds."""
+    if "leg" in kinds.values():
+        return
+    for a, _ in pairs:
+        if kinds[a] == "ear" and names.hint(labels[a]) == "leg" and stance.clearance(a) < 0.15:
+            kinds[a] = "leg"
 
 
 def _name_limbs(

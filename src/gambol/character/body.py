@@ -69,6 +69,14 @@ class Body:
                 found[parent] = max(found[parent], bone + found[joint])
         return found
 
+    @cached_property
+    def points(self) -> tuple[Float[np.ndarray, "points 3"], Int[np.ndarray, " points"]]:
+        """Vertices that joints move, and their owners; of a rig without a mesh both ends of its bones."""
+        held = self.owners >= 0  # floors, walls and other props are no part of the body
+        if held.any():
+            return self.vertices[held], self.owners[held]
+        return np.concatenate([self.heads, self.tips]), np.tile(np.arange(len(self)), 2)
+
     def above(self, joint: int) -> list[int]:
         """The parents of a joint up to the root."""
         return list(line_up(self.parents, int(self.parents[joint])))

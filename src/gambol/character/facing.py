@@ -1,14 +1,19 @@
 """The way a body faces: each kind of evidence votes for one of the two ways along its mirror plane."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Float
 
 from gambol.character import names
 from gambol.character.annotations import Annotations
+from gambol.character.clip_motion import ClipMotion, backward_strides, sway_behind
 from gambol.character.ends import Ends
 from gambol.character.limbs import LimbKind, StandingPose, main_chain
 from gambol.character.symmetry import Symmetry
 
+BY_CONVENTION = 0.8
+"""Vote for +z, which glTF makes the front."""
 LENGTHWISE = 0.8
 """A body is lengthwise if its trunk is at least this long [height]."""
 
@@ -21,14 +26,19 @@ def find_facing(
     kinds: dict[int, LimbKind],
     front: Float[np.ndarray, "3"],
     ends: Ends,
+    motions: Sequence[ClipMotion],
     annotations: Annotations,
 ) -> tuple[Float[np.ndarray, "3"], float]:
-    """Forward and how sure that is: each kind of evidence votes for one of the two ways along the mirror plane."""
+    """Forward and how sure that is: each kind of evidence votes for one of the two ways along the mirror plane.
+
+    Weights of what does not rest on names were fitted by logistic regression to 246 characters whose names were
+    removed: 94 % of them face the right way by these votes alone, 90 % if each family of files is left out of the fit.
+    """
     body, up = stance.body, stance.up
     axis = np.cross(symmetry.normal, up)
     axis *= 1.0 if axis @ (0.001, 0.0, 1.0) >= 0 else -1.0
+    votes = [BY_CONVENTION, 1.5 * float(front @ axis), *annotations.votes(body, up, axis, symmetry.partners)]
     left = np.cross(up, axis)
-    votes = [0.8, 2.0 * float(front @ axis), *annotations.votes(body, up, axis, symmetry.partners)]  # glTF: +z
     sided = [
         np.sign((body.heads[j] - body.heads[p]) @ left) * (1 if names.side(labels[j]) == "left" else -1)
         for j, p in enumerate(symmetry.partners)
@@ -37,13 +47,60 @@ def find_facing(
     if sided:
         votes.append(3.0 * float(np.mean(sided)))
     middle = stance.points.mean(0)
-    for chain, part, weight in ((ends.head, "head", 2.5), (ends.tail, "tail", -2.0)):
+    for chain, part, named, unnamed in ((ends.head, "head", 2.5, 0.8), (ends.tail, "tail", -2.0, -0.3)):
         if chain:  # what is called so counts more than what only looks so
             known = any(names.hint(labels[joint]) in (part, "neck") for joint in chain)
-            votes.append((1.0 if known else 0.4) * weight * _clear((body.tips[chain[-1]] - middle) @ axis / body.size))
+            offset = (body.tips[chain[-1]] - middle) @ axis
+            votes.append((named if known else unnamed) * _clear(offset / stance.size))
+    legged = "leg" in kinds.values()
     votes.extend(_toe_votes(stance, axis, pairs, kinds))
+    votes.extend(_detail_votes(stance, axis))
+    votes.extend(_posture_votes(stance, axis, legged))
+    votes.extend(_motion_votes(stance, axis, motions, legged))
     total = sum(votes)
     return (axis if total >= 0 else -axis), min(abs(total) / 4, 1.0)
+
+
+def _detail_votes(stance: StandingPose, axis: Float[np.ndarray, "3"]) -> list[float]:
+    """Faces have more vertices for their area than backs: right on 88 % of 72 bipeds and of 17 blobs, 94 % of bugs."""
+    where = stance.points @ axis
+    place = _along(where)
+    shift = (where.mean() - np.average(where, weights=stance.areas + 1e-30)) / stance.size
+    third = np.log(((place > 0.66).sum() + 3) / ((place < 0.33).sum() + 3))
+    return [1.8 * _limited(shift / 0.05), 1.2 * _limited(third)]
+
+
+def _posture_votes(stance: StandingPose, axis: Float[np.ndarray, "3"], legged: bool) -> list[float]:
+    """What stands lengthwise holds its head above its tail; what has no legs is thicker in front."""
+    place = _along(stance.points @ axis)
+    if not legged:
+        ahead, behind = (stance.areas[end].sum() + 1e-9 for end in (place > 0.75, place < 0.25))
+        return [0.6 * _limited(float(np.log(ahead / behind)))]
+    if np.ptp(stance.points @ axis) < LENGTHWISE * stance.height:
+        return []
+    ahead, behind = (stance.heights[end] for end in (place > 0.85, place < 0.15))
+    votes = [0.5 * (ahead.mean() - behind.mean()), 0.5 * (ahead.min() - behind.min())]
+    return [_limited(2 * float(vote) / stance.height) for vote in votes]
+
+
+def _motion_votes(
+    stance: StandingPose, axis: Float[np.ndarray, "3"], motions: Sequence[ClipMotion], legged: bool
+) -> list[float]:
+    """Feet on the ground move backwards, and tails move more than heads, sideways above all in what swims."""
+    place = _along(stance.points @ axis)
+    votes = [0.7 * _limited(2 * sway_behind(motions, place, None))]
+    if legged:
+        return [*votes, 2.2 * _limited(2 * backward_strides(motions, stance.up, axis, stance.height))]
+    return [*votes, 1.5 * _limited(2 * sway_behind(motions, place, np.cross(stance.up, axis)))]
+
+
+def _along(where: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:
+    """Places from 0, the least, to 1."""
+    return (where - where.min()) / max(float(np.ptp(where)), 1e-30)
+
+
+def _limited(vote: float) -> float:
+    return float(np.clip(vote, -1, 1))
 
 
 def detailed_end(
@@ -86,4 +143,4 @@ def _toe_votes(
             from_ankle = (low - body.heads[raised[-1]]) @ axis
             ahead, behind = from_ankle.max(), from_ankle.min()
             votes.append(float((ahead + behind) / (ahead - behind)))
-    return [2.0 * float(np.clip(np.mean(votes), -1, 1))] if votes else []
+    return [1.0 * float(np.clip(np.mean(votes), -1, 1))] if votes else []

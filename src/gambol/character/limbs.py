@@ -46,13 +46,9 @@ class StandingPose:
 
     def __init__(self, body: Body, up: Float[np.ndarray, "3"]):
         self.body, self.up = body, up
-        held = body.owners >= 0  # floors, walls and other props are no part of the body
-        if held.any():
-            self.points, self.owners, self.areas = body.vertices[held], body.owners[held], body.areas[held]
-        else:  # a rig without a mesh has bones only
-            self.points = np.concatenate([body.heads, body.tips])
-            self.owners = np.tile(np.arange(len(body)), 2)
-            self.areas = np.ones(len(self.points))
+        self.points, self.owners = body.points
+        held = body.owners >= 0
+        self.areas = body.areas[held] if held.any() else np.ones(len(self.points))
         self.heights = self.points @ up
         self.ground = float(self.heights.min())
         self.height = float(max(np.ptp(self.heights), 1e-9))
@@ -189,6 +185,8 @@ def kind_of(
     named = named if spoken.count(named) * 2 > len(members) else None
     if named in ("wing", "fin", "ear"):
         return named  # type: ignore[return-value]
+    if named == "tail":  # the fork of a fish's tail
+        return "fin"
     if standing and not stance.reaches_ground(joint) and "arm" in spoken and not {"wing", "leg", "fin"} & set(spoken):
         return "arm"  # however short, or broad as a sheet
     if stance.body.reach[joint] < SMALLEST * stance.size:

@@ -13,8 +13,8 @@ VOCABULARY = {
     "leg": "leg foot feet thigh shin calf knee ankle toe toes paw hoof femur tibia",
     "arm": "arm forearm upperarm lowerarm hand elbow wrist finger thumb fist palm claw",
     "wing": "wing feather",
-    "trunk": "spine chest torso thorax hips pelvis belly stomach abdomen body waist",
     "fin": "fin flipper fluke flippers",
+    "trunk": "spine chest torso thorax hips pelvis belly stomach abdomen body waist",
 }
 HINTS = {part: known.split() for part, known in VOCABULARY.items()}
 
@@ -23,6 +23,7 @@ def words(name: str) -> list[str]:
     """Lower-case words of a joint's name: 'mixamorig:LeftUpLeg' -> mixamorig, left, up, leg."""
     spaced = re.sub(r"FBXASC\d{3}", " ", name)  # how FBX exporters escape characters such as the dot
     spaced = re.sub(r"([a-z\d])([A-Z])", r"\1 \2", spaced)
+    spaced = re.sub(r"([A-Z])([A-Z][a-z])", r"\1 \2", spaced)  # LLeg, RArm
     return [word.lower() for word in re.findall(r"[A-Za-z]+", spaced)]
 
 

@@ -1,5 +1,6 @@
 """Left and right: the plane a body is mirrored in, and the partner of every joint."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,9 @@ MIDDLE = 0.08
 FREE_GAIN, FREE_LEAST = 1.3, 0.03
 """A tree whose joints have mirror images regardless of branches that score this many times more than along branches,
 and by at least this much, is taken to be hung wrongly."""
+AXIS_GAIN = 1.1
+"""Files stand along an axis: a plane askew must explain this many times more. One who holds a gun in one hand, with
+names, gained 3 % at 15 degrees."""
 MOST_SIBLINGS = 500
 """Joints with more children than this are not matched: the cost grows with the cube, and no body has so many."""
 
@@ -43,7 +47,8 @@ def find_symmetry(body: Body, up: Float[np.ndarray, "3"], labels: list[str], by_
     angles = sorted(range(0, 180, 15), key=lambda angle: (angle % 90 != 0, angle))
     matcher = _Matcher(body, labels, by_branch)
     candidates = [matcher.match(np.cos(angle) * x + np.sin(angle) * z) for angle in np.radians(angles)]
-    best = max(candidates, key=lambda symmetry: round(symmetry.score, 3))
+    best = max(candidates[:2], key=lambda symmetry: round(symmetry.score, 3))
+    best = max([best, *candidates[2:]], key=lambda each: round(each.score * (AXIS_GAIN if each is best else 1.0), 3))
     if best.score > 0:
         return best
     # Nothing comes in pairs (a snake, a worm): the plane runs along the body, by an axis if that is nearly along.
@@ -129,6 +134,7 @@ class _Matcher:
         self._points = np.stack([body.heads, _centres(body) if by_branch else _skin_centres(body)], axis=1)
         self._sides = np.array([{"left": 1, "right": -1}.get(names.side(label) or "", 0) for label in labels])
         self._bases = np.array([names.sideless(label) for label in labels])
+        self._words = np.array([re.sub(r"\d", "", base) for base in self._bases])
         self._sides_are_named = (self._sides != 0).mean() > 0.3
 
     def match(self, normal: Float[np.ndarray, "3"]) -> Symmetry:
@@ -162,6 +168,9 @@ class _Matcher:
         error = np.linalg.norm(mirrored[pairs] - self._points[others], axis=-1).mean(-1)
         vouched = (self._sides[pairs] * self._sides[others] < 0) & (self._bases[pairs] == self._bases[others])
         exact = np.exp(-((error / (0.04 * self._body.size)) ** 2))
+        # Bodies as long as wide have other planes: one maps left legs to left legs, one front left to back right ones.
+        exact[self._sides[pairs] * self._sides[others] > 0] = 0.0
+        exact[(self._sides[pairs] * self._sides[others] < 0) & (self._words[pairs] != self._words[others])] *= 0.5
         return float((apart * np.maximum(exact, 0.5 * vouched)).sum()) / self._body.size / len(partners)
 
     def _name_factor(self, left: list[int], right: list[int]) -> Float[np.ndarray, "left right"]:

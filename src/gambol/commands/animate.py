@@ -48,7 +48,7 @@ class AnimateCommand:
     A run is a folder: clip.glb (your file plus the clip), preview.mp4, sheet.png, report.html and report.json (how good
     the clip is), and everything needed to resume if it is stopped, by Ctrl-C or worse.
 
-    The pixel prior, which comes with gambol, knows these actions, at any pace, from "sneaks" to "sprints":
+    The prior that comes with gambol knows these actions, at any pace, from "sneaks" to "sprints":
     {actions}.
     Priors with an open vocabulary take any sentence: see gambol priors.
 
@@ -97,10 +97,11 @@ class AnimateCommand:
     given several times."""
     freeze: Annotated[tuple[str, ...], tyro.conf.arg(metavar="JOINT ...")] = ()
     """Joints that do not move, or move as in the --init clip."""
-    prior: Annotated[str, tyro.conf.arg(metavar="PRIOR")] = "pixels"
-    """The video model that guides the motion: a name that `gambol priors` lists, a folder, or a hub id."""
+    prior: Annotated[str | None, tyro.conf.arg(metavar="PRIOR")] = None
+    """The model that the motion comes from: tracks (by default), which samples motions of body parts; pixels (by
+    default with --preset paper) or another video model that `gambol priors` lists, a folder, or a hub id."""
     weights: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Other weights for the prior pixels, as `gambol train-prior` writes them."""
+    """Other weights for the prior tracks or pixels, as `gambol train-prior` writes them."""
     device: str = "auto"
     """Where big priors run: cuda, cuda:1, cpu."""
     offload: bool = False
@@ -195,7 +196,8 @@ class AnimateCommand:
         from gambol.distillation.run_config import PriorChoice
 
         weights = str(self.weights) if self.weights else None
-        return PriorChoice(self.prior, weights, self.device, self.offload, self.tiling)
+        usual = "pixels" if self.preset == "paper" else "tracks"
+        return PriorChoice(self.prior or usual, weights, self.device, self.offload, self.tiling)
 
     def _resume(self, folder: Path) -> None:
         """Continue a run; says so if it is finished."""
@@ -217,7 +219,7 @@ class AnimateCommand:
 
                 run = Run.open(folder)
                 named = run.run_config.prior.name
-                if self.prior not in ("pixels", named):
+                if self.prior not in (None, named):
                     raise GambolError(f"the run's prior is {named}; a run cannot be resumed with another one")
                 if run.finished:
                     say(f"{folder} is finished: there is nothing left to do; see {folder / 'report.html'}")
@@ -243,13 +245,14 @@ def resumed_problem(run: Run, may_download: bool) -> Problem:
     import torch
 
     from gambol.creatures.load import load
+    from gambol.priors.catalogue import BUILT_IN
 
     run_config = run.run_config
     torch.set_num_threads(run_config.threads)
     try:
         prior = run_config.prior.open(download=may_download)
     except GambolError as error:
-        if may_download or run_config.prior.name == "pixels":
+        if may_download or run_config.prior.name in BUILT_IN:
             raise
         again = f"gambol animate --resume {shlex.quote(str(run.folder))} --prior {shlex.quote(run_config.prior.name)}"
         raise GambolError(f"{error}; resuming downloads nothing unless you name the model again: {again}") from None
@@ -266,7 +269,7 @@ def execute(run: Run, problem: Problem, watch: bool) -> None:
 
     for warning in problem.warnings:
         warn(warning)
-    planned = steps_of(problem.config)
+    planned = steps_of(problem.config, problem.prior.name)
     begins = "resuming" if (run.folder / STATE).exists() else "animating"
     say(f"{begins} '{problem.character.name}': {_outline(run, problem)}, {sum(planned):,} steps in {run.folder}")
     clip_renderer, page = ClipRenderer(problem.character, problem.anatomy), None

@@ -16,31 +16,38 @@ from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.rig import Rig, build_rig
 from gambol.creatures.gaits.footfalls import speed_of
-from gambol.creatures.gaits.gait import likely_metres
+from gambol.creatures.gaits.gait import FASTER, likely_metres
 from gambol.distillation.config import AnimateConfig, preset_for
 from gambol.distillation.constraints import constraints_of
 from gambol.distillation.preflight import preflight_warnings, require_body
 from gambol.distillation.sample_and_fit import SampleAndFit
-from gambol.distillation.score_distillation import ScoreDistillation
+from gambol.distillation.score_distillation import Observer, ScoreDistillation, TrackObserver, VideoObserver
 from gambol.distillation.stage_runner import MakeStage, Stage, StageRunner, StepLog
 from gambol.distillation.timing import Timing, seconds_for, timing_for, timing_without_loop
+from gambol.distillation.track_sampling import TrackSampling
 from gambol.errors import GambolError
 from gambol.language import Intent, parse_intent, require_intent
+from gambol.motion.chains import Chains, find_chains
 from gambol.motion.constraints import Constraints
 from gambol.motion.cuboids import fit_cuboids
-from gambol.motion.foot_lock import FEWEST, FootLock, find_loads, grounded
+from gambol.motion.foot_lock import FEWEST, FootLoads, FootLock, find_loads, grounded, loads_on_ground
 from gambol.motion.ground import LowSkin
-from gambol.motion.legs import hip_height_of
+from gambol.motion.legs import hip_height_of, leg_length
 from gambol.motion.loops import loop_travel
 from gambol.motion.parameters import CurveParameters, FrameParameters
 from gambol.motion.rig_motion import RigMotion, clip_of, rig_motion_of
 from gambol.priors.catalogue import open_prior
-from gambol.priors.prior import Prompt, VideoPrior
+from gambol.priors.prior import Prior, Prompt, VideoPrior
+from gambol.priors.tracks.features import FPS, shape_of
+from gambol.priors.tracks.network import LONGEST, PATCH
+from gambol.priors.tracks.prior import BodyTrackPrior, TrackPrior
 from gambol.priors.views import ViewRenderer
 
 LONGEST_START = 60.0
 """Longest clip to start from [s]. The foot lock smooths with a matrix of frames by frames: 20 s take 33 s, 60 s a
 minute, and 600 s have not ended after five."""
+SHORTEST_LOOP, LONGEST_LOOP, SHORTEST_DEED, LONGEST_DEED = 0.2, 5.0, 0.5, 6.0
+"""Shortest and longest cycle, and action that does not loop, of the prior tracks [s]."""
 SEVERAL_CYCLES = 2.5
 """A clip this many times longer than an action usually takes holds more than one cycle of it."""
 
@@ -48,7 +55,7 @@ SEVERAL_CYCLES = 2.5
 def animate(
     character: Character,
     prompt: str,
-    prior: VideoPrior | None = None,
+    prior: Prior | None = None,
     config: AnimateConfig | None = None,
     *,
     name: str | None = None,
@@ -56,10 +63,10 @@ def animate(
 ) -> Clip:
     """Return a clip in which the character does what the sentence says.
 
-    prior: by default the built-in one, pixels. config: by default the preset 'standard'. name: of the clip; by default
+    prior: by default the built-in one, tracks. config: by default the preset 'standard'. name: of the clip; by default
     the action, or the first words of the sentence. on_step: called after every step.
     """
-    prior = prior or open_prior("pixels")
+    prior = prior or open_prior("tracks")
     problem = prepare(character, prompt, prior, config or preset_for("standard", prior))
     return problem.clip(StageRunner(stages_of(problem), problem.start).run(on_step), name or problem.title)
 
@@ -71,7 +78,7 @@ class Problem:
     character: Character
     anatomy: Anatomy
     rig: Rig
-    prior: VideoPrior
+    prior: Prior
     prompt: Prompt
     negative: Prompt | None
     intent: Intent | None
@@ -79,13 +86,25 @@ class Problem:
     config: AnimateConfig
     start: RigMotion
     constraints: Constraints
-    renderer: ViewRenderer
+    sees: ViewRenderer | Chains
+    """What the prior sees of the character: views of it, or the chains of its body."""
     timing: Timing
     notes: tuple[str, ...] = ()
     """Caveats to show the user."""
     displacement: Float[np.ndarray, 3] | None = None
     """Root displacement that is removed before the prior sees the motion and restored on export [file units]; None if
     the prior's cameras follow the character."""
+
+    @property
+    def renderer(self) -> ViewRenderer:
+        """The renderer of a prior of videos."""
+        assert not isinstance(self.sees, Chains)
+        return self.sees
+
+    @property
+    def length(self) -> float:
+        """Length of a leg [file units]."""
+        return leg_length(self.anatomy) if isinstance(self.sees, Chains) else self.sees.length
 
     @property
     def title(self) -> str:
@@ -151,7 +170,7 @@ class Problem:
 def prepare(
     character: Character,
     prompt: str,
-    prior: VideoPrior,
+    prior: Prior,
     config: AnimateConfig,
     anatomy: Anatomy | None = None,
 ) -> Problem:
@@ -170,9 +189,16 @@ def prepare(
     embedded = prior.embed(prompt)
     negative = prior.embed(config.negative) if config.negative else None
     prior.free_text_encoder()
-    start, timing = _layout(character, anatomy, rig, prior, intent, config)
+    sees: ViewRenderer | Chains
     displacement = None
-    if prior.in_place:
+    if isinstance(prior, TrackPrior):
+        assert intent is not None
+        sees = find_chains(anatomy)
+        start, timing = _track_layout(character, rig, sees, prior, intent, config)
+    else:
+        assert isinstance(prior, VideoPrior)
+        start, timing = _layout(character, anatomy, rig, prior, intent, config)
+    if isinstance(prior, VideoPrior) and prior.in_place:
         glides = not config.init and intent is not None and _walks(ACTIONS[intent.action])
         whole = glide_of(anatomy, config, start.seconds) if glides else start.displacement.double().numpy()
         displacement = whole - whole @ anatomy.up * anatomy.up
@@ -182,6 +208,8 @@ def prepare(
             else start.with_displacement((start.displacement.double() - torch.as_tensor(displacement)).float())
         )
     _check_pins(config, timing)
+    if isinstance(prior, VideoPrior):
+        sees = prior.views(character, anatomy, rig, start, config.sample.views)
     return Problem(
         character,
         anatomy,
@@ -193,7 +221,7 @@ def prepare(
         config,
         start,
         constraints_of(character, rig, config, start, timing.cycles),
-        prior.views(character, anatomy, rig, start, config.sample.views),
+        sees,
         timing,
         (*preflight_warnings(character, anatomy, intent.action if intent else None), timing.note),
         displacement,
@@ -228,6 +256,41 @@ def _layout(
     return start, Timing(seconds, loops)
 
 
+def _track_layout(
+    character: Character, rig: Rig, chains: Chains, prior: TrackPrior, intent: Intent, config: AnimateConfig
+) -> tuple[RigMotion, Timing]:
+    """Return the initial motion for the prior tracks and how it fills the clip."""
+    anatomy, row = chains.anatomy, ACTIONS[intent.action]
+    if config.init:
+        clip = _clip_to_start_from(character, config)
+        cyclic = loop_travel(character, clip) is not None
+        wanted = cyclic if config.loop is None else config.loop
+        timing = timing_for(clip.duration, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
+    else:
+        natural = prior.seconds(shape_of(chains), intent.action, row.loops) / FASTER**intent.pace
+        natural = float(np.clip(natural, *((SHORTEST_LOOP, LONGEST_LOOP) if row.loops else (SHORTEST_DEED, LONGEST_DEED))))
+        if row.loops and config.loop is False:
+            timing = timing_without_loop(natural, config.seconds, config.fps)
+        else:
+            loops = row.loops or bool(config.loop)
+            timing = timing_for(natural, config.seconds, config.fps, loops=loops, cyclic=row.loops)
+    frames = track_frames(timing.seconds, timing.loops)
+    if not config.init:
+        return RigMotion.at_rest(len(rig.nodes), frames, timing.seconds, timing.loops), timing
+    times = clip.start + clip.duration * np.arange(frames) / (frames if timing.loops else frames - 1)
+    start = replace(rig_motion_of(character, rig, clip, times, timing.loops), seconds=timing.seconds)
+    loads = find_loads(anatomy, rig, start, leg_length(anatomy), goes=False)
+    feet = torch.arange(len(anatomy.legs))
+    low = torch.stack([loads.weights[:, loads.legs == leg].amax(1) for leg in feet], 1) if len(loads.joints) else None
+    return replace(start, contacts=None if low is None else low.round()), timing
+
+
+def track_frames(seconds: float, loops: bool) -> int:
+    """Return the number of frames in which the prior tracks shows a motion: about 30 for each second."""
+    least = 1 if loops else 2
+    return min(max(round(seconds * FPS / PATCH), least), LONGEST) * PATCH
+
+
 def glide_of(anatomy: Anatomy, config: AnimateConfig, seconds: float) -> Float[np.ndarray, 3]:
     """Return the displacement of AKD's initial motion, the rest pose gliding forward [file units]."""
     if not anatomy.legs:
@@ -250,18 +313,7 @@ def _from_clip(
     character: Character, anatomy: Anatomy, rig: Rig, prior: VideoPrior, intent: Intent | None, config: AnimateConfig
 ) -> tuple[RigMotion, Timing]:
     """Return a clip of the character as the initial motion, and how it fills the new clip."""
-    clips = character.clips
-    if config.init is None or config.init not in clips:
-        there = f"Available: {', '.join(clips)}" if clips else "It has none"
-        raise GambolError(f"'{character.name}' has no clip '{config.init}' to start from. {there}")
-    clip = clips[config.init]
-    if clip.duration <= 0:
-        raise GambolError(f"the clip '{config.init}' is a single pose: pin it instead, as in --pin 0:{config.init}")
-    if clip.duration > LONGEST_START:
-        raise GambolError(
-            f"the clip '{config.init}' lasts {clip.duration:.0f} s, and up to {LONGEST_START:g} s can be started from; "
-            "cut it with gambol clip --trim"
-        )
+    clip = _clip_to_start_from(character, config)
     cyclic = loop_travel(character, clip) is not None
     wanted = cyclic if config.loop is None else config.loop
     timing = timing_for(clip.duration, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
@@ -275,11 +327,30 @@ def _from_clip(
     return replace(rig_motion_of(character, rig, clip, times, timing.loops), seconds=timing.seconds), timing
 
 
+def _clip_to_start_from(character: Character, config: AnimateConfig) -> Clip:
+    """Return the clip that a config names as the initial motion."""
+    clips = character.clips
+    if config.init is None or config.init not in clips:
+        there = f"Available: {', '.join(clips)}" if clips else "It has none"
+        raise GambolError(f"'{character.name}' has no clip '{config.init}' to start from. {there}")
+    clip = clips[config.init]
+    if clip.duration <= 0:
+        raise GambolError(f"the clip '{config.init}' is a single pose: pin it instead, as in --pin 0:{config.init}")
+    if clip.duration > LONGEST_START:
+        raise GambolError(
+            f"the clip '{config.init}' lasts {clip.duration:.0f} s, and up to {LONGEST_START:g} s can be started from; "
+            "cut it with gambol clip --trim"
+        )
+    return clip
+
+
 def stages_of(problem: Problem) -> list[MakeStage]:
     """Return the stages that solve a problem, in order."""
     config = problem.config
     if config.method == "score":
         stages: list[MakeStage] = [partial(_score, problem)]
+    elif isinstance(problem.prior, TrackPrior):
+        stages = [partial(_sample_tracks, problem)]
     else:
         levels = config.levels
         if config.init:  # the first stage leaves it as far as the user wants, the others less in proportion
@@ -288,8 +359,17 @@ def stages_of(problem: Problem) -> list[MakeStage]:
     return [*stages, partial(_foot_lock, problem)] if config.foot_lock else stages
 
 
+def _sample_tracks(problem: Problem, motion: RigMotion) -> Stage:
+    config, chains, prior = problem.config, problem.sees, problem.prior
+    assert isinstance(chains, Chains) and isinstance(prior, TrackPrior)
+    body = BodyTrackPrior(prior, shape_of(chains), len(motion), motion.loops, motion.seconds)
+    level = config.strength if config.init else 1.0
+    return TrackSampling(problem.rig, chains, motion, body, problem.prompt, problem.constraints, level, config.sample)
+
+
 def _sample_and_fit(problem: Problem, number: int, level: float, motion: RigMotion) -> Stage:
     config, renderer, prior = problem.config, problem.renderer, problem.prior
+    assert isinstance(prior, VideoPrior)
     harmonics = config.fit.harmonics  # of a cycle; of a video in seconds, about as many a second
     if not prior.format.one_cycle:
         harmonics = min(harmonics * max(round(motion.seconds), 1), len(motion) // 2)
@@ -301,24 +381,35 @@ def _sample_and_fit(problem: Problem, number: int, level: float, motion: RigMoti
 
 
 def _score(problem: Problem, motion: RigMotion) -> Stage:
-    renderer, anatomy = problem.renderer, problem.anatomy
-    params = FrameParameters(problem.rig, motion, renderer.length, problem.constraints)
+    params = FrameParameters(problem.rig, motion, problem.length, problem.constraints)
     cuboids = fit_cuboids(problem.character, problem.rig)
-    prompts = (problem.prompt, problem.negative)
-    return ScoreDistillation(renderer, cuboids, params, anatomy.ground, problem.prior, *prompts, problem.config.score)
+    return ScoreDistillation(
+        _observer(problem, params), cuboids, params, problem.anatomy.ground, problem.config.score
+    )
+
+
+def _observer(problem: Problem, params: FrameParameters) -> Observer:
+    """Return what the prior sees of a motion."""
+    prior, sees, motion = problem.prior, problem.sees, params.base
+    if isinstance(prior, TrackPrior):
+        assert isinstance(sees, Chains)
+        soles = find_loads(problem.anatomy, problem.rig, motion, problem.length, goes=False)
+        body = BodyTrackPrior(prior, shape_of(sees), len(motion), motion.loops, motion.seconds)
+        return TrackObserver(sees, motion, body, problem.prompt, soles)
+    assert isinstance(prior, VideoPrior)
+    return VideoObserver(problem.renderer, params, prior, problem.prompt, problem.negative)
 
 
 def _foot_lock(problem: Problem, motion: RigMotion) -> Stage:
     """If only a segment is redone, the body keeps the path of the clip around it, and only legs change."""
     assert problem.config.foot_lock is not None
-    anatomy, rig, length, action = problem.anatomy, problem.rig, problem.renderer.length, problem.action
+    anatomy, rig, length, action = problem.anatomy, problem.rig, problem.length, problem.action
     count = problem.frames(motion.seconds, motion.loops)
     dense = motion.resampled(count * -(-FEWEST // count))
     if problem.config.init and problem.displacement is not None:
         dense = dense.with_displacement(torch.as_tensor(problem.displacement).float())
-    goes, leaps, floats = (_walks(action), action.airborne, action.afloat) if action else (False, False, False)
-    loads = find_loads(anatomy, rig, dense, length, goes=goes, leaps=leaps, floats=floats)
-    if dense.loops:
+    loads = _loads(problem, dense)
+    if dense.loops and dense.contacts is None:
         dense = dense.with_displacement(torch.as_tensor(loads.travel).float())
     segment = problem.constraints.segment is not None
     if not segment:
@@ -326,3 +417,12 @@ def _foot_lock(problem: Problem, motion: RigMotion) -> Stage:
     skin = LowSkin(problem.character, anatomy, rig, most=400)
     foot_lock = problem.config.foot_lock
     return FootLock(anatomy, rig, skin, dense, loads, length, foot_lock, problem.constraints, paced=not segment)
+
+
+def _loads(problem: Problem, motion: RigMotion) -> FootLoads:
+    """Return the loads of the feet: as the prior says, or by their heights and stances."""
+    anatomy, rig, length, action = problem.anatomy, problem.rig, problem.length, problem.action
+    goes, leaps, floats = (_walks(action), action.airborne, action.afloat) if action else (False, False, False)
+    if motion.contacts is not None and not floats:
+        return loads_on_ground(anatomy, rig, motion, length, motion.contacts)
+    return find_loads(anatomy, rig, motion, length, goes=goes, leaps=leaps, floats=floats)

@@ -10,7 +10,7 @@ from gambol.distillation.sample_and_fit import SampleConfig
 from gambol.distillation.score_distillation import ScoreConfig
 from gambol.errors import GambolError
 from gambol.motion.foot_lock import FootLockConfig
-from gambol.priors.prior import VideoPrior
+from gambol.priors.prior import Prior
 from gambol.ranges import FPS, MOST_FRAMES, SECONDS, SEED, STRENGTH, Range, check_frames, check_ranges
 
 Preset = Literal["draft", "standard", "paper"]
@@ -65,7 +65,7 @@ class AnimateConfig:
             raise GambolError(f"frames {self.frames[0]}:{self.frames[1]} {rule}")
 
 
-def preset_for(preset: Preset, prior: VideoPrior | type[VideoPrior], seed: int = 0) -> AnimateConfig:
+def preset_for(preset: Preset, prior: Prior | type[Prior], seed: int = 0) -> AnimateConfig:
     """Return the settings of a preset for a prior."""
     if preset == "paper":
         return AnimateConfig(method="score", foot_lock=None, seed=seed)

@@ -18,6 +18,7 @@ from gambol.errors import GambolError
 from gambol.files import write_file
 from gambol.formats import export, save
 from gambol.formats.gltf.document import Document
+from gambol.priors.prior import VideoPrior
 from gambol.progress import peak_memory
 from gambol.render.clip_renderer import MOVIE_FPS, ClipRenderer
 
@@ -98,7 +99,8 @@ def write_outputs(
         warnings.append(f"no movie and no contact sheet were rendered: {error}")
     try:
         named = replace(clip, name=name)
-        found = report(problem.character, named, problem.anatomy, prompt=problem.prompt.text, prior=problem.prior)
+        judge = problem.prior if isinstance(problem.prior, VideoPrior) else None
+        found = report(problem.character, named, problem.anatomy, prompt=problem.prompt.text, prior=judge)
         write_file(folder / NUMBERS, json_of(found).encode())
         written.append(folder / NUMBERS)
     except GambolError as error:

@@ -30,6 +30,7 @@ from gambol.formats.files import read_file
 from gambol.jsonable import from_json, jsonable, parse_json
 from gambol.motion.optimization import threads
 from gambol.parallel import deferred_interrupt
+from gambol.priors.prior import VideoPrior
 from gambol.ranges import Range
 from gambol.tensor_files import checksum, read_tensors, write_tensors
 from gambol.text import printable
@@ -75,15 +76,20 @@ def room_for(problem: Problem) -> int:
     """Return the free space that a run needs [bytes]: ROOM, the character three times, and two checkpoints, each with
     latents that are at most as large as all videos, twice."""
     raw = getattr(problem.character.source, "raw", b"") or b""
-    height, width = problem.prior.format.sizes[0]
-    videos = 4 * 3 * problem.renderer.views * max(len(problem.start), problem.prior.format.frames[0]) * height * width
+    videos = 0
+    if isinstance(problem.prior, VideoPrior):
+        height, width = problem.prior.format.sizes[0]
+        frames = max(len(problem.start), problem.prior.format.frames[0])
+        videos = 4 * 3 * problem.renderer.views * frames * height * width
     return ROOM + 3 * len(raw) + 4 * videos
 
 
-def steps_of(config: AnimateConfig) -> tuple[int, ...]:
-    """Return the number of steps of each stage that `stages_of` makes."""
+def steps_of(config: AnimateConfig, prior: str) -> tuple[int, ...]:
+    """Return the number of steps of each stage that `stages_of` makes. prior: its name."""
     if config.method == "score":
         stages = [config.score.steps]
+    elif prior == "tracks":
+        stages = [config.sample.steps]
     else:
         stages = [config.sample.steps + config.fit.steps for _ in config.levels]
     return (*stages, config.foot_lock.steps) if config.foot_lock else tuple(stages)

@@ -16,7 +16,7 @@ from gambol.distillation.config import AnimateConfig, Preset
 from gambol.editing.edit import EditConfig
 from gambol.errors import GambolError
 from gambol.jsonable import from_json, parse_json
-from gambol.priors.prior import VideoPrior
+from gambol.priors.prior import Prior
 from gambol.ranges import Range
 from gambol.render.cache import fingerprint
 from gambol.text import printable
@@ -27,10 +27,10 @@ from gambol.version import __version__
 class PriorChoice:
     """The prior of a run, and how it is loaded."""
 
-    name: str = "pixels"
+    name: str = "tracks"
     """Name, folder or hub id, as `open_prior` takes it."""
     weights: str | None = None
-    """A file with other weights for pixels."""
+    """A file with other weights for tracks or pixels."""
     device: str = "auto"
     offload: bool = False
     tiling: bool = False
@@ -40,9 +40,9 @@ class PriorChoice:
         name = str(Path(self.name).expanduser().resolve()) if Path(self.name).expanduser().is_dir() else self.name
         return dataclasses.replace(self, name=name, weights=self.weights and str(Path(self.weights).resolve()))
 
-    def open(self, download: bool = True) -> VideoPrior:
+    def open(self, download: bool = True) -> Prior:
         """Return the prior. download: whether a model that is not on this machine may be fetched."""
-        from gambol.priors.catalogue import open_prior
+        from gambol.priors.catalogue import BUILT_IN, open_prior
 
         usual = PriorChoice()
         asked = {
@@ -50,7 +50,7 @@ class PriorChoice:
             for option in ("device", "offload", "tiling")
             if getattr(self, option) != getattr(usual, option)
         }
-        if self.name != "pixels" and not download:
+        if self.name not in BUILT_IN and not download:
             asked["download"] = False
         return open_prior(self.name, self.weights, **asked)
 
@@ -86,7 +86,7 @@ class RunConfig:
     version: str = __version__
     """Version of gambol."""
 
-    def problem(self, character: Character, prior: VideoPrior) -> Problem:
+    def problem(self, character: Character, prior: Prior) -> Problem:
         """Return the problem; GambolError if the character or the prior is not the one that the run began with."""
         from gambol.character.anatomy import analyze
 

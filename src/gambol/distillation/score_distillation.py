@@ -1,15 +1,17 @@
 """Score distillation of a motion: section 4 of AKD (Articulated Kinematics Distillation), from top to bottom.
 
-One step: joint angles -> forward kinematics -> skinning -> a video of the character on its ground -> the prior's
-latents -> noise -> what the prior says the clean video was -> a gradient on the latents -> back through all of it to
-the angles, together with two losses that keep the motion smooth and the body above the ground.
+One step: joint angles -> forward kinematics -> what the prior sees of it (skinning and a video of the character on its
+ground, or tracks of its parts) -> the prior's latents -> noise -> what the prior says the clean latents were -> a
+gradient on the latents -> back through all of it to the angles, together with two losses that keep the motion smooth
+and the body above the ground.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import torch
 from jaxtyping import Float
@@ -17,15 +19,19 @@ from torch import Tensor
 
 from gambol.distillation.stage_runner import generator_for
 from gambol.distillation.windows import lengthened, onwards_of, windows_for
+from gambol.motion.body_tracks import tracks_of_poses
+from gambol.motion.chains import Chains
 from gambol.motion.cuboids import Cuboids, corner_positions
+from gambol.motion.foot_lock import LOW, FootLoads
 from gambol.motion.ground import ground_loss
 from gambol.motion.optimization import Adam, Losses, Optimization
 from gambol.motion.parameters import FrameParameters, PosedFrames
 from gambol.motion.rig_motion import RigMotion
 from gambol.priors.prior import Prompt, VideoPrior
 from gambol.priors.sample import draw_noise
-from gambol.priors.schedule import Latents
+from gambol.priors.schedule import Latents, Schedule
 from gambol.priors.score import DISTILLATION_SCHEDULES, DistillationSchedule, sds, surrogate
+from gambol.priors.tracks.prior import BodyTrackPrior
 from gambol.priors.views import ViewRenderer
 from gambol.ranges import SEED, Count, Range, Rate, Weight
 
@@ -49,74 +55,118 @@ class ScoreConfig:
     seed: Annotated[int, SEED] = 0
 
 
+class Observer(Protocol):
+    """What a prior sees of a motion, differentiable."""
+
+    schedule: Schedule
+
+    def observe(
+        self, movement: PosedFrames, random: torch.Generator
+    ) -> tuple[Latents, Callable[[Latents, float, float], Latents]]:
+        """Return latents of what is seen, and the function that estimates clean ones from noisy latents, a noise level
+        and guidance."""
+        ...
+
+
+class VideoObserver:
+    """Sees a motion as a video of a random window by a random camera."""
+
+    def __init__(
+        self,
+        renderer: ViewRenderer,
+        params: FrameParameters,
+        prior: VideoPrior,
+        prompt: Prompt,
+        negative: Prompt | None,
+    ):
+        self.renderer, self.params, self.prior = renderer, params, prior
+        self.prompt, self.negative, self.schedule = prompt, negative, prior.schedule
+        self.windows = windows_for(prior, len(params.base))
+        self.rests = renderer.rest_images() if prior.reference == "rest" else None
+
+    def observe(
+        self, movement: PosedFrames, random: torch.Generator
+    ) -> tuple[Latents, Callable[[Latents, float, float], Latents]]:
+        view = torch.randint(self.renderer.views, (1,), generator=random)
+        start = self.windows.starts[int(torch.randint(len(self.windows), (1,), generator=random))]
+        poses = lengthened(movement.T_world_joint, self.windows.frames, onwards_of(self.params, movement))
+        video = self.renderer.render(poses[start : start + self.windows.length], view)  # skinning and rendering
+        first = video[:, 0].detach() if self.prior.reference == "first" else None
+        reference = first if self.rests is None else self.rests[view]
+
+        def denoise(noisy: Latents, level: float, guidance: float) -> Latents:
+            return self.prior.denoise(noisy, level, self.prompt, guidance, self.negative, reference)
+
+        return self.prior.encode(video), denoise
+
+
+class TrackObserver:
+    """Sees a motion as tracks of the body's parts."""
+
+    def __init__(self, chains: Chains, base: RigMotion, prior: BodyTrackPrior, prompt: Prompt, soles: FootLoads):
+        """base: the initial motion. soles: the contact points of the feet."""
+        self.chains, self.base, self.prior, self.prompt, self.soles = chains, base, prior, prompt, soles
+        self.schedule = prior.schedule
+        self.up = torch.as_tensor(chains.anatomy.up).float()
+
+    def observe(
+        self, movement: PosedFrames, random: torch.Generator
+    ) -> tuple[Latents, Callable[[Latents, float, float], Latents]]:
+        poses, base = movement.T_world_joint, self.base
+        travel = base.travel.double().numpy()
+        tracks = tracks_of_poses(
+            self.chains, poses, base.seconds, base.loops, travel, contacts=self._contacts(poses), heading=0.0
+        )
+
+        def denoise(noisy: Latents, level: float, guidance: float) -> Latents:
+            return self.prior.denoise(noisy, level, self.prompt, guidance)
+
+        return self.prior.encode(tracks), denoise
+
+    def _contacts(self, poses: Float[Tensor, "frames joints 3 4"]) -> Float[Tensor, "frames legs"]:
+        """Return how much each foot is on the ground, by the height of its lowest point."""
+        heights = (self.soles.points(poses) @ self.up - self.soles.stand) / (LOW * self.chains.unit)
+        legs = range(len(self.chains.legs))
+        lowest = [heights[:, self.soles.legs == leg] for leg in legs]
+        found = [low.amin(1) if low.shape[1] else torch.full((len(poses),), 3.0) for low in lowest]
+        return torch.stack([torch.exp(-low.clamp(min=0).square()) for low in found], 1) if found else poses[:, :0, 0, 0]
+
+
 class ScoreDistillation(Optimization):
     """The stage that optimises a motion by score distillation (AKD, section 4)."""
 
     name = "distilling"
 
     def __init__(
-        self,
-        renderer: ViewRenderer,
-        cuboids: Cuboids,
-        params: FrameParameters,
-        ground: float,
-        prior: VideoPrior,
-        prompt: Prompt,
-        negative: Prompt | None,
-        config: ScoreConfig,
+        self, observer: Observer, cuboids: Cuboids, params: FrameParameters, ground: float, config: ScoreConfig
     ):
         """ground: its height along up [file units]."""
-        self.renderer, self.cuboids, self.ground = renderer, cuboids, ground
+        self.observer, self.cuboids, self.ground = observer, cuboids, ground
         self.config, self.steps = config, config.steps
-        self.prior, self.prompt, self.negative = prior, prompt, negative
         self.params = params  # the variables: three angles for every joint and frame, and the root's path
-        self.windows = windows_for(prior, len(params.base))
-        self.rests = renderer.rest_images() if prior.reference == "rest" else None
         self.adam = Adam(params, (0.9, 0.99))
 
     def step(self, number: int) -> Losses:
         config, progress = self.config, number / self.steps
         random = generator_for(config.seed, 0, number)
         movement = self.params()  # forward kinematics
-
-        view = torch.randint(self.renderer.views, (1,), generator=random)
-        start = self.windows.starts[int(torch.randint(len(self.windows), (1,), generator=random))]
-        poses = lengthened(movement.T_world_joint, self.windows.frames, onwards_of(self.params, movement))
-        video = self.renderer.render(poses[start : start + self.windows.length], view)  # skinning and rendering
-        latents = self.prior.encode(video)
-
-        gradient = self._score(latents, video, view, progress, random)
+        latents, denoise = self.observer.observe(movement, random)
+        level, guidance = config.plan.level(progress, random), config.plan.guidance(progress)
+        seen = latents.detach()
+        ask = partial(denoise, guidance=guidance)
+        gradient = sds(seen, draw_noise(seen, random), level, self.observer.schedule, ask)  # z - z_hat
         losses = {
             "score": surrogate(latents, gradient) / latents.numel(),
-            "smooth": config.smooth * roughness(movement, self.params.base, self.renderer.length),
+            "smooth": config.smooth * roughness(movement, self.params.base, self.params.length),
             "sunk": config.ground * self._depth(movement),
         }
         total = sum(losses.values(), torch.zeros(()))
         self.adam.step(total, config.lr * (1 - (1 - config.lr_end) * progress))
         return {"total": total.item(), **{name: value.item() for name, value in losses.items()}}
 
-    def _score(
-        self,
-        latents: Latents,
-        video: Float[Tensor, "1 frames height width 3"],
-        view: Tensor,
-        progress: float,
-        random: torch.Generator,
-    ) -> Latents:
-        """Return the direction in which the prior would change the latents: z - z_hat."""
-        config, prior = self.config, self.prior
-        level, guidance = config.plan.level(progress, random), config.plan.guidance(progress)
-        first = video[:, 0].detach() if prior.reference == "first" else None
-        reference = first if self.rests is None else self.rests[view]
-        denoise = partial(
-            prior.denoise, prompt=self.prompt, guidance=guidance, negative=self.negative, reference=reference
-        )
-        clean = latents.detach()
-        return sds(clean, draw_noise(clean, random), level, prior.schedule, denoise)
-
     def _depth(self, movement: PosedFrames) -> Float[Tensor, ""]:
         corners = corner_positions(movement.T_world_joint, self.cuboids)
-        return ground_loss(corners.flatten(1, 2) @ self.params.up - self.ground) / self.renderer.length
+        return ground_loss(corners.flatten(1, 2) @ self.params.up - self.ground) / self.params.length
 
 
 def roughness(movement: PosedFrames, base: RigMotion, length: float) -> Float[Tensor, ""]:

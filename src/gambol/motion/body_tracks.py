@@ -48,6 +48,10 @@ class BodyTracks:
     def fps(self) -> float:
         return (len(self) if self.loops else max(len(self) - 1, 1)) / self.seconds
 
+    def shifted(self, way: Float[Tensor, 2]) -> BodyTracks:
+        """The motion that many leg lengths farther to the left and forward."""
+        return replace(self, path=self.path + way)
+
     def mirrored(self, chains: Chains) -> BodyTracks:
         """The mirror image: left does what right did."""
         partners = torch.as_tensor(chains.partners)
@@ -116,14 +120,15 @@ def tracks_of_poses(
     travel: Float[np.ndarray, 3] | None = None,
     turn: float = 0.0,
     contacts: Float[Tensor, "frames legs"] | None = None,
+    heading: float | None = None,
 ) -> BodyTracks:
     """The tracks of poses of the same rig.
 
-    travel: displacement of one cycle of a loop [file units, world], contained in the poses. turn: of one cycle [rad],
+    heading: from which they are seen [rad]; by default that of the trunk on average. travel: displacement of one cycle of a loop [file units, world], contained in the poses. turn: of one cycle [rad],
     not contained in them. contacts: 1 where a leg's foot is on the ground.
     """
     dtype = T_world_joint.dtype
-    heading = heading_of(chains, T_world_joint.detach())
+    heading = heading_of(chains, T_world_joint.detach()) if heading is None else heading
     axes = torch.as_tensor(chains.axes, dtype=dtype) @ _about_up(torch.tensor([heading], dtype=dtype))[0]
     anchor = anchor_path(chains, T_world_joint)
     height = (anchor @ torch.as_tensor(chains.anatomy.up, dtype=dtype) - chains.anatomy.ground - chains.rest_height) / chains.unit
@@ -181,15 +186,16 @@ def closed(tracks: BodyTracks) -> BodyTracks:
     )
 
 
-def rig_motion_of_tracks(chains: Chains, rig: Rig, tracks: BodyTracks) -> RigMotion:
-    """The motion of a rig that tracks mean, in closed form."""
+def rig_motion_of_tracks(chains: Chains, rig: Rig, tracks: BodyTracks, heading: float = 0.0) -> RigMotion:
+    """The motion of a rig that tracks mean, in closed form. heading: to which it sets out, to the left [rad]."""
     poses = poses_of_tracks(chains, closed(tracks)).double()
-    if tracks.turn:
+    if tracks.turn or heading:
         share = torch.arange(len(poses), dtype=torch.float64) / max(len(poses) - 1, 1)
         axes = torch.as_tensor(chains.axes)
-        about = axes @ _about_up(share * tracks.turn) @ axes.T
+        about = axes @ _about_up(heading + share * tracks.turn) @ axes.T
         center = torch.as_tensor(chains.anchor)
         heads = (about[:, None] @ (poses[..., 3] - center)[..., None]) + center[:, None]
         poses = torch.cat([about[:, None] @ poses[..., :3], heads], -1)
     whole = np.concatenate([poses.numpy(), np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*poses.shape[:2], 1, 4))], 2)
-    return rig_motion_of_poses(rig, whole, tracks.seconds, tracks.loops)
+    motion = rig_motion_of_poses(rig, whole, tracks.seconds, tracks.loops)
+    return replace(motion, contacts=tracks.contacts[:, chains.legs].detach().float().round())

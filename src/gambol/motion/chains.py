@@ -333,7 +333,7 @@ def _along(
     if count > STATIONS:
         return _hats(wanted, places), _hats(places, wanted)
     own = _own_stations(places * (STATIONS - 1), STATIONS)
-    return _hats(np.arange(STATIONS), np.array(own, float)), np.eye(STATIONS)[own]
+    return _hats(np.arange(STATIONS, dtype=float), np.array(own, float)), np.eye(STATIONS)[own]
 
 
 def _hats(at: Float[np.ndarray, " wanted"], knots: Float[np.ndarray, " knots"]) -> Float[np.ndarray, "wanted knots"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -63,6 +63,12 @@ class Constraints:
         if self.frozen.any():
             angles = torch.where(self.frozen[:, None], base.angles, angles)
         return angles, shift, turns
+
+    def kept(self, motion: RigMotion, base: RigMotion, up: Float[Tensor, 3]) -> RigMotion:
+        """A motion with the constraints applied. base: the motion that is kept where they say so, of as many frames."""
+        controls = (motion.angles, motion.root_translation, motion.root_angles)
+        angles, shift, turns = self.applied(controls, base, up)
+        return replace(motion, angles=angles, root_translation=shift, root_angles=turns)
 
     def freedom(self, base: RigMotion) -> Float[Tensor, " frames"]:
         """Weight of each frame: 1 inside the segment that is redone, 0 outside, smooth between."""

@@ -9,13 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from jaxtyping import Float
 
 from gambol.character.anatomy import Anatomy, analyze
 from gambol.character.axes import AxisChoice
 from gambol.character.bone_mesh import with_bone_mesh
 from gambol.character.character import Character
 from gambol.character.clip import Clip
-from gambol.motion.joint_poses import bone_ends, world_poses
+from gambol.motion.joint_poses import Poses, bone_ends, world_poses
+from gambol.motion.stances import soles_of
 
 LOW = 0.25
 """Share of the frames in which the lowest point is no higher than the ground: more than leaps take, less than a walk
@@ -23,6 +25,15 @@ does."""
 OFF = 0.02
 """A rest pose that stands this near to the ground of its clip is left where it is [height]."""
 FRAMES = 64
+LEVEL_FRAMES = 400
+SLOW = 0.25
+"""Speed below which the slowest point of a sole stands [heights/s]."""
+STEEPEST = 0.05
+"""Largest slope of a floor that is taken for a fault of the capture, 3 degrees; more are stairs and hills."""
+FAR = 1.0
+"""Feet must stand this far apart for a slope to be told from them [height]."""
+BETTER = 0.6
+"""Share of the spread of their heights that may be left on the floor that is found."""
 
 
 def standing_on_ground(
@@ -34,6 +45,64 @@ def standing_on_ground(
         return character, analyze(character, up, forward)
     grounded = with_bone_mesh(_lifted(character, clip, analyze(character, up, forward)))
     return grounded, analyze(grounded, up, forward)
+
+
+def levelled(character: Character, anatomy: Anatomy, clip: Clip) -> Clip:
+    """A clip of motion capture without the slope that its floor has in the file.
+
+    Floors of captures are often tilted by half a degree: the feet of a walk, CMU's 02_01, rise by 3 % of the height in
+    four steps, and all but the first are taken to be in the air. The slope is that of the plane through standing feet.
+    """
+    skeleton, roots = character.skeleton, np.flatnonzero(character.skeleton.parents < 0)
+    tracks = {track.node: track for track in clip.tracks if track.path == "translation"}
+    if not (clip.duration > 0 and anatomy.legs and tracks.keys() >= set(roots.tolist())):
+        return clip
+    times = np.linspace(clip.start, clip.end, LEVEL_FRAMES)
+    slope = _slope(anatomy, _standing_points(anatomy, world_poses(skeleton, anatomy, clip, times), clip.duration))
+    if not slope.any():
+        return clip
+    moved = []
+    for track in clip.tracks:
+        if track.path == "translation" and track.node in roots and track.interpolation != "CUBICSPLINE":
+            along = (track.values - track.values[0]) @ slope
+            track = replace(track, values=track.values - along[:, None] * anatomy.up)
+        moved.append(track)
+    return replace(clip, tracks=tuple(moved))
+
+
+def _standing_points(anatomy: Anatomy, poses: Poses, seconds: float) -> Float[np.ndarray, "points 3"]:
+    """The lowest point of each sole in the frames in which its slowest point hardly moves [file units]."""
+    found = []
+    for leg in anatomy.legs:
+        points = soles_of(anatomy, leg, poses)
+        speed = np.linalg.norm(np.gradient(points, seconds / (len(poses) - 1), axis=0), axis=-1).min(1)
+        lowest = points[np.arange(len(points)), (points @ anatomy.up).argmin(1)]
+        found.append(lowest[speed < SLOW * anatomy.height])
+    return np.concatenate(found)
+
+
+def _slope(anatomy: Anatomy, points: Float[np.ndarray, "points 3"]) -> Float[np.ndarray, 3]:
+    """Gradient of the height of the floor below standing feet, a horizontal vector; zero if it is level, or no plane.
+    Points that are far from the plane, as of a foot that is held in the air, are left out step by step."""
+    axes, level = np.stack([anatomy.left, anatomy.forward], axis=1), np.zeros(3)
+    for _ in range(4):
+        places, heights = points @ axes, points @ anatomy.up
+        if len(points) < 20 or np.ptp(places, axis=0).max() < FAR * anatomy.height:
+            return level
+        across = np.linalg.svd(places - places.mean(0), full_matrices=False)
+        wide = across[2][across[1] > 0.3 * FAR * anatomy.height * np.sqrt(len(points)) / 2] @ axes.T
+        if not len(wide):
+            return level
+        base = (points - points.mean(0)) @ wide.T
+        rises = np.linalg.lstsq(base, heights - heights.mean(), rcond=None)[0]
+        off = heights - heights.mean() - base @ rises
+        near = np.abs(off - np.median(off)) <= max(2.5 * float(np.median(np.abs(off))), 0.005 * anatomy.height)
+        if near.all():
+            break
+        points = points[near]
+    slope = rises @ wide
+    steep = float(np.linalg.norm(slope)) > STEEPEST
+    return level if steep or off.std() > BETTER * heights.std() else slope
 
 
 def _lifted(character: Character, clip: Clip, anatomy: Anatomy) -> Character:

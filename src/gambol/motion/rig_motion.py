@@ -40,6 +40,8 @@ class RigMotion:
     """Displacement of the root in one cycle of a loop [file units]; `root_translation` contains it."""
     turn: float = 0.0
     """Angle by which one cycle of a loop turns the body to its left [rad]; `root_angles` contains it."""
+    contacts: Float[Tensor, "frames legs"] | None = None
+    """1 where the foot of a leg is on the ground, else 0; None if that is not known."""
 
     def __len__(self) -> int:
         return len(self.angles)
@@ -105,11 +107,13 @@ class RigMotion:
         angles = _spline(self.angles.flatten(1).double().numpy(), times, self.loops)
         root_then = _single(_spline(root.double().numpy(), times, self.loops))
         root_then = root_then + torch.as_tensor(times).float()[:, None] * trend
+        nearest = np.round(times * (len(self) if self.loops else len(self) - 1)).astype(int) % len(self)
         return replace(
             self,
             angles=_single(angles).unflatten(1, self.angles.shape[1:]),
             root_translation=root_then[:, :3],
             root_angles=root_then[:, 3:],
+            contacts=None if self.contacts is None else self.contacts[nearest],
         )
 
     def held(self, seconds: float) -> RigMotion:
@@ -123,7 +127,7 @@ class RigMotion:
     def chosen(self, frames: Int[Tensor, " chosen"]) -> RigMotion:
         """Some of the frames, in any order."""
         parts = {name: getattr(self, name)[frames] for name in TENSORS[:3]}
-        return replace(self, **parts)
+        return replace(self, **parts, contacts=None if self.contacts is None else self.contacts[frames])
 
     def repeated(self, cycles: int, rig: Rig) -> RigMotion:
         """Several cycles of a loop as one cycle."""
@@ -141,19 +145,22 @@ class RigMotion:
             turns.append(self.root_angles + torch.tensor([number * self.turn, 0.0, 0.0]))
             way = way + heading @ self.travel
         angles = self.angles.repeat(cycles, 1, 1)
+        contacts = None if self.contacts is None else self.contacts.repeat(cycles, 1)
         return RigMotion(
-            angles, torch.cat(shifts), torch.cat(turns), cycles * self.seconds, True, way, cycles * self.turn
+            angles, torch.cat(shifts), torch.cat(turns), cycles * self.seconds, True, way, cycles * self.turn, contacts
         )
 
     def state(self) -> dict[str, Tensor]:
         """The motion as tensors for a checkpoint."""
         numbers = torch.tensor([self.seconds, float(self.loops), self.turn], dtype=torch.float64)
-        return {name: getattr(self, name) for name in TENSORS} | {"numbers": numbers}
+        contacts = {} if self.contacts is None else {"contacts": self.contacts}
+        return {name: getattr(self, name) for name in TENSORS} | {"numbers": numbers} | contacts
 
     @staticmethod
     def from_state(state: dict[str, Tensor]) -> RigMotion:
         seconds, loops, turn = state["numbers"].tolist()
-        return RigMotion(**{name: state[name] for name in TENSORS}, seconds=seconds, loops=bool(loops), turn=turn)
+        tensors = {name: state[name] for name in TENSORS}
+        return RigMotion(**tensors, seconds=seconds, loops=bool(loops), turn=turn, contacts=state.get("contacts"))
 
 
 def rig_motion_of(

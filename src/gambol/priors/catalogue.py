@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gambol.errors import GambolError
 
 if TYPE_CHECKING:
-    from gambol.priors.prior import VideoPrior
+    from gambol.priors.prior import Prior, VideoPrior
     from gambol.priors.video_models.components import ClassNames
     from gambol.priors.video_models.latent_prior import LatentPrior
 
@@ -43,6 +43,7 @@ COGVIDEOX_LICENCE = "CogVideoX License"
 # fmt: off
 _ROWS = (
     # name, licence, where; millions of parameters, video, GiB, with offload, of weights, TFLOP
+    ("tracks", "Apache-2.0", None, 3.12, (180, 0, 0), 0.0, 0.0, 0.0, 0.001),
     ("pixels", "Apache-2.0", None, 4.15, (16, 60, 60), 0.0, 0.0, 0.0, 0.003),
     ("cogvideox-2b", "Apache-2.0", "zai-org/CogVideoX-2b", 1694, (49, 720, 480), 20.9, 17.8, 12.4, 240),
     ("cogvideox-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX-5b", 5570, (49, 720, 480), 28.1, 17.8, 19.6, 664),
@@ -54,20 +55,26 @@ _ROWS = (
 )
 # fmt: on
 PRIORS = {row[0]: KnownPrior(*row) for row in _ROWS}
+BUILT_IN = ("tracks", "pixels")
+"""Priors that come with gambol."""
 
 
-def open_prior(name: str, weights: str | Path | None = None, **options) -> VideoPrior:
+def open_prior(name: str, weights: str | Path | None = None, **options) -> Prior:
     """A prior by its name, by the folder of a model in the layout of diffusers, or by a hub id.
 
-    weights: a file that `gambol train-prior` wrote, for the prior pixels. options: those of `VideoModelConfig`; pixels
-    has none.
+    weights: a file that `gambol train-prior` wrote, for the priors tracks and pixels. options: those of
+    `VideoModelConfig`; these two have none.
     """
-    if name != "pixels":
+    if name not in BUILT_IN:
         if weights is not None:
-            raise GambolError(f"other weights are for the prior pixels alone, not for the prior {name}")
+            raise GambolError(f"other weights are for the priors {' and '.join(BUILT_IN)} alone, not for {name}")
         return _open_video_model(name, options)
     if options:
-        raise GambolError(f"the prior pixels has no option {sorted(options)[0]}")
+        raise GambolError(f"the prior {name} has no option {sorted(options)[0]}")
+    if name == "tracks":
+        from gambol.priors.tracks.prior import TrackPrior
+
+        return TrackPrior.load(None if weights is None else Path(weights))
     from gambol.priors.pixels.prior import PixelPrior
 
     return PixelPrior.load(None if weights is None else Path(weights))

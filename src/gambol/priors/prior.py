@@ -106,23 +106,15 @@ VIDEO_PRESETS: Mapping[str, SamplingPreset] = {
 """Sampling presets of large video models, whose samples of several views would not agree."""
 
 
-class VideoPrior(ABC):
-    """A text-to-video diffusion model. Videos are sRGB from 0 to 1; latents are what its network works on."""
+class Prior(ABC):
+    """A diffusion model of motions of characters, whatever it sees of them: videos (`VideoPrior`), or tracks of their
+    parts (`priors.tracks`)."""
 
     name: str
-    format: VideoFormat
-    schedule: Schedule
-    reference: ReferenceImage = "none"
     vocabulary: tuple[str, ...] | None = None
     """Names of the actions it was trained on; None if it takes any sentence."""
-    in_place: bool = False
-    """Whether its cameras stand still, so that it sees a motion without its root displacement."""
-    presets: Mapping[str, SamplingPreset] = VIDEO_PRESETS
+    presets: Mapping[str, SamplingPreset]
     """Sampling presets by name: "draft" and "standard"."""
-    time_axis: int = 1
-    """The axis of latents along which time goes; 0 is the batch."""
-    temporal_compression: int = 1
-    """Number of frames in one latent frame; the first frame has a latent of its own if it is above 1."""
 
     @abstractmethod
     def embed(self, text: str) -> Prompt:
@@ -131,6 +123,25 @@ class VideoPrior(ABC):
     def free_text_encoder(self) -> None:
         """Give back the memory that only `embed` needs; sentences embedded before stay known."""
         return None
+
+    def fingerprint(self) -> str:
+        """A hash of the weights; empty for large models, where it would take minutes."""
+        return ""
+
+
+class VideoPrior(Prior):
+    """A text-to-video diffusion model. Videos are sRGB from 0 to 1; latents are what its network works on."""
+
+    format: VideoFormat
+    schedule: Schedule
+    reference: ReferenceImage = "none"
+    in_place: bool = False
+    """Whether its cameras stand still, so that it sees a motion without its root displacement."""
+    presets = VIDEO_PRESETS
+    time_axis: int = 1
+    """The axis of latents along which time goes; 0 is the batch."""
+    temporal_compression: int = 1
+    """Number of frames in one latent frame; the first frame has a latent of its own if it is above 1."""
 
     @abstractmethod
     def encode(self, video: Float[Tensor, "batch frames height width 3"]) -> Latents:
@@ -181,7 +192,3 @@ class VideoPrior(ABC):
         from gambol.priors.gaussian_views import clip_videos
 
         return clip_videos(self, character, anatomy, contacts)
-
-    def fingerprint(self) -> str:
-        """A hash of the weights; empty for large models, where it would take minutes."""
-        return ""

@@ -19,6 +19,8 @@ PART = CONTACT + 1
 HEIGHT, LEFTWARD, FORWARD, TURNING = range(4)
 PATH = 4
 """Numbers of the path in a frame: height, velocities to the left and forward [leg lengths/s], turning [rad/s]."""
+FPS = 30.0
+"""Frames per second of the motions."""
 SIDES = ("left", "middle", "right")
 MOST_RANKS = 8
 
@@ -75,6 +77,11 @@ class Features:
 
     parts: Float[Tensor, "*batch frames parts width"]
     path: Float[Tensor, "*batch frames 4"]
+
+
+def nominal_seconds(frames: int, loops: bool) -> float:
+    """Duration at FPS: the network sees all motions at that rate [s]."""
+    return (frames if loops else max(frames - 1, 1)) / FPS
 
 
 def features_of(tracks: BodyTracks) -> Features:

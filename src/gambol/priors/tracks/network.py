@@ -15,13 +15,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gambol.motion.chains import CHAIN_KINDS
-from gambol.priors.tracks.features import MOST_RANKS, PART, PATH, SHAPE, SIDES
+from gambol.priors.tracks.features import FPS, MOST_RANKS, PART, PATH, SHAPE, SIDES
 
-FPS = 30.0
-"""Frames per second of the motions."""
-PATCH = 4
+PATCH = 8
 """Frames in a token."""
-LONGEST = 45
+LONGEST = 23
 """Most patches in a motion: 6 s."""
 SOURCES = ("any", "mocap", "artist", "procedural")
 
@@ -31,7 +29,7 @@ class TrackNetworkConfig:
     """Sizes of the network."""
 
     width: int = 256
-    layers: int = 7
+    layers: int = 6
     heads: int = 4
     actions: int = 64
     """Number of actions, with the unknown one, which is the first."""
@@ -141,8 +139,8 @@ class TrackNetwork(nn.Module):
     def _place(self, conditions: Conditions, patches: int) -> Float[Tensor, "batch patches width"]:
         """How far it is from the start and to the end of a motion that does not loop."""
         number = torch.arange(patches, device=conditions.patches.device).float()
-        start = number / 8
-        end = (conditions.patches[:, None] - 1 - number) / 8
+        start = number / 4
+        end = (conditions.patches[:, None] - 1 - number) / 4
         share = number / (conditions.patches[:, None] - 1).clamp(min=1)
         start = start.expand_as(end)
         known = torch.stack([torch.exp(-start), torch.exp(-end), share, 1 - share, start, end], -1)
@@ -205,7 +203,7 @@ def _rotary(conditions: Conditions, patches: int, width: int) -> Float[Tensor, "
     """Angles of the rotary embedding. Half of the width turns with time; the other half stays, for what does not depend
     on it. Frequencies of a loop are whole numbers of turns."""
     count = width // 4
-    frequency = 0.5 * torch.exp(-torch.linspace(0, 4.2, count, device=conditions.patches.device))
+    frequency = 0.5 * torch.exp(-torch.linspace(0, 3.6, count, device=conditions.patches.device))
     """Turns per patch."""
     length = conditions.patches[:, None].float()
     whole = (frequency * length).round().clamp(min=1) / length

@@ -1,7 +1,8 @@
-"""The prior tracks: its weights, and motions of any body sampled from them."""
+"""The prior tracks: a diffusion model of how parts of a body move, for bodies of any build."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -10,12 +11,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gambol.actions import ACTIONS
 from gambol.errors import AssetError, GambolError
+from gambol.language import require_intent
 from gambol.motion.body_tracks import BodyTracks
-from gambol.priors.tracks.features import PART, PATH, BodyShape, Features, tracks_of
-from gambol.priors.tracks.network import FPS, LONGEST, PATCH, SOURCES, Conditions, TrackNetwork, TrackNetworkConfig
-from gambol.priors.tracks.sampling import Known, levels_down, mixed, noise_like, stepped
-from gambol.tensor_files import read_tensors, write_tensors
+from gambol.priors.prior import Prior, Prompt, SamplingPreset
+from gambol.priors.schedule import FlowSchedule, Latents, Level
+from gambol.priors.tracks.features import PART, PATH, BodyShape, Features, features_of, nominal_seconds, tracks_of
+from gambol.priors.tracks.network import LONGEST, PATCH, SOURCES, Conditions, TrackNetwork, TrackNetworkConfig
+from gambol.tensor_files import checksum, read_tensors, write_tensors
 
 WEIGHTS = Path(__file__).parent / "weights.safetensors"
 
@@ -43,31 +47,26 @@ class Normalization:
         return self.part_mean[kinds].unsqueeze(-3), self.part_deviation[kinds].unsqueeze(-3)
 
 
-@dataclass(frozen=True)
-class TrackRequest:
-    """What is asked of the prior."""
-
-    action: str
-    loops: bool
-    frames: int
-    """At FPS; a multiple of PATCH."""
-    source: str = "any"
-    """Whose motions it is to be like: any, mocap, artist or procedural."""
-
-
-class TrackPrior:
+class TrackPrior(Prior):
     """A diffusion model of tracks of body parts."""
 
     name = "tracks"
+    presets = {
+        "draft": SamplingPreset(views=1, steps=10, fit_steps=1, fit_lr=0.01, guidance=1.5),
+        "standard": SamplingPreset(views=1, steps=20, fit_steps=1, fit_lr=0.01, guidance=1.5),
+    }
 
     def __init__(self, network: TrackNetwork, normalization: Normalization, actions: tuple[str, ...]):
+        """actions: names of the rows of the network's embedding, the first of which stands for any."""
         self.network, self.normalization, self.actions = network.eval(), normalization, actions
+        self.vocabulary = tuple(name for name in ACTIONS if name in actions)
         for parameter in network.parameters():
             parameter.requires_grad_(False)
 
     @staticmethod
-    def load(path: Path = WEIGHTS) -> TrackPrior:
+    def load(path: Path | None = None) -> TrackPrior:
         """Read weights that `save` wrote; by default those that come with gambol."""
+        path = path or WEIGHTS
         tensors, facts = read_tensors(path)
         try:
             network = TrackNetwork(TrackNetworkConfig(**json.loads(facts["network"])))
@@ -79,92 +78,101 @@ class TrackPrior:
 
     def save(self, path: Path, about: dict[str, object]) -> None:
         """Write the weights in half precision. about: how they were trained."""
-        tensors = {f"network.{name}": value.half() for name, value in self.network.state_dict().items()}
-        tensors |= {f"normalization.{f.name}": getattr(self.normalization, f.name) for f in fields(Normalization)}
         facts = {
             "network": json.dumps(asdict(self.network.config)),
             "actions": json.dumps(self.actions),
             "about": json.dumps(about),
         }
-        write_tensors(path, tensors, facts)
+        write_tensors(path, self._tensors(), facts)
 
-    def conditions(self, shape: BodyShape, request: TrackRequest, batch: int = 1) -> Conditions:
-        """What the network is told of a request."""
-        if request.action not in self.actions:
-            raise GambolError(f"the prior tracks does not know '{request.action}'; it knows {', '.join(self.actions)}")
-        if request.frames % PATCH or not 1 <= request.frames // PATCH <= LONGEST:
-            raise ValueError(f"frames must be a multiple of {PATCH} up to {LONGEST * PATCH}, got {request.frames}")
+    def _tensors(self) -> dict[str, Tensor]:
+        tensors = {f"network.{name}": value.half() for name, value in self.network.state_dict().items()}
+        return tensors | {f"normalization.{f.name}": getattr(self.normalization, f.name) for f in fields(Normalization)}
 
-        def each(value: Tensor) -> Tensor:
-            return value.expand(batch, *value.shape)
+    def fingerprint(self) -> str:
+        """A hash of the weights."""
+        return hashlib.sha256(checksum(self._tensors(), {"actions": ",".join(self.actions)}).encode()).hexdigest()
 
-        return Conditions(
-            torch.full((batch,), self.actions.index(request.action)),
-            torch.full((batch,), SOURCES.index(request.source)),
-            torch.full((batch,), request.loops),
-            torch.full((batch,), request.frames // PATCH),
-            each(shape.kinds), each(shape.sides), each(shape.ranks), each(shape.numbers),
-            torch.ones(batch, len(shape.kinds), dtype=torch.bool),
-        )  # fmt: skip
+    def embed(self, text: str) -> Prompt:
+        """The action of a sentence; "" stands for any."""
+        if not text.strip():
+            return Prompt(text, torch.tensor(0))
+        intent = require_intent(text)
+        if intent.action not in self.actions:
+            raise GambolError(f"the prior tracks has not learned '{intent.action}'; it knows {', '.join(self.vocabulary)}")
+        return Prompt(text, torch.tensor(self.actions.index(intent.action)))
 
     @torch.no_grad()
-    def seconds(self, shape: BodyShape, action: str, loops: bool, source: str = "any") -> tuple[float, float]:
-        """How long a cycle or deed usually takes, and the factor by which it varies [s]."""
-        mean, spread = self.network.log_seconds(self.conditions(shape, TrackRequest(action, loops, PATCH, source)))[0]
-        return float(mean.exp()), float(spread.clamp(-3, 1).exp().exp())
+    def seconds(self, shape: BodyShape, action: str, loops: bool) -> float:
+        """How long a cycle of an action, or all of one that does not loop, usually takes this body [s]."""
+        conditions = conditions_of(shape, self.actions.index(action), loops, PATCH)
+        return float(self.network.log_seconds(conditions)[0, 0].exp())
+
+
+class BodyTrackPrior:
+    """The prior tracks for one body and length: what it sees of a motion, and what it takes it for.
+
+    Latents are the normalised numbers of all parts and of the path, [batch, frames, numbers].
+    """
+
+    schedule = FlowSchedule()
+
+    def __init__(self, prior: TrackPrior, shape: BodyShape, frames: int, loops: bool, seconds: float):
+        """frames: a multiple of PATCH, about 30 for each second."""
+        if frames % PATCH or not 1 <= frames // PATCH <= LONGEST:
+            raise ValueError(f"frames must be a multiple of {PATCH} up to {LONGEST * PATCH}, got {frames}")
+        self.prior, self.shape, self.frames, self.loops, self.seconds = prior, shape, frames, loops, seconds
+        self.nominal = nominal_seconds(frames, loops)
+
+    @property
+    def width(self) -> int:
+        """Numbers of a frame."""
+        return len(self.shape.kinds) * PART + PATH
+
+    def encode(self, tracks: BodyTracks) -> Latents:
+        """Latents of one motion; differentiable."""
+        found = features_of(replace(tracks, seconds=self.nominal))
+        normal = self.prior.normalization.normalized(found, self.shape.kinds)
+        return torch.cat([normal.parts.flatten(1), normal.path], 1)[None].float()
+
+    def decode(self, latents: Latents) -> BodyTracks:
+        """The motion of the first of some latents."""
+        found = self.prior.normalization.original(self._features(latents), self.shape.kinds)
+        tracks = tracks_of(Features(found.parts[0], found.path[0]), self.nominal, self.loops)
+        return replace(tracks, seconds=self.seconds)
+
+    def _features(self, latents: Latents) -> Features:
+        count = len(self.shape.kinds)
+        return Features(latents[..., : count * PART].unflatten(-1, (count, PART)), latents[..., count * PART :])
 
     @torch.no_grad()
-    def clean(self, noisy: Features, level: float, conditions: Conditions, guidance: float) -> Features:
-        """The clean motions (normalised, with a batch axis) that noisy ones come from, with classifier-free guidance."""
-        count = len(noisy.parts)
-        levels = torch.full((count,), level)
-        if guidance == 1.0:
-            return Features(*self.network(noisy.parts, noisy.path, levels, conditions))
-        both = conditions.twice(torch.zeros_like(conditions.action))
-        parts, path = self.network(
-            noisy.parts.repeat(2, 1, 1, 1), noisy.path.repeat(2, 1, 1), levels.repeat(2), both
-        )
-        return Features(
-            parts[count:] + guidance * (parts[:count] - parts[count:]),
-            path[count:] + guidance * (path[:count] - path[count:]),
-        )
+    def denoise(self, noisy: Latents, level: Level, prompt: Prompt, guidance: float = 1.0) -> Latents:
+        """The clean latents that noisy ones come from, with classifier-free guidance away from any action."""
+        asked = [int(prompt.embedding)] if guidance == 1.0 else [int(prompt.embedding), 0]
+        found = [self._clean(noisy, level, action) for action in asked]
+        return found[0] if guidance == 1.0 else found[1] + guidance * (found[0] - found[1])
 
-    def sample(
-        self,
-        shape: BodyShape,
-        request: TrackRequest,
-        generator: torch.Generator,
-        *,
-        count: int = 1,
-        steps: int = 20,
-        guidance: float = 1.5,
-        known: Known | None = None,
-        start: Features | None = None,
-        level: float = 1.0,
-    ) -> list[Features]:
-        """Motions of a body (not normalised). known: what of it is given. start: what it is to leave, and from which
-        noise level."""
-        conditions = self.conditions(shape, request, count)
-        empty = Features(
-            torch.zeros(count, request.frames, len(shape.kinds), PART), torch.zeros(count, request.frames, PATH)
-        )
-        noisy = noise_like(empty, generator)
-        if known:
-            known = replace(known, features=self.normalization.normalized(known.features, shape.kinds))
-        if start is not None:
-            clean = self.normalization.normalized(start, shape.kinds)
-            noisy = mixed(Features(clean.parts[None], clean.path[None]), noisy, level)
-        clean = noisy
-        for here, there in levels_down(level, steps):
-            clean = self.clean(noisy, here, conditions, guidance)
-            clean = known.put(clean) if known else clean
-            noisy = stepped(noisy, clean, here, there)
-        found = self.normalization.original(clean, shape.kinds)
-        return [Features(found.parts[i], found.path[i]) for i in range(count)]
+    def _clean(self, noisy: Latents, level: Level, action: int) -> Latents:
+        features, count = self._features(noisy), len(noisy)
+        conditions = conditions_of(self.shape, action, self.loops, self.frames, count)
+        levels = torch.as_tensor(level, dtype=torch.float32).expand(count)
+        parts, path = self.prior.network(features.parts, features.path, levels, conditions)
+        return torch.cat([parts.flatten(2), path], 2)
 
-    def sample_tracks(
-        self, shape: BodyShape, request: TrackRequest, generator: torch.Generator, **options
-    ) -> list[BodyTracks]:
-        """`sample`, as tracks at FPS."""
-        seconds = (request.frames if request.loops else request.frames - 1) / FPS
-        return [tracks_of(each, seconds, request.loops) for each in self.sample(shape, request, generator, **options)]
+
+def conditions_of(
+    shape: BodyShape, action: int, loops: bool, frames: int, batch: int = 1, source: str = "any"
+) -> Conditions:
+    """What the network is told of a motion."""
+
+    def each(value: Tensor) -> Tensor:
+        return value.expand(batch, *value.shape)
+
+    return Conditions(
+        torch.full((batch,), action),
+        torch.full((batch,), SOURCES.index(source)),
+        torch.full((batch,), loops),
+        torch.full((batch,), frames // PATCH),
+        each(shape.kinds), each(shape.sides), each(shape.ranks), each(shape.numbers),
+        torch.ones(batch, len(shape.kinds), dtype=torch.bool),
+    )  # fmt: skip

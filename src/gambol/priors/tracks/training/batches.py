@@ -17,15 +17,16 @@ from gambol.priors.tracks.network import LONGEST, PATCH, SOURCES, Conditions
 from gambol.priors.tracks.training.clips import TrackSample
 from gambol.priors.tracks.training.labels import ACTION_NAMES
 
-SORTED_TOGETHER = 16
-"""Batches that are drawn together and sorted by size, so that little is padding."""
+DRAWN, TOKENS = 768, 3600
+"""Motions that are drawn together, sorted by size, and put into batches of at most so many tokens, so that little is
+padding and every step takes about as long."""
 SIZE_CLASSES = (4, 7, 9, 12)
 """Numbers of parts up to which bodies are put into one batch."""
 TEMPO = 0.15
 """Largest change of tempo."""
 PROPORTIONS = 0.08
 """Standard deviation of the logarithm of changes of lengths."""
-SHORTEST_WINDOW, LONGEST_WINDOW = 6, 24
+SHORTEST_WINDOW, LONGEST_WINDOW = 3, 8
 """Lengths of windows of cyclic actions that do not loop [patches]."""
 GATHERED = 0.5
 """How much rarer combinations of action and build are drawn oftener: 0 as often as they are, 1 all equally often."""
@@ -60,24 +61,31 @@ def build_of(sample: TrackSample) -> str:
 class BatchSampler:
     """Draws batches from samples."""
 
-    def __init__(self, samples: Sequence[TrackSample], batch: int):
-        self.samples, self.batch = list(samples), batch
+    def __init__(self, samples: Sequence[TrackSample]):
+        self.samples = list(samples)
         groups = Counter((sample.action, build_of(sample)) for sample in self.samples)
-        names = Counter((sample.action, build_of(sample), sample.family) for sample in self.samples)
+        families = Counter((s.action, build_of(s), s.family, s.source) for s in self.samples)
         weights = []
         for sample in self.samples:
             group = (sample.action, build_of(sample))
             # Within a group, families with the same motions on many bodies count less.
-            weights.append(groups[group] ** -GATHERED * names[*group, sample.family] ** -GATHERED)
+            shared = families[*group, sample.family, sample.source]
+            weights.append(groups[group] ** -GATHERED * shared**-GATHERED)
         self.weights = np.array(weights) / np.sum(weights)
 
     def batches(self, generator: np.random.Generator) -> list[Batch]:
-        """Several batches."""
-        count = SORTED_TOGETHER * self.batch
-        chosen = generator.choice(len(self.samples), count, p=self.weights)
+        """Several batches, each of about as many tokens."""
+        chosen = generator.choice(len(self.samples), DRAWN, p=self.weights)
         varied = [vary(self.samples[number], generator) for number in chosen]
         varied.sort(key=lambda each: (_size_class(each[0].shape[1]), len(each[0])))
-        groups = [varied[i : i + self.batch] for i in range(0, count, self.batch)]
+        groups: list[list[Varied]] = [[]]
+        for each in varied:
+            group = [*groups[-1], each]
+            tokens = max(len(other[0]) // PATCH for other in group) * (max(other[0].shape[1] for other in group) + 1)
+            if groups[-1] and len(group) * tokens > TOKENS:
+                groups.append([each])
+            else:
+                groups[-1].append(each)
         return [collate(groups[number]) for number in generator.permutation(len(groups))]
 
 
@@ -97,8 +105,10 @@ def vary(sample: TrackSample, generator: np.random.Generator | None) -> Varied:
     offsets, bones = shape.offsets, shape.bones
     whole = True
     if generator is None:
+        count = max(round(len(parts) / PATCH), 1 if sample.loops else 2) * PATCH
+        parts, path = resampled(parts, path, count, sample.loops)
         most = LONGEST * PATCH
-        return parts[:most], path[:most], sample, offsets, bones, len(parts) <= most
+        return parts[:most], path[:most], sample, offsets, bones, count <= most
     if generator.random() < 0.5:
         parts, path, offsets, bones = _mirrored(parts, path, offsets, bones, sample.partners)
     tempo = float(np.exp(generator.uniform(-TEMPO, TEMPO)))

@@ -19,8 +19,8 @@ from gambol.motion.contacts import Contacts, find_contacts
 from gambol.motion.cycles import find_cycle
 from gambol.motion.joint_poses import Poses, bone_ends, spread, world_poses
 from gambol.motion.loops import find_period
-from gambol.priors.tracks.features import BodyShape, Features, features_of, shape_of
-from gambol.priors.tracks.network import FPS, LONGEST, PATCH
+from gambol.priors.tracks.features import FPS, BodyShape, Features, features_of, nominal_seconds, shape_of
+from gambol.priors.tracks.network import LONGEST, PATCH
 from gambol.priors.tracks.training.labels import Label
 
 DENSE = 240
@@ -88,7 +88,7 @@ def samples_of_clip(
     return [
         TrackSample(
             f"{character.name}/{clip.name}", family, label.name, source, tracks.loops, tracks.seconds, shape,
-            features_of(tracks), partners,
+            features_of(replace(tracks, seconds=nominal_seconds(len(tracks), tracks.loops))), partners,
         )
         for tracks in found
     ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -14,12 +16,14 @@ from gambol.creatures.gaits.gait import FASTER
 from gambol.errors import GambolError
 from gambol.motion.body_tracks import BodyTracks, tracks_of_poses
 from gambol.motion.chains import STATIONS, Chains
-from gambol.priors.tracks.features import features_of, points_of, shape_of
-from gambol.priors.tracks.network import FPS, PATCH
+from gambol.priors.tracks.features import FPS, features_of, nominal_seconds, points_of, shape_of
+from gambol.priors.tracks.network import PATCH
 from gambol.priors.tracks.training.clips import TrackSample
 
 
-def procedural_samples(anatomy: Anatomy, chains: Chains, name: str, generator: np.random.Generator) -> list[TrackSample]:
+def procedural_samples(
+    anatomy: Anatomy, chains: Chains, name: str, family: str, generator: np.random.Generator
+) -> list[TrackSample]:
     """One motion of everything a body can do by formula, in a random style."""
     found = list(_gaits(anatomy, chains, generator))
     kinds = {chain.kind for chain in chains.chains}
@@ -31,9 +35,12 @@ def procedural_samples(anatomy: Anatomy, chains: Chains, name: str, generator: n
         found += [("fly", _flight(chains, generator))]
     shape, partners = shape_of(chains), torch.as_tensor(chains.partners)
     return [
-        TrackSample(name, "procedural", action, "procedural", True, tracks.seconds, shape, features_of(tracks), partners)
+        TrackSample(
+            name, family, action, "procedural", True, tracks.seconds, shape,
+            features_of(replace(tracks, seconds=nominal_seconds(len(tracks), True))), partners,
+        )
         for action, tracks in found
-    ]
+    ]  # fmt: skip
 
 
 def _frames(seconds: float) -> int:

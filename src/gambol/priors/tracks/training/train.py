@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from pickle import PickleError
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from gambol.errors import GambolError
+from gambol.files import write_file
+from gambol.formats.files import read_file
 from gambol.motion.chains import CHAIN_KINDS, STATIONS
+from gambol.parallel import deferred_interrupt
 from gambol.priors.pixels.training.muon import Muon
-from gambol.priors.tracks.features import CONTACT, FORWARD, HEIGHT, LEFTWARD, PART, PATH, Features, points_of
-from gambol.priors.tracks.network import FPS, TrackNetwork, TrackNetworkConfig
+from gambol.priors.tracks.features import CONTACT, FORWARD, FPS, HEIGHT, LEFTWARD, PART, PATH, Features, points_of
+from gambol.priors.tracks.network import TrackNetwork, TrackNetworkConfig
 from gambol.priors.tracks.prior import Normalization
-from gambol.priors.tracks.training.batches import Batch
+from gambol.priors.tracks.training.batches import Batch, BatchSampler, collate, vary
 from gambol.priors.tracks.training.clips import TrackSample
 
 LEAST_DEVIATION = 0.08
@@ -30,7 +40,6 @@ class TrackTrainConfig:
     """Everything the weights depend on, besides the data."""
 
     steps: int = 4000
-    batch: int = 64
     seed: int = 0
     lr: float = 1.5e-3
     """Learning rate of AdamW (vectors, first and last layers)."""
@@ -174,6 +183,31 @@ class TrackTraining:
             "standing": config.standing * (down * _bounded(slide)).sum() / total,
         }
 
+    def save(self, path: Path) -> None:
+        """Write all that is needed to resume."""
+        state = {"network": self.network.state_dict(), "average": self.average, "step": self.step}
+        state |= {"optimizers": [optimizer.state_dict() for optimizer in self.optimizers], "config": repr(self.config)}
+        buffer = io.BytesIO()
+        torch.save(state, buffer)
+        write_file(path, hashlib.sha256(buffer.getvalue()).digest() + buffer.getvalue())
+
+    def load(self, path: Path) -> None:
+        """Resume where `save` left off."""
+        try:
+            data = read_file(path)
+            if hashlib.sha256(data[32:]).digest() != data[:32]:
+                raise ValueError("it is damaged")
+            state = torch.load(io.BytesIO(data[32:]), weights_only=True)
+            if state["config"] != repr(self.config):
+                raise ValueError("it was trained with other settings")
+            self.network.load_state_dict(state["network"])
+            for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
+                optimizer.load_state_dict(saved)
+            self.average, self.step = state["average"], state["step"]
+        except (OSError, EOFError, LookupError, ValueError, TypeError, RuntimeError, PickleError) as error:
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            raise GambolError(f"cannot resume from '{path}': {reason}; delete it to start from the beginning") from None
+
     def averaged(self) -> TrackNetwork:
         """The network with the average of its weights."""
         network = TrackNetwork(self.config.network)
@@ -190,3 +224,65 @@ def _levels(size: int, generator: torch.Generator) -> Float[Tensor, " batch"]:
     usual = torch.sigmoid(0.3 + 1.1 * torch.randn(size, generator=generator))
     high = 0.88 + 0.12 * torch.rand(size, generator=generator)
     return torch.where(torch.rand(size, generator=generator) < 0.75, usual, high)
+
+
+STATE, LOG = "state.pt", "log.jsonl"
+VALIDATED = 256
+"""Most samples to validate on."""
+SAVE_EVERY = 300.0
+"""Time between two states that are written [s]."""
+
+
+def train(
+    training: TrackTraining,
+    sampler: BatchSampler,
+    held_out: Sequence[TrackSample],
+    folder: Path,
+    on_step: Callable[[int, int], None],
+    *,
+    validate_every: int = 250,
+) -> None:
+    """Train to the end. `folder` receives state.pt, to resume, and log.jsonl; Ctrl-C loses nothing.
+
+    validate_every: steps between validations. on_step: called with steps done and in all.
+    """
+    config, state, log = training.config, folder / STATE, folder / LOG
+    if log.exists() and not log.is_file():  # a pipe would wait for a reader
+        raise GambolError(f"{log} is not a file; remove it, or give another folder")
+    began = saved = time.monotonic()
+    queue: list[Batch] = []
+    with deferred_interrupt() as asked:
+        try:
+            while training.step < config.steps and not asked():
+                if not queue:
+                    queue = sampler.batches(np.random.default_rng([config.seed, training.step]))
+                losses = training.learn(queue.pop(), torch.Generator().manual_seed(training.step))
+                if training.step % validate_every == 0 or training.step == config.steps:
+                    found = validation_errors(training, held_out)
+                    row = {"step": training.step, "seconds": time.monotonic() - began, **losses, "validation": found}
+                    with log.open("a") as file:
+                        file.write(json.dumps(row) + "\n")
+                if time.monotonic() - saved > SAVE_EVERY:
+                    training.save(state)
+                    saved = time.monotonic()
+                on_step(training.step, config.steps)
+        finally:
+            training.save(state)
+    if asked():
+        raise KeyboardInterrupt
+
+
+@torch.no_grad()
+def validation_errors(training: TrackTraining, held_out: Sequence[TrackSample]) -> dict[str, float]:
+    """Normalised square error of parts at two noise levels, on motions that are not trained on."""
+    if not held_out:
+        return {}
+    network, found = training.averaged(), {}
+    chosen = np.random.default_rng(1).permutation(len(held_out))[:VALIDATED]
+    varied = sorted((vary(held_out[i], None) for i in chosen), key=lambda each: each[0].shape[0] * each[0].shape[1])
+    batches = [collate(varied[i : i + 32]) for i in range(0, len(varied), 32)]
+    for level in (0.7, 0.95):
+        generator = torch.Generator().manual_seed(5)
+        errors = [training.losses(network, batch, generator, False, level)["parts"].item() for batch in batches]
+        found[f"{level:g}"] = float(np.mean(errors))
+    return found

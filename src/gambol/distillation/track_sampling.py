@@ -1,0 +1,103 @@
+"""Sampling of a motion from the prior tracks: denoising steps on the body's own tracks, then written onto its rig.
+
+What the user wants kept (pinned poses, frozen joints, frames outside a segment) is put into the clean estimate of every
+step, so that the rest of the motion is sampled to fit it.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from gambol.character.rig import Rig
+from gambol.distillation.sample_and_fit import SampleConfig
+from gambol.distillation.stage_runner import generator_for
+from gambol.motion.body_tracks import BodyTracks, heading_of, rig_motion_of_tracks, tracks_of_poses
+from gambol.motion.chains import Chains
+from gambol.motion.constraints import Constraints
+from gambol.motion.optimization import Losses
+from gambol.motion.rig_motion import RigMotion
+from gambol.priors.prior import Prompt
+from gambol.priors.sample import change_level, draw_noise
+from gambol.priors.schedule import Latents
+from gambol.priors.tracks.prior import BodyTrackPrior
+
+STATE = ("latents", "clean")
+
+
+class TrackSampling:
+    """The stage that samples a motion from the prior tracks."""
+
+    name = "sampling"
+
+    def __init__(
+        self,
+        rig: Rig,
+        chains: Chains,
+        start: RigMotion,
+        prior: BodyTrackPrior,
+        prompt: Prompt,
+        constraints: Constraints,
+        level: float,
+        config: SampleConfig,
+    ):
+        """start: the motion that is changed. level: noise level at which; at 1 nothing of it is left."""
+        self.rig, self.chains, self.start, self.prior, self.prompt = rig, chains, start, prior, prompt
+        self.constraints, self.level, self.config, self.steps = constraints, level, config, config.steps
+        self.free = not (constraints.pins or constraints.frozen.any() or constraints.segment)
+        self.heading = heading_of(chains, start.world(rig))
+        self.origin = self._tracks(start).path[0]
+        self.latents: Latents | None = None
+        self.clean: Latents | None = None
+
+    @torch.no_grad()
+    def step(self, number: int) -> Losses:
+        here, there = (self.level * (1 - index / self.steps) for index in (number, number + 1))
+        noisy = self._noisy() if self.latents is None else self.latents
+        clean = self.prior.denoise(noisy, here, self.prompt, self.config.guidance)
+        self.clean = clean if self.free else self._constrained(clean)
+        self.latents = self.clean if there <= 0 else change_level(self.prior.schedule, noisy, self.clean, here, there)
+        return {}
+
+    def _noisy(self) -> Latents:
+        clean = self.prior.encode(self._tracks(self.start))
+        noise = draw_noise(clean, generator_for(self.config.seed, 0, 0))
+        return noise if self.level >= 1 else self.prior.schedule.add_noise(clean, noise, self.level)
+
+    def _tracks(self, motion: RigMotion) -> BodyTracks:
+        """What the prior sees of a motion."""
+        poses, travel = motion.world(self.rig), motion.travel.double().numpy()
+        return tracks_of_poses(
+            self.chains, poses, motion.seconds, motion.loops, travel, contacts=motion.contacts, heading=self.heading
+        )
+
+    def _motion(self, latents: Latents) -> RigMotion:
+        tracks = self.prior.decode(latents)
+        return rig_motion_of_tracks(self.chains, self.rig, tracks.shifted(self.origin), self.heading)
+
+    def _constrained(self, latents: Latents) -> Latents:
+        """Latents of the nearest motion that keeps what is to be kept."""
+        return self.prior.encode(self._tracks(self._kept(self._motion(latents))))
+
+    def _kept(self, motion: RigMotion) -> RigMotion:
+        return self.constraints.kept(motion, self.start, torch.as_tensor(self.rig.root_axes[:, 0]).float())
+
+    def rig_motion(self) -> RigMotion:
+        if self.clean is None:
+            return self.start
+        motion = self._motion(self.clean)
+        return motion if self.free else self._kept(motion)
+
+    def state(self) -> dict[str, Tensor]:
+        return {name: getattr(self, name).clone() for name in STATE if getattr(self, name) is not None}
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        shape = (1, self.prior.frames, self.prior.width)
+        for name in STATE:
+            value = state.get(name)
+            if value is not None and not (tuple(value.shape) == shape and value.isfinite().all()):
+                raise ValueError(f"its {name} have another shape than those of this run, or are not finite")
+            setattr(self, name, value)
+
+    def slow_down(self) -> None:
+        return None

@@ -1,0 +1,136 @@
+"""The training data: clips of the characters and motion captures in folders, and motions by formula.
+
+A folder below the given one is a family: characters that share motions, so that families, and not files, are left out
+for testing. Two small files may lie beside the characters: `index.tsv`, with the name and the label of motion captures
+in its first two columns, and `family.toml`, with the axis they face (`forward = "-z"`).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+import torch
+
+from gambol.character.anatomy import Anatomy, analyze
+from gambol.character.character import Character
+from gambol.creatures.zoo import random_creature
+from gambol.errors import GambolError
+from gambol.formats import load
+from gambol.motion.chains import find_chains
+from gambol.motion.mocap_ground import standing_on_ground
+from gambol.parallel import workers
+from gambol.priors.tracks.training.clips import TrackSample, samples_of_clip
+from gambol.priors.tracks.training.labels import label_of
+from gambol.priors.tracks.training.procedural import procedural_samples
+
+SUFFIXES = (".glb", ".gltf", ".vrm", ".bvh")
+MOST_PARTS = 18
+"""Bodies of more parts are left out."""
+PLANS = ("quadruped",) * 5 + ("humanoid", "theropod", "bird", "reptile", "insect", "arachnid") * 2
+"""Body plans of random creatures, by how often they are drawn."""
+
+
+@dataclass(frozen=True)
+class ReadFile:
+    """What one file gave."""
+
+    samples: list[TrackSample]
+    skipped: list[str]
+    """A sentence for each clip that was left out."""
+
+
+def read_folder(folder: Path, on_progress: Callable[[int, int], None]) -> tuple[list[TrackSample], list[str]]:
+    """All samples of the characters in a folder and below, and a sentence for each clip or file that was left out.
+    Files are read by several processes."""
+    if not folder.is_dir():
+        raise GambolError(f"'{folder}' is not a folder: give one with {', '.join(SUFFIXES)} files")
+    paths = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in SUFFIXES]
+    return _gathered(_read_file, paths, on_progress)
+
+
+def creature_samples(count: int, seed: int, on_progress: Callable[[int, int], None]) -> list[TrackSample]:
+    """Motions by formula of random creatures."""
+    return _gathered(partial(_creature, seed), range(count), on_progress)[0]
+
+
+def _gathered(
+    read: Callable[..., ReadFile], items: Iterable, on_progress: Callable[[int, int], None]
+) -> tuple[list[TrackSample], list[str]]:
+    items = list(items)
+    samples: list[TrackSample] = []
+    skipped: list[str] = []
+    with ProcessPoolExecutor(workers(), initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        for number, found in enumerate(pool.map(read, items, chunksize=4)):
+            samples += found.samples
+            skipped += found.skipped
+            on_progress(number + 1, len(items))
+    return samples, skipped
+
+
+def family_of(path: Path) -> str:
+    """The family of a file: its folder; of motion capture named subject_take, also the subject."""
+    subject = path.stem.split("_")[0]
+    return f"{path.parent.name}-{subject}" if path.suffix.lower() == ".bvh" else path.parent.name
+
+
+def _read_file(path: Path) -> ReadFile:
+    """Samples of one file. Whatever is wrong with it, the others are read."""
+    found = ReadFile([], [])
+    try:
+        character, anatomy = _opened(path)
+        chains = find_chains(anatomy)
+        if len(chains.chains) > MOST_PARTS:
+            raise GambolError(f"has {len(chains.chains)} parts, more than {MOST_PARTS}")
+    except Exception as error:  # of whatever kind: the folder is the user's, and the others may be hours of work
+        found.skipped.append(f"{path.name}: {error}")
+        return found
+    mocap = path.suffix.lower() == ".bvh"
+    for name, clip in character.clips.items():
+        label = label_of(_index(path).get(path.name, name) if mocap else name)
+        if label is None:
+            found.skipped.append(f"{path.name}, {name}: the name means nothing that is learned")
+            continue
+        source = "mocap" if mocap else "artist"
+        try:
+            found.samples.extend(
+                samples_of_clip(character, anatomy, chains, clip, label, family_of(path), source)
+            )
+        except Exception as error:
+            found.skipped.append(f"{path.name}, {name}: {error}")
+    if not mocap:
+        generator = np.random.default_rng(crc32(path.name.encode()))
+        found.samples.extend(procedural_samples(anatomy, chains, path.stem, family_of(path), generator))
+    return found
+
+
+def _opened(path: Path) -> tuple[Character, Anatomy]:
+    """A character on its ground, with its anatomy."""
+    character = load(path)
+    settings = path.parent / "family.toml"
+    forward = tomllib.loads(settings.read_text()).get("forward") if settings.exists() else None
+    if path.suffix.lower() == ".bvh":
+        return standing_on_ground(character, next(iter(character.clips.values())), None, forward)
+    return character, analyze(character, forward=forward)
+
+
+def _index(path: Path) -> dict[str, str]:
+    """Labels of motion captures by file name."""
+    index = path.parent / "index.tsv"
+    if not index.exists():
+        return {}
+    rows = [line.split("\t") for line in index.read_text().splitlines()]
+    return {row[0]: row[1] for row in rows if len(row) > 1}
+
+
+def _creature(seed: int, number: int) -> ReadFile:
+    generator = np.random.default_rng([seed, number, 5])
+    plan = str(generator.choice(PLANS))
+    anatomy = analyze(random_creature(seed * 100_000 + number, plan).character())
+    return ReadFile(procedural_samples(anatomy, find_chains(anatomy), f"creature {number}", "creatures", generator), [])
