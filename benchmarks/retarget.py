@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from gambol.character.anatomy import Anatomy
-from gambol.character.bone_mesh import visible
+from gambol.character.bone_mesh import has_bone_mesh, visible
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.rig import build_rig
@@ -31,7 +31,7 @@ from gambol.motion.chains import find_chains
 from gambol.motion.clip_tracks import tracks_of_clip
 from gambol.motion.contacts import Contacts, find_contacts
 from gambol.motion.correspondence import match_parts
-from gambol.motion.mocap_ground import standing_on_ground
+from gambol.motion.mocap_ground import levelled, standing_on_ground
 from gambol.motion.retarget import retarget
 from gambol.motion.rig_motion import clip_of, rig_motion_of_poses
 from gambol.quality.ground import foot_slide, penetration
@@ -123,6 +123,8 @@ def compare(source: Character, name: str, target: Character) -> tuple[dict[str, 
     seconds = time.perf_counter() - begin
     clip = source.clips[name].from_zero()
     source, anatomy = standing_on_ground(source, clip)
+    if has_bone_mesh(source):  # so that its footfalls are found
+        clip, _ = levelled(source, anatomy, clip)
     shown = [
         Shown(source, anatomy, clip),
         Shown(done.target, done.anatomy, naive(source, anatomy, clip, done.target, done.anatomy)),

@@ -25,13 +25,16 @@ does."""
 OFF = 0.02
 """A rest pose that stands this near to the ground of its clip is left where it is [height]."""
 FRAMES = 64
-LEVEL_FRAMES = 400
+LEVEL_FRAMES, FEWEST = 400, 20
+"""Frames in which feet are looked at, and the least number of times that they must stand."""
 SLOW = 0.25
 """Speed below which the slowest point of a sole stands [heights/s]."""
 STEEPEST = 0.05
 """Largest slope of a floor that is taken for a fault of the capture, 3 degrees; more are stairs and hills."""
 FAR = 1.0
 """Feet must stand this far apart for a slope to be told from them [height]."""
+WIDE = 0.15
+"""Least standard deviation of their places in a direction in which a slope is told [height]."""
 BETTER = 0.6
 """Share of the spread of their heights that may be left on the floor that is found."""
 
@@ -47,27 +50,29 @@ def standing_on_ground(
     return grounded, analyze(grounded, up, forward)
 
 
-def levelled(character: Character, anatomy: Anatomy, clip: Clip) -> Clip:
-    """A clip of motion capture without the slope that its floor has in the file.
+def levelled(character: Character, anatomy: Anatomy, clip: Clip) -> tuple[Clip, float]:
+    """A clip of motion capture whose floor is level and where the anatomy has it, and the slope that the floor had
+    [rad]; the clip as it is, and 0, if its floor is level.
 
     Floors of captures are often tilted by half a degree: the feet of a walk, CMU's 02_01, rise by 3 % of the height in
-    four steps, and all but the first are taken to be in the air. The slope is that of the plane through standing feet.
+    four steps, and all but the first are taken to be in the air. The floor is the plane through standing feet.
     """
     skeleton, roots = character.skeleton, np.flatnonzero(character.skeleton.parents < 0)
-    tracks = {track.node: track for track in clip.tracks if track.path == "translation"}
-    if not (clip.duration > 0 and anatomy.legs and tracks.keys() >= set(roots.tolist())):
-        return clip
+    moved = {track.node for track in clip.tracks if track.path == "translation" and track.values.ndim == 2}
+    if not (clip.duration > 0 and anatomy.legs and moved.issuperset(roots.tolist())):
+        return clip, 0.0
     times = np.linspace(clip.start, clip.end, LEVEL_FRAMES)
-    slope = _slope(anatomy, _standing_points(anatomy, world_poses(skeleton, anatomy, clip, times), clip.duration))
+    points = _standing_points(anatomy, world_poses(skeleton, anatomy, clip, times), clip.duration)
+    slope, center = _floor(anatomy, points)
     if not slope.any():
-        return clip
-    moved = []
+        return clip, 0.0
+    tracks = []
     for track in clip.tracks:
-        if track.path == "translation" and track.node in roots and track.interpolation != "CUBICSPLINE":
-            along = (track.values - track.values[0]) @ slope
-            track = replace(track, values=track.values - along[:, None] * anatomy.up)
-        moved.append(track)
-    return replace(clip, tracks=tuple(moved))
+        if track.path == "translation" and track.node in roots:
+            above = (track.values - center) @ slope + center @ anatomy.up - anatomy.ground
+            track = replace(track, values=track.values - above[:, None] * anatomy.up)
+        tracks.append(track)
+    return replace(clip, tracks=tuple(tracks)), float(np.arctan(np.linalg.norm(slope)))
 
 
 def _standing_points(anatomy: Anatomy, poses: Poses, seconds: float) -> Float[np.ndarray, "points 3"]:
@@ -81,28 +86,29 @@ def _standing_points(anatomy: Anatomy, poses: Poses, seconds: float) -> Float[np
     return np.concatenate(found)
 
 
-def _slope(anatomy: Anatomy, points: Float[np.ndarray, "points 3"]) -> Float[np.ndarray, 3]:
-    """Gradient of the height of the floor below standing feet, a horizontal vector; zero if it is level, or no plane.
-    Points that are far from the plane, as of a foot that is held in the air, are left out step by step."""
+def _floor(
+    anatomy: Anatomy, points: Float[np.ndarray, "points 3"]
+) -> tuple[Float[np.ndarray, 3], Float[np.ndarray, 3]]:
+    """Gradient of the height of the floor below standing feet, a horizontal vector, and a point of it. The gradient is
+    zero if the floor is level, or no plane. Points that are far from the plane, as of a foot that is held in the air,
+    are left out step by step."""
     axes, level = np.stack([anatomy.left, anatomy.forward], axis=1), np.zeros(3)
     for _ in range(4):
-        places, heights = points @ axes, points @ anatomy.up
-        if len(points) < 20 or np.ptp(places, axis=0).max() < FAR * anatomy.height:
-            return level
-        across = np.linalg.svd(places - places.mean(0), full_matrices=False)
-        wide = across[2][across[1] > 0.3 * FAR * anatomy.height * np.sqrt(len(points)) / 2] @ axes.T
-        if not len(wide):
-            return level
-        base = (points - points.mean(0)) @ wide.T
+        if len(points) < FEWEST or np.ptp(points @ axes, axis=0).max() < FAR * anatomy.height:
+            return level, level
+        center, heights = points.mean(0), points @ anatomy.up
+        _, spreads, ways = np.linalg.svd((points - center) @ axes, full_matrices=False)
+        wide = ways[spreads > WIDE * anatomy.height * np.sqrt(len(points))] @ axes.T  # across a walk there is no slope
+        base = (points - center) @ wide.T
         rises = np.linalg.lstsq(base, heights - heights.mean(), rcond=None)[0]
-        off = heights - heights.mean() - base @ rises
-        near = np.abs(off - np.median(off)) <= max(2.5 * float(np.median(np.abs(off))), 0.005 * anatomy.height)
+        off = np.abs(heights - heights.mean() - base @ rises)
+        near = off <= max(2.5 * float(np.median(off)), 0.005 * anatomy.height)
         if near.all():
             break
         points = points[near]
     slope = rises @ wide
-    steep = float(np.linalg.norm(slope)) > STEEPEST
-    return level if steep or off.std() > BETTER * heights.std() else slope
+    sure = np.linalg.norm(slope) < STEEPEST and off.std() < BETTER * heights.std()
+    return slope if sure else level, center
 
 
 def _lifted(character: Character, clip: Clip, anatomy: Anatomy) -> Character:

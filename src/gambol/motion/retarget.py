@@ -25,7 +25,7 @@ from gambol.motion.clip_tracks import ClipTracks, tracks_of_clip
 from gambol.motion.correspondence import Correspondence, match_parts
 from gambol.motion.footing import Footing, on_ground
 from gambol.motion.leg_folding import with_folded_legs
-from gambol.motion.mocap_ground import standing_on_ground
+from gambol.motion.mocap_ground import levelled, standing_on_ground
 from gambol.motion.rig_motion import RigMotion, clip_of
 from gambol.motion.same_rig import find_namesakes, is_copy, turned_as_namesakes
 from gambol.motion.turned_joints import rig_motion_of_turned, turned_of_poses
@@ -83,6 +83,7 @@ def retarget(
     require_joints(target)
     source, source_anatomy = _standing(source, clip, source_anatomy)
     target, target_anatomy = _standing(target, first_clip(target), target_anatomy)
+    clip, slope = levelled(source, source_anatomy, clip) if has_bone_mesh(source) else (clip, 0.0)
     namesakes = find_namesakes(source, source_anatomy, target, target_anatomy)
     if namesakes is not None and is_copy(source_anatomy, target_anatomy, namesakes):
         same = _renamed(source, clip, target, name, fps)
@@ -98,7 +99,7 @@ def retarget(
     rig = build_rig(target_anatomy)
     tracks = parts.carried(read.tracks)
     raw = _raw_motion(read, parts, rig, tracks, namesakes)
-    notes = _notes(read, parts if namesakes is None else None)
+    notes = _notes(read, slope, parts if namesakes is None else None)
     footing = on_ground(target, target_anatomy, rig, raw, on_progress) if fix_feet else Footing(raw)
     notes.extend([footing.note] if footing.note else [])
     fixed, unfixed = (_written(target, parts.target, rig, each, read, name) for each in (footing, Footing(raw)))
@@ -164,9 +165,9 @@ def _standing(character: Character, clip: Clip, anatomy: Anatomy | None) -> tupl
     return standing_on_ground(character, clip) if anatomy is None else (character, anatomy)
 
 
-def _notes(read: ClipTracks, parts: Correspondence | None) -> list[str]:
-    """What the user should know. parts: None if every joint has a namesake."""
-    notes = []
+def _notes(read: ClipTracks, slope: float, parts: Correspondence | None) -> list[str]:
+    """What the user should know. slope: of the capture's floor [rad]. parts: None if joints have namesakes."""
+    notes = [f"the floor of the capture was tilted by {np.degrees(slope):.1f}°: it was levelled"] if slope else []
     if read.left_out:
         notes.append(f"the calibration pose in the first {read.left_out:.2f} s was left out")
     if parts is None:
