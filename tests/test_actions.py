@@ -5,11 +5,12 @@ from typing import get_args
 import pytest
 
 import gambol
-from gambol.actions import ACTION_OF_GAIT, ACTIONS, TABLE, gait_names, listing
+from gambol.actions import ACTION_OF_GAIT, ACTIONS, TABLE, gait_names, general_action, known_action, listing
 from gambol.cli import main
 from gambol.creatures.gaits.footfalls import GaitName
 from gambol.language.english import LEXICON
 from gambol.priors.pixels.actions import PIXEL_ACTIONS, ClipKind
+from gambol.priors.tracks.training.labels import ACTION_NAMES, CYCLIC
 
 ALLOWED = {
     "creatures/gaits/footfalls.py",  # the footfalls of each gait
@@ -24,28 +25,55 @@ def test_every_row_is_complete():
         assert action.name and action.meaning and 0.1 < action.seconds < 10
         assert not (action.airborne and action.afloat) and not (action.travels and action.turns)
         assert action.loops or not (action.travels or action.gaits)
+        assert not action.kind_of or (ACTIONS[action.kind_of] and not ACTIONS[action.kind_of].kind_of)
+        assert action.kind_of or not action.kind_pace
         assert set(action.gaits) <= {*get_args(GaitName), "turn"}
         assert action.name in listing() and action.meaning in listing()
 
 
-def test_the_pixel_prior_has_a_row_for_every_action():
-    assert list(PIXEL_ACTIONS) == list(ACTIONS)
+def test_the_pixel_prior_knows_the_first_eighteen():
+    assert list(PIXEL_ACTIONS) == list(ACTIONS)[:18]
     for row in PIXEL_ACTIONS.values():
         assert row.weight > 0 and row.kinds and set(row.cuts) <= set(row.kinds) <= set(get_args(ClipKind))
     assert {kind for row in PIXEL_ACTIONS.values() for kind in row.cuts} == set(get_args(ClipKind))
+
+
+def test_the_prior_on_tracks_has_a_label_for_every_action():
+    assert set(ACTIONS) <= set(ACTION_NAMES)
+    new = [name for name in ACTIONS if name not in PIXEL_ACTIONS]
+    assert [name for name in new if ACTIONS[name].loops] == [name for name in new if name in CYCLIC]
+
+
+@pytest.mark.parametrize(
+    ("name", "vocabulary", "known"),
+    [
+        ("sneak", None, "sneak"), ("sneak", ["sneak", "walk"], "sneak"), ("sneak", PIXEL_ACTIONS, "walk"),
+        ("walk", ["run"], None), ("sneak", ["run"], None), ("sit", PIXEL_ACTIONS, None), ("kick", ["attack"], "attack"),
+        ("headbutt", PIXEL_ACTIONS, "attack"), ("walk", (), None),
+    ],
+)  # fmt: skip
+def test_the_more_general_action_that_is_known(name, vocabulary, known):
+    assert known_action(name, vocabulary) == known
+
+
+def test_the_most_general_action():
+    assert general_action("limp") == general_action("walk") == "walk" and general_action("sit") == "sit"
 
 
 def test_every_action_has_words_and_all_words_mean_actions():
     assert list(LEXICON["actions"]) == [name for name in ACTIONS if name != "turn right"]  # words say the side
     named = {action for rules in LEXICON["meanings"].values() for _, _, action in rules}
     named |= set(LEXICON["clip_words"].values())
-    named |= {texts.get("kind_of", "") for texts in LEXICON["actions"].values()}
+    named |= set(LEXICON["clip_names"])
     assert named <= {"", *ACTIONS}
 
 
 def test_what_leaves_the_ground_and_what_steps():
     assert [action.name for action in TABLE if action.airborne] == ["hop", "jump"]
-    assert [action.name for action in TABLE if action.steps] == ["walk", "trot", "run"]
+    stepping = [action.name for action in TABLE if action.steps]
+    assert stepping == ["walk", "trot", "run", "sneak", "march", "limp", "walk backwards", "sidestep"]
+    assert [action.name for action in TABLE if action.evaluated] == ["stand", "walk", "trot", "run", "jump"]
+    assert [action.name for action in TABLE if action.falls] == ["die", "lie down", "fall"]
 
 
 @pytest.mark.parametrize(

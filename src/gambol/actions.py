@@ -1,11 +1,12 @@
 """The table of actions: one row for each action that gambol knows, with its properties.
 
-To add an action, add its row here, its words to language/lexicon.toml, its row to priors/pixels/actions.py, and clips
-of it to the training of the prior.
+To add an action, add its row here, its words to language/lexicon.toml, and clips of it to the training of a prior: a
+label to priors/tracks/training/labels.py, and, if the prior pixels is to learn it, a row to priors/pixels/actions.py.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,7 +22,7 @@ class Action:
 
     name: str
     meaning: str
-    """Verbs that describe the action in help texts: 'walks, strolls, marches'."""
+    """Verbs that describe the action in help texts: 'walks, strolls, strides'."""
     seconds: float
     """Usual duration of a cycle, or of the whole action if it does not loop, of a body 1 m high without an analytic
     gait of that name [s]: medians of 187 clips by artists, their characters taken to be 1.7 m high, as the units of
@@ -46,11 +47,15 @@ class Action:
     """What the legs must do (`gambol.quality.rules`); None if nothing can be said."""
     four_legs: LegRule | None = None
     """What the legs of a four-legged body must do, if it differs from `legs`."""
+    kind_of: str = ""
+    """The more general action that stands for it where it is not known: sneaking is walking."""
+    kind_pace: float = 0.0
+    """How fast it is as one of that kind, from -1 (slow) to 1 (fast): sneaking is walking slowly."""
 
     @property
     def evaluated(self) -> bool:
         """Whether measurements can tell it from the others: it has a rule for its legs, and priors are tested on it."""
-        return self.legs is not None
+        return self.legs is not None and not self.kind_of
 
     def leg_rule(self, legs: int) -> LegRule | None:
         """What the legs of a body with that many must do."""
@@ -70,7 +75,7 @@ class Action:
 # fmt: off
 TABLE = (
     Action("stand", "stands still, breathing, or idles", seconds=2.2, gaits=("idle",), legs="still"),
-    Action("walk", "walks, strolls, marches, or sneaks slowly", seconds=0.9, travels=True, needs=("legs",),
+    Action("walk", "walks, strolls, strides", seconds=0.9, travels=True, needs=("legs",),
            gaits=("walk",), legs="alternate"),
     Action("trot", "trots or jogs", seconds=0.7, travels=True, needs=("legs",), gaits=("trot", "jog"),
            legs="alternate", four_legs="diagonals"),
@@ -87,11 +92,45 @@ TABLE = (
     Action("crawl", "crawls or slithers", seconds=0.8, travels=True),
     Action("dance", "dances", seconds=1.5),
     Action("eat", "eats or grazes", seconds=3.3),
-    Action("attack", "attacks: bites, butts, strikes", seconds=0.8, loops=False),
-    Action("kick", "kicks", seconds=0.8, loops=False, needs=("legs",)),
-    Action("punch", "punches", seconds=0.75, loops=False, needs=("arms",)),
+    Action("attack", "attacks: bites, claws, strikes", seconds=0.8, loops=False),
+    Action("kick", "kicks", seconds=0.8, loops=False, needs=("legs",), kind_of="attack"),
+    Action("punch", "punches", seconds=0.75, loops=False, needs=("arms",), kind_of="attack"),
     Action("wave", "waves a hand", seconds=1.5, loops=False, needs=("arms",)),
-    Action("die", "dies, falls over", seconds=0.9, loops=False, falls=True),
+    Action("die", "dies, collapses", seconds=0.9, loops=False, falls=True),
+    Action("sit", "sits, stays seated", seconds=3.0),
+    Action("sit down", "sits down, takes a seat", seconds=1.2, loops=False),
+    Action("get up", "gets up, rises to its feet", seconds=1.3, loops=False),
+    Action("lie down", "lies down", seconds=2.0, loops=False, falls=True),
+    Action("crouch", "crouches, squats, ducks", seconds=0.8, loops=False),
+    Action("roll", "rolls, rolls over", seconds=0.9, loops=False),
+    Action("throw", "throws, hurls, tosses something", seconds=1.0, loops=False, needs=("arms",)),
+    Action("sword", "strikes with a sword or another weapon", seconds=0.9, loops=False, needs=("arms",),
+           kind_of="attack"),
+    Action("pick up", "picks something up", seconds=1.3, loops=False, needs=("arms",)),
+    Action("hit", "is hit, flinches", seconds=0.6, loops=False),
+    Action("cheer", "cheers, celebrates", seconds=1.5, loops=False, needs=("arms",)),
+    Action("nod", "nods", seconds=1.1, loops=False),
+    Action("shake head", "shakes its head", seconds=1.3, loops=False),
+    Action("cartwheel", "turns a cartwheel", seconds=1.2, loops=False, needs=("legs", "arms")),
+    Action("climb", "climbs", seconds=1.1),
+    Action("sneak", "sneaks, creeps, tiptoes", seconds=1.3, travels=True, needs=("legs",), legs="alternate",
+           kind_of="walk", kind_pace=-0.6),
+    Action("march", "marches", seconds=0.9, travels=True, needs=("legs",), legs="alternate", kind_of="walk"),
+    Action("limp", "limps, hobbles", seconds=1.1, travels=True, needs=("legs",), kind_of="walk", kind_pace=-0.6),
+    Action("push", "pushes, shoves something", seconds=1.1, needs=("arms",)),
+    Action("clap", "claps, applauds", seconds=0.5, needs=("arms",)),
+    Action("bow", "bows, takes a bow", seconds=1.8, loops=False),
+    Action("point", "points at something", seconds=1.3, loops=False, needs=("arms",)),
+    Action("look", "looks around", seconds=2.2, loops=False),
+    Action("stretch", "stretches", seconds=2.5, loops=False),
+    Action("laugh", "laughs, giggles", seconds=1.5),
+    Action("fall", "falls, trips, tumbles", seconds=1.0, loops=False, falls=True, kind_of="die"),
+    Action("flip", "does a flip or a somersault", seconds=1.0, loops=False, needs=("legs",)),
+    Action("walk backwards", "walks backwards, backs away", seconds=1.0, travels=True, needs=("legs",),
+           legs="alternate", kind_of="walk"),
+    Action("sidestep", "sidesteps, walks sideways", seconds=0.9, travels=True, needs=("legs",), kind_of="walk"),
+    Action("roar", "roars", seconds=1.7, loops=False),
+    Action("headbutt", "butts with its head", seconds=0.8, loops=False, kind_of="attack"),
 )
 # fmt: on
 ACTIONS = {action.name: action for action in TABLE}
@@ -104,6 +143,21 @@ def gait_names(name: str) -> tuple[str, ...]:
     """The analytic gaits that do for an action or a gait, one of that very name first: ('run', 'gallop') for 'run'."""
     action = ACTIONS.get(ACTION_OF_GAIT.get(name, name))
     return tuple(dict.fromkeys((name, *(action.gaits if action else ()))))
+
+
+def known_action(name: str, vocabulary: Collection[str] | None) -> str | None:
+    """The action itself if it is in a vocabulary, else the first more general one that is: 'walk' for 'sneak'; None if
+    there is none. vocabulary: names of actions; None if all are known."""
+    while name and vocabulary is not None and name not in vocabulary:
+        name = ACTIONS[name].kind_of
+    return name or None
+
+
+def general_action(name: str) -> str:
+    """The most general action that an action is a kind of; the action itself if it is none."""
+    while kind := ACTIONS[name].kind_of:
+        name = kind
+    return name
 
 
 def listing() -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
-from gambol.actions import ACTIONS
+from gambol.actions import ACTIONS, general_action, known_action
 from gambol.errors import GambolError
 from gambol.language.english import LEXICON, PAUSE, STOP, describes_noun, may_be_noun, tokenize, words
 from gambol.language.parser import Predicate, Role, SentenceParser
@@ -30,24 +30,49 @@ class Intent:
     """The words it was recognised by."""
     left_out: tuple[str, ...] = ()
     """Further actions of the sentence: a clip shows one at a time, the first."""
+    instead_of: str = ""
+    """The action that the sentence means, if a prior knows only the more general `action`."""
 
     def __str__(self) -> str:
         pace = "" if abs(self.pace) < 0.25 else ", slowly" if self.pace < 0 else ", fast"
         rest = f"; left out: {', '.join(self.left_out)}" if self.left_out else ""
         return f"{self.action}{pace} (from '{self.words}'){rest}"
 
+    @property
+    def note(self) -> str:
+        """What the user should know: that an action is shown instead of another, or that some are left out."""
+        general = f"this prior does not know '{self.instead_of}': '{self.action}' is shown instead"
+        rest = f"only '{self.action}' is shown, not {' and '.join(self.left_out)}"
+        return "; ".join([general] * bool(self.instead_of) + [rest] * bool(self.left_out))
+
+    def known_to(self, vocabulary: Collection[str] | None) -> Intent | None:
+        """The same for a prior that knows some actions only, a more general action at its pace if need be; None if it
+        knows none. vocabulary: names of actions; None if all are known."""
+        name, action, pace = self.action, known_action(self.action, vocabulary), self.pace
+        if action is None or action == self.action:
+            return self if action else None
+        while name != action:
+            name, pace = ACTIONS[name].kind_of, pace + ACTIONS[name].kind_pace
+        left_out = tuple(each for each in self.left_out if each != action)
+        return replace(self, action=action, pace=_bounded(pace), left_out=left_out, instead_of=self.action)
+
 
 def parse_intent(sentence: str) -> Intent | None:
     """The action that a sentence asks for, the first if there are several, or None."""
-    tokens = corrected(tokenize(sentence))
+    tokens = _after_corrections(corrected(tokenize(sentence)))
+    if (name := " ".join(token for token in tokens if token != STOP)) in ACTIONS:
+        return Intent(name, 0.0, name)
     wanted = _wanted(SentenceParser(tokens).parse())
     if not wanted:
         return None
     chosen = _instead_of_standing(min(wanted, key=lambda each: (-each.role, each.start)), wanted, tokens)
     action = _with_side(chosen, tokens)
-    if ACTIONS[action].travels and {"backward", "backwards", "reverse"}.intersection(tokens):
-        return None  # no action goes backwards
     asked = dict.fromkeys(_with_side(each, tokens) for each in wanted if each.role >= Role.ADJUNCT)
+    if ACTIONS[action].travels and {"backward", "backwards", "reverse"}.intersection(tokens):
+        if general_action(action) != "walk":
+            return None  # nothing else goes backwards
+        asked.pop(action, None)
+        action = "walk backwards"
     if chosen.meaning.lemma in words.postures or chosen.start > min(each.start for each in wanted):
         asked.pop("stand", None)
     spoken = tokens[chosen.start : chosen.end]
@@ -57,17 +82,32 @@ def parse_intent(sentence: str) -> Intent | None:
     return Intent(action, _pace(chosen, wanted, tokens), " ".join(spoken), left_out)
 
 
-def require_intent(sentence: str) -> Intent:
-    """The action that a sentence asks for; GambolError if there is none or the sentence is too long."""
+def require_intent(sentence: str, vocabulary: Collection[str] | None = None) -> Intent:
+    """The action that a sentence asks for; GambolError if there is none or the sentence is too long.
+
+    vocabulary: the actions that a prior knows, by default all. The action becomes a more general one that is among
+    them (`Intent.known_to`); GambolError if there is none.
+    """
     if len(sentence) > MAX_LETTERS:
         raise GambolError(f"the sentence has {len(sentence):,} characters; shorten it to {MAX_LETTERS:,}")
-    if intent := parse_intent(sentence):
-        return intent
-    raise GambolError(
-        f"no action was recognised in '{textwrap.shorten(sentence, 200, placeholder='...')}'; "
-        f"the pixel prior knows: {', '.join(ACTIONS)}. "
-        "For anything else, take a prior with an open vocabulary: 'gambol priors' lists them"
+    intent = parse_intent(sentence)
+    if intent and (known := intent.known_to(vocabulary)):
+        return known
+    why = (
+        f"this prior was not trained on '{intent.action}'"
+        if intent
+        else f"no action was recognised in '{textwrap.shorten(sentence, 200, placeholder='...')}'"
     )
+    raise GambolError(
+        f"{why}; {'gambol' if vocabulary is None else 'the prior'} knows: {', '.join(vocabulary or ACTIONS)}. "
+        "For anything else, take another prior: 'gambol priors' lists them"
+    )
+
+
+def _after_corrections(tokens: Sequence[str]) -> Sequence[str]:
+    """What is said after 'no,' if it is said instead: 'it climbs? no, it walks'."""
+    last = max((at for at in range(1, len(tokens) - 1) if tokens[at] == "no" and tokens[at + 1] == PAUSE), default=0)
+    return tokens[last + 2 :] if last and tokens[last - 1] in (STOP, PAUSE) else tokens
 
 
 def _wanted(predicates: Sequence[Predicate]) -> list[Predicate]:
@@ -130,6 +170,10 @@ def _pace(chosen: Predicate, wanted: Sequence[Predicate], tokens: Sequence[str])
             nearest = wanted[distances.index(min(distances))]
             pace += said if nearest.meaning.action == chosen.meaning.action else 0.0
         at = idiom[1] if idiom else at + 1
+    return _bounded(pace)
+
+
+def _bounded(pace: float) -> float:
     return max(-1.0, min(1.0, pace))
 
 
@@ -147,7 +191,12 @@ def action_of_clip(name: str) -> str | None:
     """The action that an artist's name for a clip means, or None: for no action, a mixture, or only a part of one."""
     layers = [part for part in name.split("|") if not re.search("armature|rig$|layer", part.lower())] or [name]
     spoken = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", re.sub(r"hip[\s_-]*hop", "", " ".join(layers), flags=re.I))
-    tokens = re.sub(r"\bhead but\b", "headbut", " ".join(spoken).lower()).split()
+    text = " ".join(spoken).lower()
+    if not re.search(LEXICON["clip_mixtures"]["pattern"], text):
+        for action, pattern in LEXICON["clip_names"].items():
+            if re.search(pattern, text):
+                return action
+    tokens = text.split()
     into_idle = tokens[-2:] == ["to", "idle"]
     tokens = tokens[:-2] if into_idle else tokens
     sides = {token for token in tokens if token in ("left", "right", "l", "r")}
@@ -160,7 +209,7 @@ def action_of_clip(name: str) -> str | None:
             found.add(action)
         elif not action and found and len(token) > 1 and token not in words.clip_neutral | sides:
             return None  # what comes after the action changes it; before it, it is the character's name
-    found -= {LEXICON["actions"][action].get("kind_of") for action in found}
+    found -= {ACTIONS[action].kind_of for action in found}
     return _in_full(found.pop(), sides, into_idle, tokens) if len(found) == 1 else None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from gambol.actions import ACTION_OF_GAIT, ACTIONS
+from gambol.actions import ACTION_OF_GAIT, ACTIONS, general_action
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
@@ -206,7 +206,8 @@ def report(
         notes = [f"no action is recognised in '{prompt}': the clip's name says what it is compared with", *notes]
     pattern = gait_pattern(normalized)
     seen = ACTION_OF_GAIT.get(pattern.name) if pattern else None
-    if action and seen and ACTIONS[action].steps and ACTIONS[seen].steps and (action == "walk") != (seen == "walk"):
+    walks = action is not None and general_action(action) == "walk"
+    if action and seen and ACTIONS[action].steps and ACTIONS[seen].steps and walks != (seen == "walk"):
         notes.append(
             f"it should {action}, and its feet fall as in a {seen}"
         )  # as in 8 of 32 artists' walks on two legs

@@ -23,6 +23,7 @@ from gambol.creatures.gaits import actions_for
 from gambol.creatures.zoo import random_creature
 from gambol.errors import GambolError
 from gambol.motion.gait import LEAST_FLEXION, LEAST_LIFT, measure_gait, phase_errors, ratios
+from gambol.priors.pixels.actions import PIXEL_ACTIONS
 from gambol.priors.pixels.data.clips import ClipLibrary
 from gambol.priors.pixels.data.cycle import ActionCycle, poses_in_place
 from gambol.priors.pixels.data.stroke_motion import render_motions, stroke_motion_of
@@ -38,7 +39,7 @@ LEVELS = (0.6, 0.8, 0.9, 0.95)
 """Noise levels at which actions are recognised."""
 TOGETHER = 12
 """Videos in one call of the prior, for the sake of memory."""
-GAITS = tuple(action.name for action in TABLE if action.steps)
+GAITS = tuple(action.name for action in TABLE if action.steps and action.name in PIXEL_ACTIONS)
 """Actions whose knees, feet and phases are measured; a quadruped's run is a gallop."""
 RECOGNISED = 0.85
 """Least share of videos whose action is recognised."""

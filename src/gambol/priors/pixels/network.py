@@ -18,11 +18,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gambol.actions import ACTIONS
+from gambol.priors.pixels.actions import PIXEL_ACTIONS
 from gambol.priors.pixels.data.cycle import FRAMES
 from gambol.ranges import Range
 
-EMBEDDING_SIZE = len(ACTIONS) + 1
+EMBEDDING_SIZE = len(PIXEL_ACTIONS) + 1
 """Length of a prompt's embedding: the share of each action of the table, then the pace."""
 SPAN = 2
 """Frames in a block."""
@@ -115,9 +115,9 @@ class PixelNetwork(nn.Module):
         self.enter = nn.Linear(SPAN * pixels, fine)
         self.rest = nn.Linear(pixels, fine)
         self.place = nn.Parameter(0.02 * torch.randn(1, 1, config.side, config.side, fine))
-        self.action = nn.Parameter(0.5 * torch.randn(len(ACTIONS) + 1, width))
+        self.action = nn.Parameter(0.5 * torch.randn(len(PIXEL_ACTIONS) + 1, width))
         """One row for each action of the table, the last for none."""
-        self.actions = tuple(ACTIONS)
+        self.actions = tuple(PIXEL_ACTIONS)
         """The actions that it was trained on, in the order of the table."""
         self.pace = nn.Parameter(0.1 * torch.randn(width))
         self.moment = nn.Parameter(0.5 * torch.randn(times, width))
@@ -218,14 +218,14 @@ def prompt_embedding(action: str | None, pace: float = 0.0) -> Float[Tensor, " w
     """The embedding of a prompt: one-hot action, then pace; all zeros for no prompt."""
     words = torch.zeros(EMBEDDING_SIZE)
     if action is not None:
-        words[list(ACTIONS).index(action)] = 1.0
+        words[list(PIXEL_ACTIONS).index(action)] = 1.0
         words[-1] = pace
     return words
 
 
 def action_embedding(network: PixelNetwork) -> Float[Tensor, "rows width"]:
     """The embedding of the actions that a network was trained on, and of none, as weights are saved."""
-    return network.action[[*(list(ACTIONS).index(name) for name in network.actions), -1]]
+    return network.action[[*(list(PIXEL_ACTIONS).index(name) for name in network.actions), -1]]
 
 
 def set_action_embedding(network: PixelNetwork, actions: Sequence[str], rows: Float[Tensor, "rows width"]) -> None:
@@ -233,7 +233,7 @@ def set_action_embedding(network: PixelNetwork, actions: Sequence[str], rows: Fl
     are not among them begin like none."""
     if len(rows) != len(actions) + 1:
         raise ValueError(f"{len(rows)} rows for {len(actions)} actions and none")
-    known = {name: row for name, row in zip(actions, rows, strict=False) if name in ACTIONS}
-    network.actions = tuple(name for name in ACTIONS if name in known)
+    known = {name: row for name, row in zip(actions, rows, strict=False) if name in PIXEL_ACTIONS}
+    network.actions = tuple(name for name in PIXEL_ACTIONS if name in known)
     with torch.no_grad():
-        network.action.copy_(torch.stack([*(known.get(name, rows[-1]) for name in ACTIONS), rows[-1]]))
+        network.action.copy_(torch.stack([*(known.get(name, rows[-1]) for name in PIXEL_ACTIONS), rows[-1]]))

@@ -13,7 +13,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from gambol.actions import ACTIONS
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
@@ -25,6 +24,7 @@ from gambol.motion.contacts import Contacts
 from gambol.motion.optimization import threads
 from gambol.motion.rig_motion import RigMotion
 from gambol.parallel import run, shares, workers
+from gambol.priors.pixels.actions import PIXEL_ACTIONS
 from gambol.priors.pixels.data.cycle import FRAMES
 from gambol.priors.pixels.figure import draw_stick_figure, scaled, unscaled
 from gambol.priors.pixels.network import (
@@ -55,7 +55,7 @@ class PixelPrior(VideoPrior):
 
     name = "pixels"
     reference = "rest"
-    vocabulary = tuple(ACTIONS)
+    vocabulary = tuple(PIXEL_ACTIONS)
     in_place = True
     presets = PRESETS
 
@@ -72,16 +72,12 @@ class PixelPrior(VideoPrior):
         return PixelPrior(load_network(path or shipped()))
 
     def embed(self, text: str) -> Prompt:
-        """The action and the pace a sentence speaks of. The empty sentence says nothing; one without any action that
-        the prior knows is refused."""
+        """The action and the pace a sentence speaks of, or the more general action that the prior knows. The empty
+        sentence says nothing; one without any action that the prior knows is refused."""
         if not text.strip():
             return Prompt(text, prompt_embedding(None))
-        intent = require_intent(text)
-        if intent.action not in self.network.actions:
-            known = ", ".join(self.network.actions)
-            raise GambolError(f"these weights were not trained on '{intent.action}'; they know: {known}")
-        note = f"only '{intent.action}' is shown, not {' and '.join(intent.left_out)}" if intent.left_out else ""
-        return Prompt(text, prompt_embedding(intent.action, intent.pace), note)
+        intent = require_intent(text, self.vocabulary)
+        return Prompt(text, prompt_embedding(intent.action, intent.pace), intent.note)
 
     def encode(self, video: Videos) -> Videos:
         self.format.check(*video.shape[1:4])

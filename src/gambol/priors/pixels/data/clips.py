@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from gambol.actions import ACTIONS
+from gambol.actions import ACTIONS, known_action
 from gambol.character.anatomy import Anatomy, analyze
 from gambol.character.character import Character
 from gambol.character.clip import Clip
@@ -42,8 +42,8 @@ def cycles_of(character: Character, anatomy: Anatomy, clip: Clip, action: str) -
 
     Raises GambolError that says why, if there is none.
     """
-    if action not in ACTIONS:
-        raise ValueError(f"no action '{action}'. Available: {', '.join(ACTIONS)}")
+    if action not in PIXEL_ACTIONS:
+        raise ValueError(f"no action '{action}'. Available: {', '.join(PIXEL_ACTIONS)}")
     row, starts_at = ACTIONS[action], PIXEL_ACTIONS[action].starts_at
     if not row.loops:
         return [_whole(character, anatomy, clip, action)]
@@ -240,9 +240,11 @@ def _add(found: ClipLibrary, path: Path) -> None:
     if not character.clips:
         raise GambolError("has no clips")
     for name, clip in character.clips.items():
-        action = action_of_clip(name)
+        meant = action_of_clip(name)
+        action = known_action(meant, PIXEL_ACTIONS) if meant else None
         if action is None:
-            found.skipped.append(f"{file}, {name}: the name means no action")
+            why = f"the prior pixels does not learn '{meant}'" if meant else "the name means no action"
+            found.skipped.append(f"{file}, {name}: {why}")
             continue
         if ACTIONS[action].steps and not anatomy.limbs:
             action = "crawl"  # what a snake's walk is
