@@ -51,7 +51,7 @@ class TrainPriorCommand:
     lr_decay: float = 0.3
     """Last part of the training, from 0 to 1, in which the learning rate falls; 1 suits --init-weights."""
     creatures: int | None = None
-    """Random creatures to train on, by default 110 for tracks and 900 for pixels; about a second each at every start."""
+    """Random creatures to train on, about a second each at every start; by default 110 for tracks, 900 for pixels."""
     batch: Annotated[int, Range(1, 10_000)] = 24
     """pixels: videos in a step."""
     seed: int = 0

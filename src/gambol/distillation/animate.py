@@ -46,7 +46,7 @@ from gambol.priors.views import ViewRenderer
 LONGEST_START = 60.0
 """Longest clip to start from [s]. The foot lock smooths with a matrix of frames by frames: 20 s take 33 s, 60 s a
 minute, and 600 s have not ended after five."""
-SHORTEST_LOOP, LONGEST_LOOP, SHORTEST_DEED, LONGEST_DEED = 0.2, 5.0, 0.5, 6.0
+LOOPS, DEEDS = (0.2, 5.0), (0.5, 6.0)
 """Shortest and longest cycle, and action that does not loop, of the prior tracks [s]."""
 SEVERAL_CYCLES = 2.5
 """A clip this many times longer than an action usually takes holds more than one cycle of it."""
@@ -268,7 +268,7 @@ def _track_layout(
         timing = timing_for(clip.duration, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
     else:
         natural = prior.seconds(shape_of(chains), intent.action, row.loops) / FASTER**intent.pace
-        natural = float(np.clip(natural, *((SHORTEST_LOOP, LONGEST_LOOP) if row.loops else (SHORTEST_DEED, LONGEST_DEED))))
+        natural = float(np.clip(natural, *(LOOPS if row.loops else DEEDS)))
         if row.loops and config.loop is False:
             timing = timing_without_loop(natural, config.seconds, config.fps)
         else:
@@ -383,9 +383,7 @@ def _sample_and_fit(problem: Problem, number: int, level: float, motion: RigMoti
 def _score(problem: Problem, motion: RigMotion) -> Stage:
     params = FrameParameters(problem.rig, motion, problem.length, problem.constraints)
     cuboids = fit_cuboids(problem.character, problem.rig)
-    return ScoreDistillation(
-        _observer(problem, params), cuboids, params, problem.anatomy.ground, problem.config.score
-    )
+    return ScoreDistillation(_observer(problem, params), cuboids, params, problem.anatomy.ground, problem.config.score)
 
 
 def _observer(problem: Problem, params: FrameParameters) -> Observer:
@@ -403,7 +401,7 @@ def _observer(problem: Problem, params: FrameParameters) -> Observer:
 def _foot_lock(problem: Problem, motion: RigMotion) -> Stage:
     """If only a segment is redone, the body keeps the path of the clip around it, and only legs change."""
     assert problem.config.foot_lock is not None
-    anatomy, rig, length, action = problem.anatomy, problem.rig, problem.length, problem.action
+    anatomy, rig, length = problem.anatomy, problem.rig, problem.length
     count = problem.frames(motion.seconds, motion.loops)
     dense = motion.resampled(count * -(-FEWEST // count))
     if problem.config.init and problem.displacement is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Protocol
+from typing import Annotated, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -55,6 +55,7 @@ class ScoreConfig:
     seed: Annotated[int, SEED] = 0
 
 
+@runtime_checkable
 class Observer(Protocol):
     """What a prior sees of a motion, differentiable."""
 

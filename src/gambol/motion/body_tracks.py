@@ -124,14 +124,16 @@ def tracks_of_poses(
 ) -> BodyTracks:
     """The tracks of poses of the same rig.
 
-    heading: from which they are seen [rad]; by default that of the trunk on average. travel: displacement of one cycle of a loop [file units, world], contained in the poses. turn: of one cycle [rad],
-    not contained in them. contacts: 1 where a leg's foot is on the ground.
+    heading: from which they are seen [rad]; by default that of the trunk on average. travel: displacement of one cycle
+    of a loop [file units, world], contained in the poses. turn: of one cycle [rad], not contained in them.
+    contacts: 1 where a leg's foot is on the ground.
     """
     dtype = T_world_joint.dtype
     heading = heading_of(chains, T_world_joint.detach()) if heading is None else heading
     axes = torch.as_tensor(chains.axes, dtype=dtype) @ _about_up(torch.tensor([heading], dtype=dtype))[0]
     anchor = anchor_path(chains, T_world_joint)
-    height = (anchor @ torch.as_tensor(chains.anatomy.up, dtype=dtype) - chains.anatomy.ground - chains.rest_height) / chains.unit
+    above = anchor @ torch.as_tensor(chains.anatomy.up, dtype=dtype) - chains.anatomy.ground
+    height = (above - chains.rest_height) / chains.unit
     path = (anchor - torch.as_tensor(chains.anchor, dtype=dtype)) @ axes[:, [0, 2]] / chains.unit
     way = torch.zeros(3, dtype=dtype) if travel is None else torch.as_tensor(travel, dtype=dtype)
     down = torch.zeros(len(T_world_joint), len(chains.chains), dtype=dtype)

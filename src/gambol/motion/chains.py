@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -33,7 +34,7 @@ NEAR_MIDDLE = 0.25
 HEAVY = 0.02
 """Joints of the trunk that move more of the skin than this belong to its chain [share of the skin]."""
 UPRIGHT, SPRAWLED = np.radians(30.0), np.radians(60.0)
-"""Legs that leave the vertical by less are brought to it in the canonical pose; those beyond, as a lizard's, are not."""
+"""Legs that leave the vertical by less are brought to it in the canonical pose, others, as a lizard's, are not."""
 MOST_YAW = np.radians(60.0)
 """Feet that point aside by less point forward in the canonical pose."""
 
@@ -116,7 +117,9 @@ class Chains:
         """Way along each station's bones in the canonical rest pose [leg lengths]; zero where no joint is."""
         found = np.zeros((len(self.chains), STATIONS, 3))
         for number, chain in enumerate(self.chains):
-            for joint, station, way in zip(chain.joints, chain.stations, _ways(self.anatomy, chain.joints), strict=True):
+            for joint, station, way in zip(
+                chain.joints, chain.stations, _ways(self.anatomy, chain.joints), strict=True
+            ):
                 found[number, station] += self.canonical[joint].T @ self.axes.T @ way / self.unit
         return found
 
@@ -301,7 +304,7 @@ def _ways(anatomy: Anatomy, joints: tuple[int, ...] | list[int]) -> list[Float[n
     """From each joint of a chain to the next, and from the last to its tip [file units, world]."""
     body = anatomy.body
     points = [*body.heads[list(joints)], body.tips[joints[-1]]]
-    return [after - before for before, after in zip(points[:-1], points[1:], strict=True)]
+    return [after - before for before, after in pairwise(points)]
 
 
 def _arc(a: Float[np.ndarray, 3], b: Float[np.ndarray, 3]) -> Float[np.ndarray, "3 3"]:
@@ -428,7 +431,11 @@ def _trunk(anatomy: Anatomy) -> list[int]:
     body, parts = anatomy.body, anatomy.parts
     legs = anatomy.legs
     hind = [leg.chain[0] for leg in legs if leg.rank == max(each.rank for each in legs)]
-    fore = [limb.chain[0] for limb in anatomy.limbs if limb.kind in ("arm", "wing", "fin") or (limb.kind == "leg" and limb.rank == 0)]
+    fore = [
+        limb.chain[0]
+        for limb in anatomy.limbs
+        if limb.kind in ("arm", "wing", "fin") or (limb.kind == "leg" and limb.rank == 0)
+    ]
     fore = [joint for joint in fore if joint not in hind]
     tails, necks = anatomy.joints_of("tail"), [j for j, part in enumerate(parts) if part in ("neck", "head")]
     back = _holder(body.parents, hind) if hind else _above_part(anatomy, tails)

@@ -99,7 +99,7 @@ class TrackNetwork(nn.Module):
         level: Float[Tensor, " batch"],
         conditions: Conditions,
     ) -> tuple[Float[Tensor, "batch frames parts width"], Float[Tensor, "batch frames 4"]]:
-        batch, frames, count, _ = parts.shape
+        frames, count = parts.shape[1:3]
         patches = frames // PATCH
         tokens = self.part_in(parts.unflatten(1, (patches, PATCH)).transpose(2, 3).flatten(3))
         root = self.path_in(path.unflatten(1, (patches, PATCH)).flatten(2))[:, :, None]

@@ -47,14 +47,17 @@ class Normalization:
         return self.part_mean[kinds].unsqueeze(-3), self.part_deviation[kinds].unsqueeze(-3)
 
 
+PRESETS = {
+    "draft": SamplingPreset(views=1, steps=10, fit_steps=1, fit_lr=0.01, guidance=1.5),
+    "standard": SamplingPreset(views=1, steps=20, fit_steps=1, fit_lr=0.01, guidance=1.5),
+}
+
+
 class TrackPrior(Prior):
     """A diffusion model of tracks of body parts."""
 
     name = "tracks"
-    presets = {
-        "draft": SamplingPreset(views=1, steps=10, fit_steps=1, fit_lr=0.01, guidance=1.5),
-        "standard": SamplingPreset(views=1, steps=20, fit_steps=1, fit_lr=0.01, guidance=1.5),
-    }
+    presets = PRESETS
 
     def __init__(self, network: TrackNetwork, normalization: Normalization, actions: tuple[str, ...]):
         """actions: names of the rows of the network's embedding, the first of which stands for any."""
@@ -99,7 +102,9 @@ class TrackPrior(Prior):
             return Prompt(text, torch.tensor(0))
         intent = require_intent(text)
         if intent.action not in self.actions:
-            raise GambolError(f"the prior tracks has not learned '{intent.action}'; it knows {', '.join(self.vocabulary)}")
+            raise GambolError(
+                f"the prior tracks has not learned '{intent.action}'; it knows {', '.join(self.vocabulary)}"
+            )
         return Prompt(text, torch.tensor(self.actions.index(intent.action)))
 
     @torch.no_grad()

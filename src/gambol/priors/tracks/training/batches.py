@@ -12,10 +12,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from gambol.motion.chains import CHAIN_KINDS, STATIONS
-from gambol.priors.tracks.features import CONTACT, FORWARD, LEFTWARD, PART, PATH, SHAPE, TURNING
+from gambol.priors.tracks.features import CONTACT, LEFTWARD, PART, PATH, SHAPE, TURNING
 from gambol.priors.tracks.network import LONGEST, PATCH, SOURCES, Conditions
 from gambol.priors.tracks.training.clips import TrackSample
-from gambol.priors.tracks.training.labels import ACTION_NAMES
+from gambol.priors.tracks.training.labels import ACTION_NAMES, CYCLIC
 
 DRAWN, TOKENS = 768, 3600
 """Motions that are drawn together, sorted by size, and put into batches of at most so many tokens, so that little is
@@ -120,7 +120,7 @@ def vary(sample: TrackSample, generator: np.random.Generator | None) -> Varied:
     else:
         patches = count // PATCH
         most = LONGEST
-        if sample.action in WINDOWED:
+        if sample.action in CYCLIC:
             most = int(generator.integers(SHORTEST_WINDOW, LONGEST_WINDOW + 1))
             whole = False
         if patches > most:
@@ -130,12 +130,6 @@ def vary(sample: TrackSample, generator: np.random.Generator | None) -> Varied:
     factors = torch.as_tensor(np.exp(PROPORTIONS * generator.standard_normal(len(bones)))).float()
     factors = (factors + factors[sample.partners]) / 2
     return parts, path, sample, offsets * factors[:, None], bones * factors[:, None, None], whole
-
-
-WINDOWED = frozenset(
-    "walk run trot march limp sneak crawl swim fly climb dance stand sit carry sidestep hop eat laugh balance".split()
-) | {"zombie walk", "walk backwards", "stiff walk", "drunk walk", "push"}
-"""Cyclic actions: of a motion that does not loop, any window will do."""
 
 
 def _mirrored(

@@ -20,7 +20,7 @@ from gambol.motion.cycles import find_cycle
 from gambol.motion.joint_poses import Poses, bone_ends, spread, world_poses
 from gambol.motion.loops import find_period
 from gambol.priors.tracks.features import FPS, BodyShape, Features, features_of, nominal_seconds, shape_of
-from gambol.priors.tracks.network import LONGEST, PATCH
+from gambol.priors.tracks.network import PATCH
 from gambol.priors.tracks.training.labels import Label
 
 DENSE = 240
@@ -36,11 +36,6 @@ LEAST = 0.004
 """Least movement of a clip [height]."""
 SLOWEST, FASTEST = 0.15, 8.0
 """Slowest and fastest travel of a gait that is believed [leg lengths/s]."""
-GAITS = frozenset(
-    ("walk", "run", "trot", "march", "limp", "sneak", "zombie walk", "walk backwards", "stiff walk", "drunk walk")
-)
-AFLOAT = {"swim": 0.5, "fly": 1.5}
-"""How far a cycle of a swimmer or flier in place is taken to lead [lengths of the body]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +115,7 @@ def _loop(chains: Chains, contacts: Contacts, label: Label) -> BodyTracks:
     points = bone_ends(chains.anatomy, looped.poses(looped.even(DENSE)))
     period = find_period(points, True) or DENSE
     seconds = looped.duration * period / DENSE
-    if label.name in ("dance", "stand", "sit", "eat", "sleep", "clap", "laugh", "balance"):
+    if label.whole:
         seconds = looped.duration
     if seconds > LONGEST_LOOP:
         raise GambolError(f"loops only after {seconds:.1f} s")
@@ -129,14 +124,14 @@ def _loop(chains: Chains, contacts: Contacts, label: Label) -> BodyTracks:
     poses = _transforms(looped.poses(times))
     share = seconds / looped.duration
     travel = (looped.travel - contacts.ground * looped.duration) * share
-    if label.name in AFLOAT and not travel.any():
-        travel = AFLOAT[label.name] * _length(chains) * chains.anatomy.forward
+    if label.afloat and not travel.any():
+        travel = label.afloat * _length(chains) * chains.anatomy.forward
     speed = np.linalg.norm(travel) / seconds / chains.unit
-    if label.name in GAITS and chains.legs and speed < SLOWEST:
+    if label.gait and chains.legs and speed < SLOWEST:
         raise GambolError("is a gait in place whose feet do not say how far it goes")
     if speed > FASTEST:
         raise GambolError(f"travels {speed:.0f} leg lengths a second")
-    if label.name in ("walk", "run", "trot") and speed > 0.1 and travel @ chains.anatomy.forward < 0:
+    if label.gait and label.name != "walk backwards" and travel @ chains.anatomy.forward < 0:
         raise GambolError("walks backwards, or its front is not found")
     along = torch.as_tensor(np.arange(count) / count).float()
     poses[..., 3] += along[:, None, None] * torch.as_tensor(travel).float()
@@ -162,7 +157,9 @@ def _deed(chains: Chains, contacts: Contacts, begin: float, trim: bool) -> BodyT
         end = times[min(DENSE - int((from_last > left)[::-1].argmax()), DENSE - 1)]
     count = max(round((end - start) * FPS / PATCH), 2) * PATCH
     times = np.linspace(start, end, count)
-    return tracks_of_poses(chains, _transforms(looped.poses(times)), end - start, False, contacts=_down(contacts, times))
+    return tracks_of_poses(
+        chains, _transforms(looped.poses(times)), end - start, False, contacts=_down(contacts, times)
+    )
 
 
 def _mocap_cycle(
@@ -181,7 +178,7 @@ def _mocap_cycle(
     found = tracks_of_poses(chains, _transforms(world), cycle.duration, False, contacts=_down(contacts, times))
     first, last = found.rotations[0, 0, 0, :, 2], found.rotations[-1, 0, 0, :, 2]
     turn = float(torch.atan2(last[0], last[2]) - torch.atan2(first[0], first[2]))
-    if abs(turn) > 0.25 and label.name not in ("turn left", "turn right"):
+    if abs(turn) > 0.25 and not label.name.startswith("turn"):
         return None
     share = torch.arange(count + 1) / count
     angle = -turn * (share - 0.5)
@@ -192,18 +189,10 @@ def _mocap_cycle(
     rotations = orthonormal((rotations - seam)[..., :2])
     height = found.height - share * (found.height[-1] - found.height[0])
     travel = found.path[-1] - found.path[0]
-    if label.name in GAITS and float(travel.norm()) < SLOWEST * cycle.duration:
+    if label.gait and float(travel.norm()) < SLOWEST * cycle.duration:
         return None
     if abs(turn) > 0.5:  # the path of a turn is a circle, which is not learned
         travel, path = torch.zeros(2), found.path * 0
     else:
         path = found.path
-    return BodyTracks(
-        rotations[:-1], height[:-1], path[:-1], found.contacts[:-1], cycle.duration, True, travel, turn
-    )
-
-
-def limited(sample: TrackSample, start: int) -> Features:
-    """At most LONGEST patches of a sample that does not loop, from a frame on."""
-    most = LONGEST * PATCH
-    return Features(sample.features.parts[start : start + most], sample.features.path[start : start + most])
+    return BodyTracks(rotations[:-1], height[:-1], path[:-1], found.contacts[:-1], cycle.duration, True, travel, turn)

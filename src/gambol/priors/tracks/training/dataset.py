@@ -99,9 +99,7 @@ def _read_file(path: Path) -> ReadFile:
             continue
         source = "mocap" if mocap else "artist"
         try:
-            found.samples.extend(
-                samples_of_clip(character, anatomy, chains, clip, label, family_of(path), source)
-            )
+            found.samples.extend(samples_of_clip(character, anatomy, chains, clip, label, family_of(path), source))
         except Exception as error:
             found.skipped.append(f"{path.name}, {name}: {error}")
     if not mocap:

@@ -14,13 +14,21 @@ class Label:
     pattern: str
     """Regular expression of clip names that mean it, in lower case with blanks between words."""
     loops: bool = True
+    """Whether it is cyclic: of a clip that does not loop, any part will do."""
+    gait: bool = False
+    """Whether feet carry the body somewhere: clips that do not say how far are not learned from."""
+    afloat: float = 0.0
+    """How far a cycle in place of a swimmer or flier is taken to lead [lengths of the body]."""
+    whole: bool = False
+    """Whether a clip is one cycle, even if parts of it are alike."""
 
 
 # fmt: off
 LABELS = (
     Label("", r"t ?pose|a ?pose|rest pose|pose$|static|reset|clip \d|take|scene|experimental|transform|wheelchair"
               r"|holding|gun|pistol|shoot|rifle|reload|aim|ranged|crossbow|jump (idle|loop|start|land|landing|down|up)$"
-              r"|jump (start|land)|noheight|fire$|inactive|emerge|immerse|spawn|awaken|levitate|torch|dualwield|block|shiver"
+              r"|jump (start|land)|noheight|fire$|inactive|emerge|immerse|spawn|awaken|levitate|torch|dualwield"
+              r"|block|shiver"
               r"|flying forward super|individuals|poses|new custom|action \d+|^(up|down|float|repel|warn|pulse|keow)$"
               r"|drive|driving|idle attack|run attack|run (slash|stab|arms|jump)|gallop jump|running jump|walk jump"
               r"|(sit|sitting|lie|chair|floor) (talk|talking|eating)|floating|out of water|end$|resurrect|weapon"),
@@ -28,28 +36,28 @@ LABELS = (
     Label("die", r"death|die$|dead|defeat", loops=False),
     Label("cartwheel", r"cartwheel", loops=False),
     Label("flip", r"flip", loops=False),
-    Label("zombie walk", r"zombie (walk|run|crawl)|^zombie$"),
-    Label("walk backwards", r"walk\w* back|backwards"),
+    Label("zombie walk", r"zombie (walk|run|crawl)|^zombie$", gait=True),
+    Label("walk backwards", r"walk\w* back|backwards", gait=True),
     Label("sidestep", r"sidestep|strafe|run (left|right)|dodge (left|right)"),
     Label("dodge", r"dodge", loops=False),
-    Label("limp", r"limp|uneven"),
-    Label("march", r"march|formal"),
-    Label("stiff walk", r"stiff walk"),
-    Label("drunk walk", r"drunk|stagger|dizzy"),
+    Label("limp", r"limp|uneven", gait=True),
+    Label("march", r"march|formal", gait=True),
+    Label("stiff walk", r"stiff walk", gait=True),
+    Label("drunk walk", r"drunk|stagger|dizzy", gait=True),
     Label("carry", r"carry"),
-    Label("sneak", r"sneak|crouch fwd|sneaking"),
+    Label("sneak", r"sneak|crouch fwd|sneaking", gait=True),
     Label("crouch", r"crouch|duck", loops=False),
-    Label("dance", r"dance|samba|ymca|charleston|the ?wave$|jumping jacks|keow"),
+    Label("dance", r"dance|samba|ymca|charleston|the ?wave$|jumping jacks|keow", whole=True),
     Label("roll", r"roll(?! h)", loops=False),
     Label("crawl", r"crawl|slither"),
-    Label("swim", r"swim"),
+    Label("swim", r"swim", afloat=0.5),
     Label("climb", r"climb|stairs"),
     Label("get up", r"stand ?up|get up|sitting exit|sit exit|lay to idle|^(fe)?(male|man) standing$", loops=False),
     Label("sit down", r"sit ?down|sitting enter|sit enter|sitting start|(chair|floor) down|^sit$", loops=False),
-    Label("sit", r"sit ?idle|sitting|(chair|floor) idle|sit|meditate|kneel"),
+    Label("sit", r"sit ?idle|sitting|(chair|floor) idle|sit|meditate|kneel", whole=True),
     Label("lie down", r"lie ?down|sit to lie|^lie$", loops=False),
-    Label("sleep", r"sleep|lie idle|lie"),
-    Label("eat", r"eat|graze|idle eating|drink|consume"),
+    Label("sleep", r"sleep|lie idle|lie", whole=True),
+    Label("eat", r"eat|graze|idle eating|drink|consume", whole=True),
     Label("pick up", r"pick ?up|pickup", loops=False),
     Label("push", r"push ?loop|^push$"),
     Label("push up", r"push ?ups?$|sit ?ups"),
@@ -62,30 +70,33 @@ LABELS = (
     Label("wave", r"wave|waving|hello|greeting", loops=False),
     Label("point", r"point", loops=False),
     Label("bow", r"bow$", loops=False),
-    Label("clap", r"clap"),
+    Label("clap", r"clap", whole=True),
     Label("cheer", r"cheer|victory|fist pump|taunt|power up", loops=False),
     Label("nod", r"^yes$|nod|emote yes|gesture positive", loops=False),
     Label("shake head", r"^no$|emote no|gesture negative|reject", loops=False),
     Label("interact", r"interact|use item|working|fixing|conduct|wash", loops=False),
     Label("look", r"look|confused|listening|survey", loops=False),
     Label("stretch", r"stretch", loops=False),
-    Label("laugh", r"laugh"),
-    Label("balance", r"balance"),
+    Label("laugh", r"laugh", whole=True),
+    Label("balance", r"balance", whole=True),
     Label("roar", r"roar|rear", loops=False),
     Label("fall", r"fall", loops=False),
     Label("turn left", r"turn left"),
     Label("turn right", r"turn right"),
-    Label("fly", r"fly|flap|hover|flying|glide"),
+    Label("fly", r"fly|flap|hover|flying|glide", afloat=1.5),
     Label("jump", r"jump", loops=False),
     Label("hop", r"hop"),
-    Label("trot", r"trot|jog"),
-    Label("run", r"run|gallop|sprint"),
-    Label("walk", r"walk"),
-    Label("stand", r"idle|stand|breath|talking|tired"),
+    Label("trot", r"trot|jog", gait=True),
+    Label("run", r"run|gallop|sprint", gait=True),
+    Label("walk", r"walk", gait=True),
+    Label("stand", r"idle|stand|breath|talking|tired", whole=True),
 )
 # fmt: on
 ACTION_NAMES = ("any", *(label.name for label in LABELS if label.name))
 """Names of what the prior learns, in the order of its embedding; the first stands for whatever it is."""
+
+
+CYCLIC = frozenset(label.name for label in LABELS if label.loops)
 
 
 def label_of(name: str) -> Label | None:

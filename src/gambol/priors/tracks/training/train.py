@@ -136,9 +136,8 @@ class TrackTraining:
         conditions = batch.conditions
         if dropout:
             keep = torch.rand(2, size, generator=generator)
-            conditions = conditions.where(
-                conditions.action * (keep[0] > config.action_dropout), conditions.source * (keep[1] > config.source_dropout)
-            )
+            action = conditions.action * (keep[0] > config.action_dropout)
+            conditions = conditions.where(action, conditions.source * (keep[1] > config.source_dropout))
         with torch.autocast("cpu", torch.bfloat16):
             found, found_path = network(noisy, noisy_path, levels, conditions)
         found, found_path = found.float(), found_path.float()
@@ -163,9 +162,8 @@ class TrackTraining:
     def _point_losses(self, found: Features, batch: Batch, inside: Tensor, total: Tensor) -> dict[str, Tensor]:
         config = self.config
         shape = (batch.bones[:, None], batch.offsets[:, None], batch.hangs_on[:, None])
-        made, true = (
-            points_of(each[..., :CONTACT].unflatten(-1, (STATIONS, 2, 3)), *shape) for each in (found.parts, batch.parts)
-        )
+        columns = [each[..., :CONTACT].unflatten(-1, (STATIONS, 2, 3)) for each in (found.parts, batch.parts)]
+        made, true = (points_of(each, *shape) for each in columns)
         error = ((made - true) / POINT).square().sum(-1).mean(-1)
         made_step, true_step = torch.diff(made, dim=1), torch.diff(true, dim=1)
         step_error = ((made_step - true_step) / STEP).square().sum(-1).mean(-1)
