@@ -149,7 +149,7 @@ def test_who_knows_the_truth_passes_and_who_knows_nothing_fails(knowing, charact
 
 
 def test_the_command_prints_the_checks_and_writes_a_report(weights, tmp_path, capsys):
-    EvalPriorCommand(weights, tmp_path / "report.json", creatures=1, quick=True).run()
+    EvalPriorCommand(weights, tmp_path / "report.json", prior="pixels", creatures=1, quick=True).run()
     shown = capsys.readouterr().out
     for expected in ("FAIL", "knee flexion", "report.json"):
         assert expected in shown
@@ -168,7 +168,7 @@ def test_mistakes_are_told_before_any_work(weights, tmp_path):
         ({"weights": file}, "cannot be read as .safetensors"),
     ):
         with pytest.raises(GambolError, match=message):
-            EvalPriorCommand(**{"weights": weights, **options}).run()
+            EvalPriorCommand(**{"weights": weights, "prior": "pixels", **options}).run()
 
 
 @pytest.mark.parametrize("option", ["--creatures", "--fitted"])
