@@ -194,11 +194,11 @@ class EvalPriorCommand:
 
     def _evaluate_pixels(self) -> dict[str, Any]:
         """Print the checks, and return them."""
-        from gambol.priors.catalogue import open_prior
         from gambol.priors.pixels.evaluation import evaluate
+        from gambol.priors.pixels.prior import PixelPrior
         from gambol.progress import progress
 
-        prior = open_prior("pixels", self.weights)
+        prior = PixelPrior.load(self.weights)
         characters, fitted = self._characters(), 1 if self.quick else self.fitted
         checks = evaluate(prior, characters, self._animate(prior), fitted, self.seed, progress)
         for check in checks:

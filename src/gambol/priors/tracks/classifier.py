@@ -56,7 +56,7 @@ def _slots(shape: BodyShape) -> dict[str, int]:
     """Number of the part in each slot."""
     legs = shape.ranks[shape.kinds == LEG]
     last = int(legs.max()) if len(legs) else 0
-    found = {}
+    found: dict[str, int] = {}
     for number, (kind, side, rank) in enumerate(
         zip(shape.kinds.tolist(), shape.sides.tolist(), shape.ranks.tolist(), strict=True)
     ):
