@@ -132,3 +132,18 @@ def test_every_action_takes_its_time(make):
     assert all(0.05 < value < 10 for value in seconds.values())
     assert seconds["run"] < seconds["walk"] < seconds["stand"]
     assert seconds_for(anatomy, "walk", 1.0) < seconds["walk"] < seconds_for(anatomy, "walk", -1.0)
+
+
+def test_who_falls_lies_on_the_ground():
+    """A body that is turned on its side in the air comes down with it."""
+    character = dog()
+    anatomy = analyze(character)
+    rig = build_rig(anatomy)
+    motion = RigMotion.at_rest(len(rig.nodes), 12, 1.0, False)
+    turns = torch.zeros(12, 3)
+    turns[:, 2] = torch.linspace(0, torch.pi / 2, 12)
+    motion = replace(motion, root_angles=turns, root_translation=torch.tensor([0.0, 0.3, 0.0]).repeat(12, 1))
+    skin = LowSkin(character, anatomy, rig, lies=True)
+    assert skin.heights(motion.world(rig)).amin(1).min() > 0.05
+    lowest = skin.heights(skin.settled(rig, motion).world(rig)).amin(1)
+    assert lowest.abs().max() < 0.03 * anatomy.height

@@ -410,9 +410,10 @@ def _foot_lock(problem: Problem, motion: RigMotion) -> Stage:
     if dense.loops and dense.contacts is None:
         dense = dense.with_displacement(torch.as_tensor(loads.travel).float())
     segment = problem.constraints.segment is not None
+    falls = problem.action is not None and problem.action.falls
+    skin = LowSkin(problem.character, anatomy, rig, most=800 if falls else 400, lies=falls)
     if not segment:
-        dense = grounded(anatomy, dense, loads, rig)
-    skin = LowSkin(problem.character, anatomy, rig, most=400)
+        dense = skin.settled(rig, dense) if falls else grounded(anatomy, dense, loads, rig)
     foot_lock = problem.config.foot_lock
     return FootLock(anatomy, rig, skin, dense, loads, length, foot_lock, problem.constraints, paced=not segment)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -12,8 +13,11 @@ from torch import Tensor
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.rig import Rig
+from gambol.motion.rig_motion import RigMotion
 from gambol.motion.skinning import Binding, blend, skin_points
 
+SETTLES = 0.06
+"""Standard deviation of the smoothing of how much a falling body is moved vertically [s]."""
 LOW = 0.4
 """Share of the height below which skin is looked at; all of it for what does not stand."""
 
@@ -40,11 +44,14 @@ class LowSkin:
         rig: Rig,
         most: int = 4000,
         without: Collection[int] = (),
+        lies: bool = False,
     ):
-        """most: vertices that are looked at, half of them the lowest ones. without: joints whose skin is left out."""
+        """most: vertices that are looked at, half of them the lowest ones. without: joints whose skin is left out.
+        lies: whether any part of the body may come to the ground, as in a fall."""
         body = anatomy.body
         heights = body.vertices @ anatomy.up - anatomy.ground
-        low = np.flatnonzero(heights < LOW * anatomy.height) if anatomy.stands else np.arange(len(heights))
+        standing = anatomy.stands and not lies
+        low = np.flatnonzero(heights < LOW * anatomy.height) if standing else np.arange(len(heights))
         low = low[~np.isin(body.owners[low], list(without))]
         if len(low) > most:
             low = low[np.argsort(heights[low], kind="stable")]
@@ -76,3 +83,11 @@ class LowSkin:
             points = skin_points(blend(matrices, binds, weights), positions)
             found.append(points @ self.up - self.ground)
         return torch.cat(found, 1)
+
+    def settled(self, rig: Rig, motion: RigMotion) -> RigMotion:
+        """The motion moved vertically, smoothly over time, so that the lowest skin of every frame is on the ground."""
+        lowest = self.heights(motion.world(rig)).amin(1)
+        times = motion.along * motion.seconds
+        bells = torch.exp(-0.5 * ((times[:, None] - times) / SETTLES).square())
+        smooth = bells @ lowest / bells.sum(1)
+        return replace(motion, root_translation=motion.root_translation - smooth[:, None] * self.up)
