@@ -1,6 +1,7 @@
 """The public names, and where they live. `__init__.py` imports each when it is first used.
 
     animate, track, report      a clip from a sentence; as a body with weight would do it; how good it is
+    retarget                    a clip of one character, or motion capture, for another
     load, save, export, create  characters and clips in files, and the animals of the zoo
     analyze                     facing, limbs, feet, head and tail of a character
 
@@ -17,6 +18,7 @@ from .distillation.animate import animate
 from .distillation.config import AnimateConfig
 from .errors import GambolError
 from .formats import export, save
+from .motion.retarget import retarget
 from .physics.track import track
 from .physics.tracking import TrackConfig
 from .priors.catalogue import open_prior
@@ -39,6 +41,7 @@ __all__ = [
     "load",
     "open_prior",
     "report",
+    "retarget",
     "save",
     "track",
 ]

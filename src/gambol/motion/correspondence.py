@@ -13,8 +13,8 @@ from torch import Tensor
 from gambol.motion.body_tracks import BodyTracks, blended
 from gambol.motion.chains import STATIONS, Chain, Chains
 
-SIDEWAYS = np.cos(np.radians(40.0))
-"""Arms that no part of the source moves hang down if the neutral pose spreads them: if they point sideways within 40
+SIDEWAYS = np.cos(np.radians(60.0))
+"""Arms that no part of the source moves hang down if the neutral pose spreads them: if they point sideways within 60
 degrees. Others keep their neutral pose, as the small arms of a Tyrannosaurus."""
 HANGS = np.radians(72.0)
 """Angle below the horizontal at which such arms hang [rad]."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.rig import Rig
-from gambol.motion.foot_lock import LOW, FootLoads, FootLock, grounded, loads_on_ground
+from gambol.motion.foot_lock import LOW, FootLoads, FootLock, FootLockConfig, grounded, loads_on_ground
 from gambol.motion.ground import LowSkin
 from gambol.motion.legs import body_size
 from gambol.motion.locked_clip import enough_frames
@@ -27,6 +27,13 @@ LONGEST = 60.0
 """Feet of longer clips are not locked: it would take minutes [s]."""
 FALLS = 0.6
 """A body whose root comes down by more than this lies or kneels [leg lengths]."""
+STILL, LEVEL = 0.04, 0.01
+"""Loaded feet that are slower than this on average [leg lengths/s] and this near to the ground [leg lengths] stand.
+The optimisation would only disturb them."""
+LOCK = FootLockConfig(steps=250)
+"""More steps than usual: feet are farther from where they should be than in a clip of the body's own."""
+SHARE, RAMP = 0.15, 0.04
+"""The load of a foot rises to 1, and falls again, in this share of a contact, but at most in this time [s]."""
 SKIN = 600
 """Vertices that are kept above the ground."""
 
@@ -59,6 +66,8 @@ def on_ground(
         return Footing(motion)
     length, dense = body_size(anatomy), enough_frames(motion)
     loads = _loads(anatomy, rig, dense, length)
+    if _stands(anatomy, rig, dense, loads, length):
+        return Footing(motion)
     dense = grounded(anatomy, dense, loads, rig)
     pace = _pace(anatomy, rig, dense, loads, length)
     dense = _scaled(anatomy, dense, pace)
@@ -68,11 +77,27 @@ def on_ground(
     going = dense.travel / dense.travel.norm() if dense.loops and dense.travel.norm() > 0 else None
     faced = anatomy if going is None else replace(anatomy, forward=going.double().numpy())
     skin = _skin(character, anatomy, rig, dense)
-    lock = FootLock(faced, rig, skin, dense, loads, length, paced=dense.loops)
+    lock = FootLock(faced, rig, skin, dense, loads, length, LOCK, paced=dense.loops)
     for number in range(lock.steps):
         lock.step(number)
         on_progress(number + 1, lock.steps)
     return Footing(lock.rig_motion().resampled(len(motion)), pace)
+
+
+def _stands(anatomy: Anatomy, rig: Rig, motion: RigMotion, loads: FootLoads, length: float) -> bool:
+    """Whether loaded feet stand on the ground already, so that nothing needs to change. A foot is as fast and as far
+    from the ground as the best of its loaded points, so that it may roll."""
+    points = loads.points(motion.world(rig))
+    heights = (points @ torch.as_tensor(anatomy.up).float() - loads.stand).abs()
+    both = torch.minimum(loads.weights[1:], loads.weights[:-1])
+    speeds = _level(anatomy, points[1:] - points[:-1]).norm(dim=-1) * motion.fps
+    for values, weights, most in ((speeds, both, STILL), (heights, loads.weights, LEVEL)):
+        best = [torch.where(weights > 0.5, values, torch.inf)[:, loads.legs == leg] for leg in loads.legs.unique()]
+        lowest = torch.stack([each.amin(1) for each in best])
+        loaded = lowest[torch.isfinite(lowest)]
+        if loaded.numel() and float(loaded.mean()) > most * length:
+            return False
+    return True
 
 
 def _skin(character: Character, anatomy: Anatomy, rig: Rig, motion: RigMotion) -> LowSkin:
@@ -99,6 +124,23 @@ def _loads(anatomy: Anatomy, rig: Rig, motion: RigMotion, length: float) -> Foot
     return replace(loads, weights=weights)
 
 
+def _ramped(motion: RigMotion) -> Float[Tensor, "frames legs"]:
+    """Loads of feet, from 0 to 1: they rise after a touchdown and fall before the foot leaves, as forces on the ground
+    do. Contacts are found a little too long, and a foot that is leaving already moves on: with full loads, the walk of
+    our own fox was made 2.5 % shorter."""
+    assert motion.contacts is not None
+    down = motion.contacts.numpy() > 0.5
+    ends = np.concatenate([down, down, down]) if motion.loops else np.pad(down, ((1, 1), (0, 0)), mode="edge")
+    frames = np.arange(len(ends))[:, None]
+    last = np.maximum.accumulate(np.where(ends, -np.inf, frames), axis=0)
+    following = np.minimum.accumulate(np.where(ends, np.inf, frames)[::-1], axis=0)[::-1]
+    inside = np.minimum(frames - last, following - frames) - 0.5
+    ramp = np.clip(SHARE * (following - last), 1.0, max(RAMP * motion.fps, 1.0))
+    middle = slice(len(down), 2 * len(down)) if motion.loops else slice(1, -1)
+    loads = np.clip((inside / ramp)[middle], 0.0, 1.0)
+    return torch.as_tensor(np.where(down, loads, 0.0)).float()
+
+
 def _pace(anatomy: Anatomy, rig: Rig, motion: RigMotion, loads: FootLoads, length: float) -> float:
     """Factor on the root's horizontal path at which loaded feet slide least: least squares over all steps of theirs."""
     root = _root_steps(anatomy, motion)
@@ -106,7 +148,8 @@ def _pace(anatomy: Anatomy, rig: Rig, motion: RigMotion, loads: FootLoads, lengt
         return 1.0
     points = _level(anatomy, loads.points(motion.world(rig)))
     steps = points[1:] - points[:-1]
-    weights = torch.minimum(loads.weights[1:], loads.weights[:-1])
+    loaded = loads.weights * _ramped(motion)[:, loads.legs]
+    weights = torch.minimum(loaded[1:], loaded[:-1])
     relative = steps - root[: len(steps), None]
     along = (weights * (relative * root[: len(steps), None]).sum(-1)).sum()
     factor = float(-along / (weights * root[: len(steps)].square().sum(-1)[:, None]).sum().clamp(min=1e-30))

@@ -40,7 +40,7 @@ class _Leg:
 
 
 def with_folded_legs(
-    parts: Correspondence, source: Float[Tensor, "frames joints 3 4"], heading: float, turned: Turned
+    parts: Correspondence, source: Float[Tensor, "frames their_joints 3 4"], heading: float, turned: Turned
 ) -> Turned:
     """Rotations of the target's joints with those legs folded anew that the source's legs differ from.
 

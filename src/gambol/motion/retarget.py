@@ -18,6 +18,7 @@ from gambol.character.bone_mesh import has_bone_mesh
 from gambol.character.character import Character
 from gambol.character.clip import Clip, Track, natural_fps
 from gambol.character.rig import Rig, build_rig
+from gambol.character.skeleton import Skeleton
 from gambol.errors import GambolError
 from gambol.motion.body_tracks import BodyTracks, anchor_path, closed, poses_of_tracks
 from gambol.motion.chains import Chains, find_chains
@@ -25,14 +26,19 @@ from gambol.motion.clip_tracks import ClipTracks, tracks_of_clip
 from gambol.motion.correspondence import Correspondence, match_parts
 from gambol.motion.footing import Footing, on_ground
 from gambol.motion.leg_folding import with_folded_legs
+from gambol.motion.loops import key_step
 from gambol.motion.mocap_ground import levelled, standing_on_ground
 from gambol.motion.rig_motion import RigMotion, clip_of
-from gambol.motion.same_rig import find_namesakes, is_copy, turned_as_namesakes
+from gambol.motion.same_rig import find_namesakes, ratio_of_copies, turned_as_namesakes
+from gambol.motion.tails import with_tail_above_ground
 from gambol.motion.turned_joints import rig_motion_of_turned, turned_of_poses
 from gambol.ranges import check_frames
 
 LEAST_FPS, MOST_FPS = 24.0, 60.0
 """Limits of the frames per second of a result if none are asked for; within them it has those of the source."""
+FEWEST = 24
+"""Least number of frames of a result, as far as FASTEST allows: a spider takes a step in a fifth of a second."""
+FASTEST = 120.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +80,9 @@ def retarget(
     length, too, the clip stays exactly as it is.
 
     clip: of `source`, or its name. name: of the new clip; by default the old one. fps: frames per second; by default
-    those of the source, from 24 to 60. fix_feet: make feet that are on the ground stand still there. source_anatomy,
-    target_anatomy: what is known of the bodies; without them motion capture is also set on its ground
-    (`gambol.motion.mocap_ground`).
+    those of the source, from 24 to 60, and more for very short clips. fix_feet: make feet that are on the ground stand
+    still there. source_anatomy, target_anatomy: what is known of the bodies; without them motion capture is also set
+    on its ground (`gambol.motion.mocap_ground`).
     """
     clip = _clip_of(source, clip)
     name = name or clip.name
@@ -85,11 +91,12 @@ def retarget(
     target, target_anatomy = _standing(target, first_clip(target), target_anatomy)
     clip, slope = levelled(source, source_anatomy, clip) if has_bone_mesh(source) else (clip, 0.0)
     namesakes = find_namesakes(source, source_anatomy, target, target_anatomy)
-    if namesakes is not None and is_copy(source_anatomy, target_anatomy, namesakes):
-        same = _renamed(source, clip, target, name, fps)
-        copied = ("the rigs are the same: the clip was copied as it is",)
+    if namesakes is not None and (ratio := ratio_of_copies(source_anatomy, target_anatomy, namesakes)):
+        same = _renamed(source, clip, target, name, fps, ratio)
+        size = "" if abs(ratio - 1) < 1e-3 else f", {ratio:.3g} times as large"
+        copied = (f"the rigs are the same{size}: the clip was copied as it is",)
         return RetargetedClip(same, same, target, target_anatomy, (), (), copied)
-    fps = float(np.clip(natural_fps(clip), LEAST_FPS, MOST_FPS)) if fps is None else fps
+    fps = _usual_fps(clip) if fps is None else fps
     check_frames(clip.duration, fps)
     chains = find_chains(source_anatomy)
     read = tracks_of_clip(source, chains, clip, fps, captured=has_bone_mesh(source))
@@ -117,6 +124,13 @@ def _clip_of(character: Character, clip: Clip | str) -> Clip:
     if not clip.tracks:
         raise GambolError(f"the clip '{clip.name}' has no tracks: nothing moves in it")
     return clip.from_zero()
+
+
+def _usual_fps(clip: Clip) -> float:
+    """Frames per second of a result: those of the clip, and more if it is short."""
+    own = max(natural_fps(clip), 1 / step) if (step := key_step(clip)) > 0 else natural_fps(clip)
+    own = float(np.clip(own, LEAST_FPS, MOST_FPS))
+    return max(own, min(FEWEST / clip.duration, FASTEST)) if clip.duration > 0 else own
 
 
 def require_joints(target: Character) -> None:
@@ -152,7 +166,10 @@ def _raw_motion(
         turned = with_folded_legs(parts, theirs, read.heading, turned_of_poses(target, poses))
     else:
         turned = turned_as_namesakes(target, turned_of_poses(read.chains, theirs, read.heading), namesakes)
-    return rig_motion_of_turned(target, rig, turned, anchor_path(target, poses), tracks)
+    anchor = anchor_path(target, poses)
+    if namesakes is None and tracks.contacts.any():
+        turned = with_tail_above_ground(target, turned, anchor)
+    return rig_motion_of_turned(target, rig, turned, anchor, tracks)
 
 
 def first_clip(character: Character) -> Clip:
@@ -193,17 +210,29 @@ def _written(target: Character, chains: Chains, rig: Rig, footing: Footing, read
     return clip_of(target, rig, motion, name, motion.fps)
 
 
-def _renamed(source: Character, clip: Clip, target: Character, name: str, fps: float | None) -> Clip:
-    """The clip with its tracks on the nodes of the same names; at even frames if fps are given."""
+def _renamed(source: Character, clip: Clip, target: Character, name: str, fps: float | None, ratio: float) -> Clip:
+    """The clip with its tracks on the nodes of the same names; at even frames if fps are given. ratio: of lengths."""
     nodes = {label: number for number, label in enumerate(target.skeleton.names)}
-    tracks = [
-        replace(track, node=nodes[label])
-        for track in clip.tracks
-        if (label := source.skeleton.names[track.node]) in nodes and track.path != "weights"
-    ]
+    tracks = []
+    for track in clip.tracks:
+        node = nodes.get(source.skeleton.names[track.node])
+        if node is None or track.path == "weights":
+            continue
+        factor = 1.0
+        if track.path == "translation":  # in the space of the parent, which may be scaled
+            factor = ratio * _scale_above(source.skeleton, track.node) / _scale_above(target.skeleton, node)
+        tracks.append(replace(track, node=node, values=track.values * factor))
     found = Clip(name, tuple(tracks))
     if fps is None or not tracks:
         return found
     count = max(round(found.duration * fps), 1)
     times = found.duration * np.arange(count + 1) / count
     return Clip(name, tuple(Track(t.node, t.path, times, t.sample(times)) for t in tracks))
+
+
+def _scale_above(skeleton: Skeleton, node: int) -> float:
+    """Size of a unit of a node's parent in the world, at rest."""
+    parent = int(skeleton.parents[node])
+    if parent < 0:
+        return 1.0
+    return float(np.cbrt(abs(np.linalg.det(skeleton.world(skeleton.rest)[parent, :3, :3]))))

@@ -21,7 +21,7 @@ MOST, MOST_SKIN = 0.7, 0.9
 """Least share of joints, and of the skin they move, that have namesakes: rigs of a family differ in helpers, fingers
 and end markers."""
 SAME_PLACE = 1e-3
-"""Largest distance of a joint of one rig from its namesake's place for the rigs to be the same [height]."""
+"""Largest distance of a joint from its namesake's place, on rigs of the same size, for them to be the same [height]."""
 SAME_AXES = 0.01
 """Largest difference between the rest rotations of joints of rigs that are the same (entries of the matrix)."""
 
@@ -54,15 +54,17 @@ def find_namesakes(
     return found if min(ways, default=1.0) > SAME_WAY else None
 
 
-def is_copy(source: Anatomy, target: Anatomy, namesakes: Int[np.ndarray, " joints"]) -> bool:
-    """Whether the rigs are the same in every joint, length and rest pose."""
+def ratio_of_copies(source: Anatomy, target: Anatomy, namesakes: Int[np.ndarray, " joints"]) -> float | None:
+    """How many times as large the target is if the rigs are the same but for their size: every joint, in the same place
+    and with the same axes at rest. None if they differ."""
     if len(source.body) != len(namesakes) or (namesakes < 0).any():
-        return False
-    rest, other = (each.body.T_world_node[each.body.nodes] for each in (source, target))
-    rest = rest[namesakes]
-    near = np.abs(rest[:, :3, 3] - other[:, :3, 3]).max() <= SAME_PLACE * target.height
-    scale = np.abs(other[:, :3, :3]).max()
-    return bool(near and np.abs(rest[:, :3, :3] - other[:, :3, :3]).max() <= SAME_AXES * scale)
+        return None
+    ratio = target.height / source.height
+    heads = ratio * (source.body.heads[namesakes] - source.ground * source.up) + target.ground * target.up
+    axes = [each.body.T_world_node[each.body.nodes][:, :3, :3] for each in (source, target)]
+    theirs, ours = (each / np.linalg.norm(each, axis=(-2, -1), keepdims=True) for each in axes)
+    near = np.abs(heads - target.body.heads).max() <= SAME_PLACE * target.height
+    return ratio if near and np.abs(theirs[namesakes] - ours).max() <= SAME_AXES else None
 
 
 def turned_as_namesakes(target: Chains, turned: Turned, namesakes: Int[np.ndarray, " joints"]) -> Turned:
