@@ -185,7 +185,7 @@ def prepare(
     anatomy = anatomy or analyze(character)
     require_body(character, anatomy)
     rig = build_rig(anatomy)
-    intent = require_intent(prompt) if prior.vocabulary else parse_intent(prompt)
+    intent = require_intent(prompt, prior.vocabulary) if prior.vocabulary else parse_intent(prompt)
     embedded = prior.embed(prompt)
     negative = prior.embed(config.negative) if config.negative else None
     prior.free_text_encoder()

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.actions import ACTIONS
-from gambol.errors import AssetError, GambolError
+from gambol.errors import AssetError
 from gambol.language import require_intent
 from gambol.motion.body_tracks import BodyTracks
 from gambol.priors.prior import Prior, Prompt, SamplingPreset
@@ -100,12 +100,8 @@ class TrackPrior(Prior):
         """The action of a sentence; "" stands for any."""
         if not text.strip():
             return Prompt(text, torch.tensor(0))
-        intent = require_intent(text)
-        if intent.action not in self.actions:
-            raise GambolError(
-                f"the prior tracks has not learned '{intent.action}'; it knows {', '.join(self.vocabulary)}"
-            )
-        return Prompt(text, torch.tensor(self.actions.index(intent.action)))
+        intent = require_intent(text, self.vocabulary)
+        return Prompt(text, torch.tensor(self.actions.index(intent.action)), intent.note)
 
     @torch.no_grad()
     def seconds(self, shape: BodyShape, action: str, loops: bool) -> float:
