@@ -254,7 +254,7 @@ def test_the_command_prints_a_table_and_writes_a_report(prior, tmp_path, capsys,
     folder = folder_of_clips(tmp_path / "clips")
     EvalPriorCommand(weights, output=tmp_path / "report.json", clips=(folder,), quick=True).run()
     shown = capsys.readouterr().out
-    for expected in ("recognised", "walk", "all", "report.json", "1 held-out famil"):
+    for expected in ("recognised", "walk", "all", "report.json", "4 held-out clips (families: 1)"):
         assert expected in shown
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["held_out"] == {"other": 4} and report["rows"][-1]["name"] == "all"

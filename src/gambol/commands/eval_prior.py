@@ -121,9 +121,12 @@ class EvalPriorCommand:
         if self.quick:
             first = list(dict.fromkeys(clip.action for clip in chosen))[:QUICK_ACTIONS]
             chosen = [clip for clip in chosen if clip.action in first]
-        say(f"{len(split.known):,} known motions; {len(chosen)} clips of {len(split.families)} held-out families")
+        say(f"{len(split.known):,} known motions; {len(chosen)} held-out clips (families: {len(split.families)})")
         with progress("training the classifier") as advance:
             judge = Judge(split.known, train_classifier(split.known, self.seed, advance))
+        alone = sum(not judge.classifier.can_tell(clip) for clip in chosen)
+        if alone:
+            warn(f"{alone} clips are of actions that no known body of their build does: nothing to compare them with")
         preset, seeds = prior.presets["draft" if self.quick else "standard"], range(self.seed, self.seed + SEEDS)
         clips, results = [cut(clip) for clip in chosen], []
         with progress("sampling") as advance:
@@ -136,7 +139,7 @@ class EvalPriorCommand:
             pairs = self._compared(judge, clips, results)
             other = [theirs for _, theirs in pairs]
             if pairs:
-                rows += [row_of("tracks, on the same", [own for own, _ in pairs]), row_of("pixels, on these", other)]
+                rows += [row_of("tracks, compared", [own for own, _ in pairs]), row_of("pixels, compared", other)]
         print(table_of(rows))
         return {
             "prior": prior.fingerprint(),

@@ -9,7 +9,7 @@ twists and how much feet slide.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations, pairwise
@@ -82,7 +82,7 @@ def trained_without(weights: Path | None) -> tuple[str, ...]:
 
 def chosen_clips(samples: Sequence[TrackSample], actions: Sequence[str], per_action: int) -> list[TrackSample]:
     """Held-out clips to evaluate on: of each action that the prior has learned and at least FEWEST_CLIPS clips show,
-    at most so many, evenly chosen over families. Actions with many clips come first."""
+    at most so many, from the families in turn. Actions with many clips come first."""
     by_action: dict[str, list[TrackSample]] = defaultdict(list)
     for sample in sorted(samples, key=lambda each: (each.family, each.name)):
         if sample.action in actions[1:]:
@@ -90,11 +90,17 @@ def chosen_clips(samples: Sequence[TrackSample], actions: Sequence[str], per_act
     enough = [clips for clips in by_action.values() if len(clips) >= FEWEST_CLIPS]
     if not enough:
         raise GambolError(f"no action that the prior has learned is shown by {FEWEST_CLIPS} held-out clips")
-    found = []
-    for clips in sorted(enough, key=lambda each: -len(each)):
-        count = min(len(clips), per_action)
-        found += [clips[number * len(clips) // count] for number in range(count)]
-    return found
+    return [clip for clips in sorted(enough, key=lambda each: -len(each)) for clip in _in_turn(clips)[:per_action]]
+
+
+def _in_turn(clips: Sequence[TrackSample]) -> list[TrackSample]:
+    """Clips in another order: the first of each family, then the second ones."""
+    counts: Counter[str] = Counter()
+    turns = []
+    for number, clip in enumerate(clips):
+        turns.append((counts[clip.family], number))
+        counts[clip.family] += 1
+    return [clips[number] for _, number in sorted(turns)]
 
 
 def cut(sample: TrackSample) -> TrackSample:
@@ -177,6 +183,7 @@ class Judge:
         """Measure samples of the body and action of a clip, or of a body of the same build."""
         known = self.known[truth.action]
         clips = np.array([each.source != "procedural" for each in known], bool)
+        clips = clips if clips.any() else ~clips
         apart = distances(truth, known)
         told, told_true = [self._told(each) for each in samples], self._told(truth)
         usual = amplitude(truth)
