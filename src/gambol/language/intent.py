@@ -192,7 +192,7 @@ def action_of_clip(name: str) -> str | None:
     layers = [part for part in name.split("|") if not re.search("armature|rig$|layer", part.lower())] or [name]
     spoken = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", re.sub(r"hip[\s_-]*hop", "", " ".join(layers), flags=re.I))
     text = " ".join(spoken).lower()
-    if not re.search(LEXICON["clip_mixtures"]["pattern"], text):
+    if not re.search("|".join(LEXICON["clip_mixtures"]["patterns"]), text):
         for action, pattern in LEXICON["clip_names"].items():
             if re.search(pattern, text):
                 return action
