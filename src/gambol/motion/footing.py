@@ -25,8 +25,6 @@ MOVES = 0.1
 """Least speed of the root at which a pace can be told [leg lengths/s]."""
 LONGEST = 60.0
 """Feet of longer clips are not locked: it would take minutes [s]."""
-FALLS = 0.6
-"""A body whose root comes down by more than this lies or kneels [leg lengths]."""
 STILL, LEVEL = 0.04, 0.01
 """Loaded feet that are slower than this on average [leg lengths/s] and this near to the ground [leg lengths] stand.
 The optimisation would only disturb them."""
@@ -76,7 +74,7 @@ def on_ground(
         return Footing(dense.resampled(len(motion)), pace, note)
     going = dense.travel / dense.travel.norm() if dense.loops and dense.travel.norm() > 0 else None
     faced = anatomy if going is None else replace(anatomy, forward=going.double().numpy())
-    skin = _skin(character, anatomy, rig, dense)
+    skin = _skin(character, anatomy, rig)
     lock = FootLock(faced, rig, skin, dense, loads, length, LOCK, paced=dense.loops)
     for number in range(lock.steps):
         lock.step(number)
@@ -100,14 +98,12 @@ def _stands(anatomy: Anatomy, rig: Rig, motion: RigMotion, loads: FootLoads, len
     return True
 
 
-def _skin(character: Character, anatomy: Anatomy, rig: Rig, motion: RigMotion) -> LowSkin:
-    """Skin that must not sink: what is low in the neutral pose, and of a body that goes down all of it. Arms and what
-    they hold do not count: a knight would be lifted by his sword."""
-    down = motion.root_translation @ torch.as_tensor(anatomy.up).float()
-    falls = float(down.min()) < -FALLS * body_size(anatomy)
-    arms = [joint for limb in anatomy.limbs if limb.kind == "arm" for joint in anatomy.body.subtree(limb.chain[0])]
-    lying = replace(anatomy, stands=False) if falls else anatomy
-    return LowSkin(character, lying, rig, most=SKIN, without=[-1, *arms])
+def _skin(character: Character, anatomy: Anatomy, rig: Rig) -> LowSkin:
+    """Skin that must not sink: all of it, since bodies fall and roll, but for tails, wings, and arms with what they
+    hold: a knight would be lifted by his sword."""
+    held = {joint for limb in anatomy.limbs if limb.kind != "leg" for joint in anatomy.body.subtree(limb.chain[0])}
+    without = [-1, *held, *anatomy.joints_of("tail")]
+    return LowSkin(character, replace(anatomy, stands=False), rig, most=SKIN, without=without)
 
 
 def _loads(anatomy: Anatomy, rig: Rig, motion: RigMotion, length: float) -> FootLoads:

@@ -60,6 +60,9 @@ def with_folded_legs(
         way = _way(parts.source, theirs, source, heading)
         if counterpart.mirrored:
             way = way * np.array([-1.0, 1.0, 1.0])
+        lean = _lean(parts.target, ours) - _lean(parts.source, theirs)
+        sin, cos = np.sin(lean), np.cos(lean)
+        way = way @ np.array([[1.0, 0.0, 0.0], [0.0, cos, sin], [0.0, -sin, cos]]).T
         _fold(parts.target, ours, ours.length / theirs.length * way, found)
     return found
 
@@ -81,6 +84,13 @@ def _alike(source: Chains, theirs: _Leg, target: Chains, ours: _Leg) -> bool:
     knees = [_knee(chains, leg) for chains, leg in ((source, theirs), (target, ours))]
     differ = knees[0] * knees[1] < 0 and abs(knees[0] - knees[1]) > BENT
     return len(theirs.links) == len(ours.links) and not differ
+
+
+def _lean(chains: Chains, leg: _Leg) -> float:
+    """Angle by which the ankle is before the hip in the neutral pose [rad]. There a body stands in balance: legs that
+    lean forward below a heavy tail would let a human fall on his back."""
+    _, up, forward = (leg.fold.points[-1] - leg.fold.points[0]) @ chains.axes
+    return float(np.arctan2(forward, -up))
 
 
 def _knee(chains: Chains, leg: _Leg) -> float:
