@@ -86,11 +86,11 @@ def test_geometry_alone_finds_legs_and_facing(creature):
 
 
 def hung_elsewhere(character, parents):
-    """The character with other parents of nodes, by name; every node stays where it is."""
+    """The character with other parents of nodes, by name, None for a root; every node stays where it is."""
     skeleton, names = character.skeleton, list(character.skeleton.names)
     changed = skeleton.parents.copy()
     for name, parent in parents.items():
-        changed[names.index(name)] = names.index(parent)
+        changed[names.index(name)] = -1 if parent is None else names.index(parent)
     world = skeleton.world()
     above = np.where((changed >= 0)[:, None, None], world[changed], np.eye(4))
     rest = Pose(*decompose(np.linalg.solve(above, world)))

@@ -12,22 +12,21 @@ from gambol.character.annotations import Annotations, annotate, annotated_nodes,
 from gambol.character.axes import AXES, Axis, axis_name
 from gambol.character.body import Body, find_body
 from gambol.character.character import Character
-from gambol.character.clip_motion import ClipMotion, sample_clips
+from gambol.character.clip_motion import ClipEvidence, read_clips
 from gambol.character.ends import Ends, find_ends, with_named_ends
 from gambol.character.facing import detailed_end, find_facing
+from gambol.character.limb_kinds import find_kinds, kinds_by_plan
 from gambol.character.limbs import (
     Limb,
     LimbKind,
     StandingPose,
-    kind_of,
-    kinds_by_plan,
     limb_roots,
     main_chain,
     with_contacts,
     with_named,
 )
 from gambol.character.plans import LEG_PAIRS, Plan
-from gambol.character.symmetry import Symmetry, find_symmetry, mirror_in, symmetric_parents
+from gambol.character.symmetry import find_symmetry, mirror_in, symmetric_parents
 from gambol.errors import GambolError
 from gambol.text import printable
 
@@ -123,10 +122,10 @@ def analyze(
     body, nodes = _hung_body(character, np.array(AXES[given_up or "+y"]), parts or {})
     annotations = annotate(body, nodes, given_plan)
     labels = _labels(character, body, nodes)
-    motions = sample_clips(character, body)
-    found = _find_upright(body, labels, given_up, given_forward, motions)
+    clips = read_clips(character, body)
+    found = _find_upright(body, labels, given_up, given_forward, clips)
     if annotations != Annotations():
-        found = _analyze_upright(body, labels, found.up, given_forward, motions, annotations)
+        found = _analyze_upright(body, labels, found.up, given_forward, clips, annotations)
         begins = {limb.chain[0]: found.limb_name(limb) for limb in found.limbs}
         joints = [character.skeleton.names[node] for node in body.nodes]
         annotations.check_places(begins, joints, axis_name(found.forward))
@@ -138,17 +137,17 @@ def _find_upright(
     labels: list[str],
     given_up: Axis | None,
     given_forward: Axis | None,
-    motions: Sequence[ClipMotion],
+    clips: ClipEvidence,
 ) -> Anatomy:
     """The anatomy with the axis up on which the body stands, if the user gives none."""
-    found = _analyze_upright(body, labels, np.array(AXES[given_up or "+y"]), given_forward, motions, Annotations())
+    found = _analyze_upright(body, labels, np.array(AXES[given_up or "+y"]), given_forward, clips, Annotations())
     if given_up is None and not found.stands:
         others: tuple[Axis, ...] = ("+z", "-z", "-y", "+x", "-x")
         for other in others:
             if given_forward and other[1] == given_forward[1]:
                 continue
-            turned = _analyze_upright(body, labels, np.array(AXES[other]), given_forward, motions, Annotations())
-            if turned.stands and turned.legs and _all_named(turned, labels, "leg") and _head_is_high(turned, labels):
+            turned = _analyze_upright(body, labels, np.array(AXES[other]), given_forward, clips, Annotations())
+            if turned.stands and turned.legs and _names_confirm(turned, found, labels):
                 return turned
     return found
 
@@ -162,7 +161,7 @@ def _hung_body(
     given = chain_parents(body, nodes)
     body = find_body(character, given) if given else body
     moved = symmetric_parents(body, up, _labels(character, body, nodes))
-    elsewhere = {int(body.nodes[joint]): int(body.nodes[parent]) for joint, parent in moved.items()}
+    elsewhere = {int(body.nodes[j]): int(body.nodes[parent]) if parent >= 0 else -1 for j, parent in moved.items()}
     inner = {node for chain in nodes.values() for node in chain[1:]}
     elsewhere = {node: parent for node, parent in elsewhere.items() if node not in inner}
     return (find_body(character, {**given, **elsewhere}) if elsewhere else body), nodes
@@ -193,18 +192,22 @@ def _axis(choice: str | None) -> Axis | None:
     return choice
 
 
-def _head_is_high(anatomy: Anatomy, labels: list[str]) -> bool:
-    """Whether what is called a head is above where the legs begin: fliers that draw their legs in do not hang."""
-    heads = [j for j, label in enumerate(labels) if names.hint(label) == "head"]
-    hips = [leg.chain[0] for leg in anatomy.legs]
-    return not heads or bool(
-        (anatomy.body.heads[heads] @ anatomy.up).mean() > (anatomy.body.heads[hips] @ anatomy.up).mean()
-    )
+def _names_confirm(turned: Anatomy, upright: Anatomy, labels: list[str]) -> bool:
+    """Whether names speak for another axis up, on whose legs the body stands: without them lying down is no proof.
 
+    All of the legs are called so, none that is called so is left over, and what is called a head is above where legs
+    begin: fliers and swimmers that draw their legs in do not hang head down.
+    """
 
-def _all_named(anatomy: Anatomy, labels: list[str], part: str) -> bool:
-    """Whether names confirm the legs: without that, lying down is no proof that another axis is up."""
-    return all(any(names.hint(labels[j]) == part for j in limb.joints) for limb in anatomy.legs)
+    def called_legs(anatomy: Anatomy) -> int:
+        return sum(any(names.hint(labels[j]) == "leg" for j in limb.joints) for limb in anatomy.limbs)
+
+    heights = turned.body.heads @ turned.up
+    heads = [joint for joint, label in enumerate(labels) if names.hint(label) == "head"]
+    hips = [leg.chain[0] for leg in turned.legs]
+    is_high = not heads or bool(heights[heads].mean() > heights[hips].mean())
+    all_called = all(any(names.hint(labels[j]) == "leg" for j in leg.joints) for leg in turned.legs)
+    return is_high and all_called and called_legs(upright) <= len(turned.legs)
 
 
 def _analyze_upright(
@@ -212,7 +215,7 @@ def _analyze_upright(
     labels: list[str],
     up: Float[np.ndarray, "3"],
     forward: Axis | None,
-    motions: Sequence[ClipMotion],
+    clips: ClipEvidence,
     annotations: Annotations,
 ) -> Anatomy:
     across = annotations.across(body, up)
@@ -226,9 +229,9 @@ def _analyze_upright(
     named = annotations.pairs(symmetry.partners)
     pairs = with_named(body, limb_roots(stance, symmetry), list(named))
     standing = stance.can_stand_on([joint for pair in pairs for joint in pair], symmetry.normal)
-    kinds = {a: kind_of(stance, a, symmetry.normal, labels, standing) for a, _ in pairs}
-    _find_ears(body, symmetry, pairs, kinds, labels)
-    _find_short_legs(stance, pairs, kinds, labels)
+    if clips.swims and not stance.is_held_up(pairs):  # flippers may be lowest, but bear nothing
+        standing = False
+    kinds = find_kinds(stance, symmetry, pairs, labels, standing, clips)
     kinds |= {pair[0]: kind for pair, kind in named.items()}
 
     def directions() -> tuple[Ends, Float[np.ndarray, "3"], float]:
@@ -237,7 +240,7 @@ def _analyze_upright(
         front = detailed_end(stance, symmetry, pairs, kinds)
         ends = find_ends(body, symmetry, up, front, forked, small, labels)
         ends = with_named_ends(body, ends, annotations.ends, forked)
-        facing, certainty = find_facing(stance, symmetry, labels, pairs, kinds, front, ends, motions, annotations)
+        facing, certainty = find_facing(stance, symmetry, labels, pairs, kinds, front, ends, clips.motions, annotations)
         return (ends, facing, certainty) if forward is None else (ends, np.array(AXES[forward]), 1.0)
 
     ends, facing, certainty = directions()
@@ -251,36 +254,6 @@ def _analyze_upright(
     parts = _label(body, limbs, ends)
     partners = symmetry.partners
     return Anatomy(body, up, facing, certainty, partners, parts, limbs, standing, stance.ground, stance.height)
-
-
-def _find_ears(
-    body: Body, symmetry: Symmetry, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind], labels: list[str]
-) -> None:
-    """Long ears and horns: pairs at the very end of the middle, beyond another pair of limbs, and not called arms or
-    wings. Changes kinds."""
-    middle = symmetry.partners == np.arange(len(body))
-    for a, _ in pairs:
-        parent = int(body.parents[a])
-        called = {names.hint(labels[joint]) for joint in body.subtree(a)}
-        if kinds[a] not in ("arm", "wing") or parent < 0 or kinds[a] in called:
-            continue
-        above = set(body.above(parent))
-        beyond = any(int(body.parents[b]) in above and kinds[b] != "ear" for b, _ in pairs if b != a)
-        onward = max((body.reach[child] for child in body.children[parent] if middle[child]), default=0.0)
-        if beyond and onward < 0.1 * body.size:
-            kinds[a] = "ear"
-
-
-def _find_short_legs(
-    stance: StandingPose, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind], labels: list[str]
-) -> None:
-    """Legs too short to be told by their length, as below wide wings, if they are called so and there are no others.
-    Changes kinds."""
-    if "leg" in kinds.values():
-        return
-    for a, _ in pairs:
-        if kinds[a] == "ear" and names.hint(labels[a]) == "leg" and stance.clearance(a) < 0.15:
-            kinds[a] = "leg"
 
 
 def _name_limbs(

@@ -14,9 +14,11 @@ from gambol.character.clip import Clip
 FRAMES = 16
 MOST_CLIPS = 6
 MOST_POINTS = 400
-"""Enough for a mean over an end of the body; a file of 100 clips is then analysed in 50 ms more than without."""
+"""Enough for a mean over an end of the body."""
 STRIDES = {"walk", "walking", "run", "running", "sprint", "jog", "trot", "gallop", "canter"}
-TRAVEL = STRIDES | {"swim", "swimming", "fly", "flying", "crawl", "hop"}
+SWIMMING = {"swim", "swims", "swimming"}
+FLYING = {"fly", "flies", "flying", "flap", "glide", "hover"}
+TRAVEL = STRIDES | SWIMMING | FLYING | {"crawl", "hop"}
 OTHER_WAYS = {"back", "backward", "backwards", "bwd", "left", "right", "strafe", "turn"}
 
 
@@ -31,13 +33,28 @@ class ClipMotion:
     """Index of each point among those of the body; see `Body.points`."""
 
 
-def sample_clips(character: Character, body: Body) -> list[ClipMotion]:
-    """Motion of a few clips: those that travel first, as far as names say so, then in the file's order."""
+@dataclass(frozen=True)
+class ClipEvidence:
+    """What the clips of a file say about its body."""
+
+    motions: tuple[ClipMotion, ...] = ()
+    swims: bool = False
+    """Whether a clip is called swimming and none is called walking or running."""
+    flies: bool = False
+    """Whether a clip is called flying."""
+
+
+def read_clips(character: Character, body: Body) -> ClipEvidence:
+    """Evidence from the names of all clips and from the motion of a few: those that travel first, as far as names say
+    so, then in the file's order."""
+    spoken = {word for name in character.clips for word in names.words(name)}
+    swims, flies = bool(SWIMMING & spoken) and not STRIDES & spoken, bool(FLYING & spoken)
     clips = [clip for clip in character.clips.values() if clip.tracks and clip.duration > 0]
     chosen = sorted(clips, key=lambda clip: not TRAVEL & set(names.words(clip.name)))[:MOST_CLIPS]
     points, owners = body.points
     kept = np.unique(np.linspace(0, len(points) - 1, MOST_POINTS).astype(int))
-    return [_sample(character, body, clip, points[kept], owners[kept], kept) for clip in chosen]
+    motions = tuple(_sample(character, body, clip, points[kept], owners[kept], kept) for clip in chosen)
+    return ClipEvidence(motions, swims, flies)
 
 
 def _sample(

@@ -12,8 +12,9 @@ from gambol.character.ends import Ends
 from gambol.character.limbs import LimbKind, StandingPose, main_chain
 from gambol.character.symmetry import Symmetry
 
-BY_CONVENTION = 0.8
-"""Vote for +z, which glTF makes the front."""
+BY_CONVENTION, CONVERTED = 0.8, 0.2
+"""Vote for +z, which glTF makes the front; less where joints have no names that mean something, as after a conversion
+from another format."""
 LENGTHWISE = 0.8
 """A body is lengthwise if its trunk is at least this long [height]."""
 
@@ -31,13 +32,14 @@ def find_facing(
 ) -> tuple[Float[np.ndarray, "3"], float]:
     """Forward and how sure that is: each kind of evidence votes for one of the two ways along the mirror plane.
 
-    Weights of what does not rest on names were fitted by logistic regression to 246 characters whose names were
-    removed: 94 % of them face the right way by these votes alone, 90 % if each family of files is left out of the fit.
+    Weights of what does not rest on names are rounded from a logistic regression on 253 characters without their
+    names, which was right on 93 % of them and on 88 % of families left out of the fit, and adjusted on the same files.
     """
     body, up = stance.body, stance.up
     axis = np.cross(symmetry.normal, up)
     axis *= 1.0 if axis @ (0.001, 0.0, 1.0) >= 0 else -1.0
-    votes = [BY_CONVENTION, 1.5 * float(front @ axis), *annotations.votes(body, up, axis, symmetry.partners)]
+    convention = BY_CONVENTION if names.are_meaningful(labels) else CONVERTED
+    votes = [convention, 1.5 * float(front @ axis), *annotations.votes(body, up, axis, symmetry.partners)]
     left = np.cross(up, axis)
     sided = [
         np.sign((body.heads[j] - body.heads[p]) @ left) * (1 if names.side(labels[j]) == "left" else -1)
@@ -54,20 +56,21 @@ def find_facing(
             votes.append((named if known else unnamed) * _clear(offset / stance.size))
     legged = "leg" in kinds.values()
     votes.extend(_toe_votes(stance, axis, pairs, kinds))
-    votes.extend(_detail_votes(stance, axis))
+    votes.extend(_detail_votes(stance, axis, legged))
     votes.extend(_posture_votes(stance, axis, legged))
     votes.extend(_motion_votes(stance, axis, motions, legged))
     total = sum(votes)
     return (axis if total >= 0 else -axis), min(abs(total) / 4, 1.0)
 
 
-def _detail_votes(stance: StandingPose, axis: Float[np.ndarray, "3"]) -> list[float]:
+def _detail_votes(stance: StandingPose, axis: Float[np.ndarray, "3"], legged: bool) -> list[float]:
     """Faces have more vertices for their area than backs: right on 88 % of 72 bipeds and of 17 blobs, 94 % of bugs."""
     where = stance.points @ axis
     place = _along(where)
     shift = (where.mean() - np.average(where, weights=stance.areas + 1e-30)) / stance.size
     third = np.log(((place > 0.66).sum() + 3) / ((place < 0.33).sum() + 3))
-    return [1.8 * _limited(shift / 0.05), 1.2 * _limited(third)]
+    by_shift, by_third = (1.8, 1.2) if legged else (1.2, 1.7)
+    return [by_shift * _limited(shift / 0.05), by_third * _limited(third)]
 
 
 def _posture_votes(stance: StandingPose, axis: Float[np.ndarray, "3"], legged: bool) -> list[float]:
@@ -88,7 +91,7 @@ def _motion_votes(
 ) -> list[float]:
     """Feet on the ground move backwards, and tails move more than heads, sideways above all in what swims."""
     place = _along(stance.points @ axis)
-    votes = [0.7 * _limited(2 * sway_behind(motions, place, None))]
+    votes = [(0.5 if legged else 1.3) * _limited(2 * sway_behind(motions, place, None))]
     if legged:
         return [*votes, 2.2 * _limited(2 * backward_strides(motions, stance.up, axis, stance.height))]
     return [*votes, 1.5 * _limited(2 * sway_behind(motions, place, np.cross(stance.up, axis)))]

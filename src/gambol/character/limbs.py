@@ -6,17 +6,13 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from gambol.character import names
 from gambol.character.body import Body
 from gambol.character.symmetry import Symmetry
-from gambol.errors import GambolError
 
 LimbKind = Literal["leg", "arm", "wing", "fin", "ear"]
 
 NEAR_GROUND = 0.05
 """Share of the body's height: skin below it may bear weight."""
-SMALLEST = 0.12
-"""A limb is at least this long, as a share of the body's size; shorter pairs are ears, horns, eyes, fingers."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +63,15 @@ class StandingPose:
     def clearance(self, joint: int) -> float:
         """Height of the limb's lowest skin above the ground, as a share of the body's height; infinite without skin."""
         return float(self._lowest[joint] - self.ground) / self.height
+
+    def is_held_up(self, pairs: list[tuple[int, int]]) -> bool:
+        """Whether limbs hold the rest of the body off the ground; a single pair, such as a whale's flippers, only if it
+        is at least a fifth as long as the body."""
+        limbs = [joint for pair in pairs for root in pair for joint in self.body.subtree(root)]
+        rest = self.heights[~np.isin(self.owners, limbs)]
+        low = [pair[0] for pair in pairs if self.reaches_ground(pair[0])]
+        long = len(low) > 1 or any(self.body.reach[joint] > 0.2 * self.size for joint in low)
+        return long and (not len(rest) or float(np.quantile(rest, 0.2)) > self.ground + 0.15 * self.height)
 
     def skin(self, joint: int) -> Float[np.ndarray, "points 3"]:
         """The skin of a joint and all below it."""
@@ -124,48 +129,6 @@ def with_named(body: Body, pairs: list[tuple[int, int]], named: list[tuple[int, 
     return [*named, *(pair for pair in pairs if not taken & set(pair))]
 
 
-def kinds_by_plan(
-    stance: StandingPose,
-    pairs: list[tuple[int, int]],
-    kinds: dict[int, LimbKind],
-    fixed: set[int],
-    forward: Float[np.ndarray, "3"],
-    leg_pairs: int,
-    winged: bool | None,
-) -> dict[int, LimbKind]:
-    """Kinds of the pairs, by their first joint, as a body plan demands; those of the `fixed` ones stay.
-
-    Legs are what is lowest: of several pairs on the ground the hindmost is a biped's legs, and the longest are those of
-    other plans. winged: one of the other pairs is a pair of wings, none is, or (None) those that look like it.
-    """
-    found = dict(kinds)
-    free = [a for a, _ in pairs if a not in fixed]
-    named_legs = sum(kinds[a] == "leg" for a in fixed)
-
-    def likeness_to_leg(a: int) -> tuple[bool, bool, float]:
-        low = stance.reaches_ground(a)
-        last = stance.body.heads[a] @ forward if leg_pairs == 1 else -stance.body.reach[a]
-        return kinds[a] == "ear", not low, float(last) if low else stance.clearance(a)
-
-    missing = leg_pairs - named_legs
-    if missing > len(free):
-        raise GambolError(
-            f"a plan with {2 * leg_pairs} legs needs {leg_pairs} pair(s) of limbs, but this skeleton has "
-            f"{named_legs + len(free)}; name where the legs begin in a file of --joints, or choose another --plan"
-        )
-    legs = sorted(free, key=likeness_to_leg)[:missing]
-    rest = [a for a in free if a not in legs]
-    found.update(dict.fromkeys(legs, "leg"))
-    for a in rest:
-        if kinds[a] == "leg" or (kinds[a] == "wing" and winged is not None):
-            found[a] = "arm" if leg_pairs else "fin"
-    if winged and not any(kinds[a] == "wing" for a in fixed):
-        if not rest:
-            raise GambolError("a winged plan needs a pair of wings beside the legs, and all pairs of limbs are legs")
-        found[max(rest, key=lambda a: (kinds[a] == "wing", stance.body.reach[a]))] = "wing"
-    return found
-
-
 def main_chain(body: Body, joint: int) -> list[int]:
     """The longest way outwards."""
     chain = [joint]
@@ -173,42 +136,6 @@ def main_chain(body: Body, joint: int) -> list[int]:
         here = body.heads[chain[-1]]
         chain.append(max(children, key=lambda child: np.linalg.norm(body.heads[child] - here) + body.reach[child]))
     return chain
-
-
-def kind_of(
-    stance: StandingPose, joint: int, normal: Float[np.ndarray, "3"], labels: list[str], standing: bool
-) -> LimbKind:
-    """What a limb is, by its shape and where it ends; its joints' names decide where most of them speak of one part."""
-    members = stance.body.subtree(joint)
-    spoken = [names.hint(labels[j]) for j in members]
-    named = max(set(spoken), key=spoken.count)
-    named = named if spoken.count(named) * 2 > len(members) else None
-    if named in ("wing", "fin", "ear"):
-        return named  # type: ignore[return-value]
-    if named == "tail":  # the fork of a fish's tail
-        return "fin"
-    if standing and not stance.reaches_ground(joint) and "arm" in spoken and not {"wing", "leg", "fin"} & set(spoken):
-        return "arm"  # however short, or broad as a sheet
-    if stance.body.reach[joint] < SMALLEST * stance.size:
-        return "ear" if standing else "fin"
-    if standing and stance.reaches_ground(joint):
-        return "leg"
-    if named == "leg" and (not standing or stance.clearance(joint) < 0.15):
-        return "leg"  # drawn in by a flier, or a lifted paw
-    if _is_wing(stance, joint, normal):
-        return "wing"
-    if len(main_chain(stance.body, joint)) == 1:
-        return "ear" if standing else "fin"
-    return "arm"
-
-
-def _is_wing(stance: StandingPose, joint: int, normal: Float[np.ndarray, "3"]) -> bool:
-    """A sheet, much thinner than wide, that reaches far sideways."""
-    points = stance.skin(joint)
-    if len(points) < 8 or np.ptp(points @ normal) < 0.25 * stance.size:
-        return False
-    spread = np.linalg.svd(points - points.mean(0), compute_uv=False)
-    return bool(spread[2] < 0.3 * spread[1])
 
 
 def with_contacts(limb: Limb, stance: StandingPose, forward: Float[np.ndarray, "3"]) -> Limb:

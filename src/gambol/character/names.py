@@ -1,6 +1,7 @@
 """What a joint's name hints at. Names are never needed: they weigh in where geometry alone is unsure."""
 
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 SIDES = dict.fromkeys(("l", "left", "lft", "lt"), "left") | dict.fromkeys(("r", "right", "rgt", "rt"), "right")
@@ -47,3 +48,9 @@ def hint(name: str) -> str | None:
             return part
     joined = "".join(spoken)
     return next((part for part, known in HINTS.items() if any(w in joined for w in known if len(w) > 3)), None)
+
+
+def are_meaningful(labels: Sequence[str]) -> bool:
+    """Whether a file has names worth the word: more than a quarter of them speak of a side or of another part than the
+    trunk, since any root may be called body."""
+    return 4 * sum(hint(label) not in (None, "trunk") or side(label) is not None for label in labels) > len(labels)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.optimize import linear_sum_assignment
+from scipy.spatial import cKDTree
 
 from gambol.character import names
 from gambol.character.body import Body
@@ -18,7 +19,7 @@ MIDDLE = 0.08
 FREE_GAIN, FREE_LEAST = 1.3, 0.03
 """A tree whose joints have mirror images regardless of branches that score this many times more than along branches,
 and by at least this much, is taken to be hung wrongly."""
-AXIS_GAIN = 1.1
+AXIS_GAIN = 1.2
 """Files stand along an axis: a plane askew must explain this many times more. One who holds a gun in one hand, with
 names, gained 3 % at 15 degrees."""
 MOST_SIBLINGS = 500
@@ -51,14 +52,25 @@ def find_symmetry(body: Body, up: Float[np.ndarray, "3"], labels: list[str], by_
     best = max([best, *candidates[2:]], key=lambda each: round(each.score * (AXIS_GAIN if each is best else 1.0), 3))
     if best.score > 0:
         return best
-    # Nothing comes in pairs (a snake, a worm): the plane runs along the body, by an axis if that is nearly along.
-    level = np.concatenate([body.heads, body.tips]) @ np.stack([x, z], axis=1)
+    # Nothing comes in pairs: the plane halves the skin, or runs along a body that lies askew, such as a snake's.
+    likeness = [_skin_symmetry(body, each.normal) for each in candidates[:2]]
+    level = body.points[0] @ np.stack([x, z], axis=1)
     _, spread, directions = np.linalg.svd(level - level.mean(0), full_matrices=False)
-    if spread[0] < 0.05 * body.size:
-        return candidates[0]
     along = directions[0, 0] * x + directions[0, 1] * z
-    normal = min((x, z), key=lambda axis: abs(axis @ along))
-    return matcher.match(normal if abs(normal @ along) < 0.35 else np.cross(up, along))
+    if max(likeness) < 0.6 and spread[1] < 0.5 * spread[0] and min(abs(x @ along), abs(z @ along)) > 0.35:
+        return matcher.match(np.cross(up, along))
+    return candidates[int(np.argmax(np.round(likeness, 2)))]
+
+
+def _skin_symmetry(body: Body, normal: Float[np.ndarray, "3"]) -> float:
+    """Share of the skin that has a mirror image, from 0 to 1."""
+    points = body.points[0]
+    points = points[np.unique(np.linspace(0, len(points) - 1, 1000).astype(int))]
+    size = float(np.ptp(points, axis=0).max())
+    offset = (float((points @ normal).min()) + float((points @ normal).max())) / 2
+    images = points - 2 * (points @ normal - offset)[:, None] * normal
+    away, _ = cKDTree(points).query(images)
+    return float(np.exp(-((away / (0.03 * size + 1e-30)) ** 2)).mean())
 
 
 def mirror_in(body: Body, normal: Float[np.ndarray, "3"], labels: list[str]) -> Symmetry:
@@ -69,24 +81,35 @@ def mirror_in(body: Body, normal: Float[np.ndarray, "3"], labels: list[str]) -> 
 def symmetric_parents(body: Body, up: Float[np.ndarray, "3"], labels: list[str]) -> dict[int, int]:
     """Parents, by joint, that make a tree symmetric where its joints are and its branches are not; empty if they are.
 
-    Some files hang a trunk on a leg, or the left leg elsewhere than the right one. There joints are matched with their
-    mirror images wherever they hang; then what lies in the middle hangs on the middle, and pairs on the same joint or
-    on another pair.
+    Some files hang a trunk on a leg, or the left leg elsewhere than the right one, or have a leg for a root. There
+    joints are matched with their mirror images wherever they hang; then what lies in the middle hangs on the middle,
+    and pairs on the same joint or on another pair. In a file without names, limbs that hang beside each other on one
+    limb, as parts whose tree was guessed do, hang on the middle as well. The parent of a new root is -1.
     """
     tree = find_symmetry(body, up, labels)
     free = find_symmetry(body, up, labels, by_branch=False)
-    if free.score < FREE_GAIN * tree.score + FREE_LEAST:
+    named = names.are_meaningful(labels)
+    if free.score >= FREE_GAIN * tree.score + FREE_LEAST:
+        partners = free.partners
+    elif not named and tree.score > 0:
+        partners = tree.partners
+    else:
         return {}
     own = np.arange(len(body))
-    partners, middle = free.partners, free.partners == own
+    middle = partners == own
     parents: dict[int, int] = {}
+    roots = np.flatnonzero(body.parents < 0)
+    hub = None
+    if len(roots) == 1 and not middle[roots[0]] and middle.any() and partners[roots[0]] >= 0:
+        hub = int(np.flatnonzero(middle)[np.argmax(body.mass[middle])])
+        parents[hub] = -1
     for joint in np.flatnonzero(middle & (body.parents >= 0)):
-        trunk = next((above for above in body.above(int(joint)) if middle[above]), None)
-        if trunk is not None:
+        trunk = next((above for above in body.above(int(joint)) if middle[above]), hub)
+        if trunk is not None and joint != hub:
             parents[int(joint)] = trunk
-    for a in np.flatnonzero((partners > own) & (body.parents >= 0)):
+    for a in np.flatnonzero((partners > own) & ((body.parents >= 0) | (hub is not None))):
         b = int(partners[a])
-        found = _common_parents(body, int(a), b, free)
+        found = _common_parents(body, int(a), b, partners, hub, not named)
         if found:
             parents[int(a)], parents[b] = found
     changed = {joint: parent for joint, parent in parents.items() if parent != body.parents[joint]}
@@ -102,22 +125,37 @@ def has_cycle(parents: Int[np.ndarray, " joints"]) -> bool:
     return bool((ancestors >= 0).any())
 
 
-def _common_parents(body: Body, a: int, b: int, symmetry: Symmetry) -> tuple[int, int] | None:
-    """Parents of a pair: another pair above both, else the nearer one of the middle joints above either."""
-    partners, beyond = symmetry.partners, set(body.above(b))
+def _common_parents(
+    body: Body, a: int, b: int, partners: Int[np.ndarray, " joints"], hub: int | None, nameless: bool
+) -> tuple[int, int] | None:
+    """Parents of a pair: another pair above both, which it continues, else the nearer one of the middle joints above
+    either, or the hub."""
+    beyond = set(body.above(b))
     candidates = []
     for above in body.above(a):
         if partners[above] == above:
             candidates.append(above)
             break
-        if partners[above] >= 0 and int(partners[above]) in beyond:
+        if partners[above] >= 0 and int(partners[above]) in beyond and not (nameless and _beside(body, above, a)):
             return above, int(partners[above])
     candidates += [above for above in body.above(b) if partners[above] == above][:1]
+    candidates += [hub] if hub is not None and not candidates else []
     if not candidates:
         return None
     between = (body.heads[a] + body.heads[b]) / 2
     nearest = min(candidates, key=lambda joint: _distance(body, joint, between))
     return nearest, nearest
+
+
+def _beside(body: Body, above: int, joint: int) -> bool:
+    """Whether a joint begins beside the limb above it rather than where that ends: nearer to its head than to the far
+    end of its skin."""
+    skin = body.skin_of([above])
+    if not len(skin) or not len(body.skin_of([joint])):
+        return False
+    outwards = skin.mean(0) - body.heads[above]
+    end = skin[np.argmax((skin - body.heads[above]) @ outwards)]
+    return bool(np.linalg.norm(body.heads[joint] - body.heads[above]) < np.linalg.norm(body.heads[joint] - end))
 
 
 def _distance(body: Body, joint: int, point: Float[np.ndarray, "3"]) -> float:
@@ -155,6 +193,8 @@ class _Matcher:
                 partners[a], partners[b] = b, a
                 if self._by_branch:
                     families.append((body.children[a], body.children[b]))
+            if not matched and len(first) == 1 and left == first.tolist():
+                families.append((body.children[first[0]],) * 2)  # a root off the middle carries what is symmetric
         return Symmetry(normal, partners, self._score(partners, mirrored, normal))
 
     def _score(self, partners: np.ndarray, mirrored: np.ndarray, normal: np.ndarray) -> float:
@@ -171,7 +211,17 @@ class _Matcher:
         # Bodies as long as wide have other planes: one maps left legs to left legs, one front left to back right ones.
         exact[self._sides[pairs] * self._sides[others] > 0] = 0.0
         exact[(self._sides[pairs] * self._sides[others] < 0) & (self._words[pairs] != self._words[others])] *= 0.5
-        return float((apart * np.maximum(exact, 0.5 * vouched)).sum()) / self._body.size / len(partners)
+        score = float((apart * np.maximum(exact, 0.5 * vouched)).sum()) / self._body.size / len(partners)
+        # Front and hind legs may be images of each other, but not head and tail; names are better witnesses.
+        matched = 1.0 if vouched.any() else float((partners >= 0).mean())
+        return 0.0 if self._is_lengthwise(partners, normal) else score * matched
+
+    def _is_lengthwise(self, partners: np.ndarray, normal: np.ndarray) -> bool:
+        """Whether a plane would cut a snake in halves of the same length: wings have a trunk between them."""
+        body, points = self._body, self._body.points[0]
+        along = float(np.ptp(points @ normal))
+        across = max(float(np.ptp(points @ axis)) for axis in np.eye(3) if abs(axis @ normal) < 0.5)
+        return along > 5 * across and float(body.mass[partners == np.arange(len(partners))].sum()) < 0.25
 
     def _name_factor(self, left: list[int], right: list[int]) -> Float[np.ndarray, "left right"]:
         """Less than one where two names are each other's left and right, more where they contradict."""
