@@ -20,6 +20,7 @@ from gambol.priors.tracks.classifier import describe, train_classifier
 from gambol.priors.tracks.evaluation import (
     ClipResult,
     Judge,
+    check_families,
     chosen_clips,
     cut,
     row_of,
@@ -176,8 +177,15 @@ def test_families_are_held_out_as_a_whole(zoo):
     split = split_by_family([*zoo, by_formula, part], ["family 5"])
     assert set(split.families) == {"family 5"} and "family 5" not in {each.family for each in split.known}
     assert by_formula not in split.held_out and part not in split.held_out
-    with pytest.raises(GambolError, match=r"no clip is of the family 'x'; there are family 0, family 1"):
-        split_by_family(zoo, ["x"])
+
+
+def test_a_family_that_is_spelt_wrong_is_refused(tmp_path):
+    for name in ("horses/a.glb", "cmu/16_01.bvh"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(b"")
+    check_families([tmp_path], ["horses", "cmu-16"])
+    with pytest.raises(GambolError, match=r"no file is of the family 'horse'; there are cmu-16, horses"):
+        check_families([tmp_path], ["horse"])
 
 
 def test_actions_with_two_clips_are_evaluated(zoo):

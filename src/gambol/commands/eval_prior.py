@@ -152,7 +152,7 @@ class EvalPriorCommand:
 
     def _split(self) -> Split:
         """Known and held-out motions: of clips, or of random creatures."""
-        from gambol.priors.tracks.evaluation import Split, split_by_family, trained_without
+        from gambol.priors.tracks.evaluation import Split, check_families, split_by_family, trained_without
         from gambol.priors.tracks.training.dataset import creature_samples, read_folder
         from gambol.progress import progress
 
@@ -165,6 +165,7 @@ class EvalPriorCommand:
         exclude = self.exclude or trained_without(self.weights)
         if not exclude:
             raise GambolError("the weights do not say what they were trained without: name the families with --exclude")
+        check_families(self.clips, exclude)
         samples, skipped = [], 0
         for folder in self.clips:
             with progress(f"reading {folder.name}") as advance:

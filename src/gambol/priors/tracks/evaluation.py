@@ -28,6 +28,7 @@ from gambol.priors.tracks.network import LONGEST, PATCH
 from gambol.priors.tracks.prior import WEIGHTS, BodyTrackPrior, TrackPrior
 from gambol.priors.tracks.training.batches import build_of, vary
 from gambol.priors.tracks.training.clips import TrackSample
+from gambol.priors.tracks.training.dataset import SUFFIXES, family_of
 from gambol.priors.tracks.training.labels import CYCLIC
 from gambol.tensor_files import read_tensors
 
@@ -58,14 +59,19 @@ class Split:
         return dict(found)
 
 
+def check_families(folders: Sequence[Path], exclude: Iterable[str]) -> None:
+    """Raise GambolError if no file is of a family: a name that is spelt wrong would count as known."""
+    paths = [path for folder in folders for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES]
+    families = sorted({family_of(path) for path in paths})
+    for family in exclude:
+        if family not in families:
+            raise GambolError(f"no file is of the family '{family}'; there are {', '.join(families)}")
+
+
 def split_by_family(samples: Sequence[TrackSample], exclude: Iterable[str]) -> Split:
     """Separate the families that were left out of a training from the others. Of those left out only clips count, not
     motions by formula, and of cyclic actions only loops, since a part of a longer clip has no length of its own."""
     exclude = frozenset(exclude)
-    families = {sample.family for sample in samples}
-    unknown = sorted(exclude - families)
-    if unknown:
-        raise GambolError(f"no clip is of the family '{unknown[0]}'; there are {', '.join(sorted(families))}")
     held_out = [s for s in samples if s.family in exclude and s.source != "procedural"]
     whole = [s for s in held_out if s.loops or s.action not in CYCLIC]
     return Split(tuple(s for s in samples if s.family not in exclude), tuple(whole))
