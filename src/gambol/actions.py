@@ -127,7 +127,7 @@ TABLE = (
     Action("fall", "falls, trips, tumbles", seconds=1.0, loops=False, falls=True, kind_of="die"),
     Action("flip", "does a flip or a somersault", seconds=1.0, loops=False, needs=("legs",)),
     Action("walk backwards", "walks backwards, backs away", seconds=1.0, travels=True, needs=("legs",),
-           legs="alternate", kind_of="walk"),
+           legs="alternate"),
     Action("sidestep", "sidesteps, walks sideways", seconds=0.9, travels=True, needs=("legs",), kind_of="walk"),
     Action("roar", "roars", seconds=1.7, loops=False),
     Action("headbutt", "butts with its head", seconds=0.8, loops=False, kind_of="attack"),

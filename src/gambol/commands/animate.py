@@ -48,7 +48,7 @@ class AnimateCommand:
     A run is a folder: clip.glb (your file plus the clip), preview.mp4, sheet.png, report.html and report.json (how good
     the clip is), and everything needed to resume if it is stopped, by Ctrl-C or worse.
 
-    The prior that comes with gambol knows these actions, at any pace, from "sneaks" to "sprints":
+    The priors that come with gambol know these actions, pixels the first eighteen, at any pace ("strolls", "sprints"):
     {actions}.
     Priors with an open vocabulary take any sentence: see gambol priors.
 
@@ -98,8 +98,8 @@ class AnimateCommand:
     freeze: Annotated[tuple[str, ...], tyro.conf.arg(metavar="JOINT ...")] = ()
     """Joints that do not move, or move as in the --init clip."""
     prior: Annotated[str | None, tyro.conf.arg(metavar="PRIOR")] = None
-    """The model that the motion comes from: tracks (by default), which samples motions of body parts; pixels (by
-    default with --preset paper) or another video model that `gambol priors` lists, a folder, or a hub id."""
+    """The model that the motion comes from: pixels, the default, or another video model that `gambol priors` lists, a
+    folder, or a hub id; or tracks (experimental), which samples how the parts of a body move and knows more actions."""
     weights: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Other weights for the prior tracks or pixels, as `gambol train-prior` writes them."""
     device: str = "auto"
@@ -194,10 +194,10 @@ class AnimateCommand:
 
     def _prior(self) -> PriorChoice:
         from gambol.distillation.run_config import PriorChoice
+        from gambol.priors.catalogue import DEFAULT
 
         weights = str(self.weights) if self.weights else None
-        usual = "pixels" if self.preset == "paper" else "tracks"
-        return PriorChoice(self.prior or usual, weights, self.device, self.offload, self.tiling)
+        return PriorChoice(self.prior or DEFAULT, weights, self.device, self.offload, self.tiling)
 
     def _resume(self, folder: Path) -> None:
         """Continue a run; says so if it is finished."""

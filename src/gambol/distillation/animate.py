@@ -36,7 +36,7 @@ from gambol.motion.legs import hip_height_of, leg_length
 from gambol.motion.loops import loop_travel
 from gambol.motion.parameters import CurveParameters, FrameParameters
 from gambol.motion.rig_motion import RigMotion, clip_of, rig_motion_of
-from gambol.priors.catalogue import open_prior
+from gambol.priors.catalogue import DEFAULT, open_prior
 from gambol.priors.prior import Prior, Prompt, VideoPrior
 from gambol.priors.tracks.features import FPS, shape_of
 from gambol.priors.tracks.network import LONGEST, PATCH
@@ -63,10 +63,10 @@ def animate(
 ) -> Clip:
     """Return a clip in which the character does what the sentence says.
 
-    prior: by default the built-in one, tracks. config: by default the preset 'standard'. name: of the clip; by default
-    the action, or the first words of the sentence. on_step: called after every step.
+    prior: by default `catalogue.DEFAULT`. config: by default the preset 'standard'. name: of the clip; by default the
+    action, or the first words of the sentence. on_step: called after every step.
     """
-    prior = prior or open_prior("tracks")
+    prior = prior or open_prior(DEFAULT)
     problem = prepare(character, prompt, prior, config or preset_for("standard", prior))
     return problem.clip(StageRunner(stages_of(problem), problem.start).run(on_step), name or problem.title)
 

@@ -16,6 +16,7 @@ from gambol.distillation.config import AnimateConfig, Preset
 from gambol.editing.edit import EditConfig
 from gambol.errors import GambolError
 from gambol.jsonable import from_json, parse_json
+from gambol.priors.catalogue import BUILT_IN, DEFAULT
 from gambol.priors.prior import Prior
 from gambol.ranges import Range
 from gambol.render.cache import fingerprint
@@ -27,7 +28,7 @@ from gambol.version import __version__
 class PriorChoice:
     """The prior of a run, and how it is loaded."""
 
-    name: str = "tracks"
+    name: str = DEFAULT
     """Name, folder or hub id, as `open_prior` takes it."""
     weights: str | None = None
     """A file with other weights for tracks or pixels."""
@@ -42,7 +43,7 @@ class PriorChoice:
 
     def open(self, download: bool = True) -> Prior:
         """Return the prior. download: whether a model that is not on this machine may be fetched."""
-        from gambol.priors.catalogue import BUILT_IN, open_prior
+        from gambol.priors.catalogue import open_prior
 
         usual = PriorChoice()
         asked = {

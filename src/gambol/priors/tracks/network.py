@@ -77,6 +77,8 @@ class TrackNetwork(nn.Module):
         self.shape = nn.Sequential(nn.Linear(SHAPE, width), nn.SiLU(), nn.Linear(width, width))
         self.along = nn.Linear(6, width)
         self.action = nn.Embedding(config.actions, width)
+        self.part_action = nn.Embedding(config.actions * (len(CHAIN_KINDS) + 1), width)
+        """What each action means for each kind of part, added to its tokens."""
         self.source = nn.Embedding(len(SOURCES), width)
         self.circle = nn.Embedding(2, width)
         self.level = nn.Sequential(nn.Linear(64, width), nn.SiLU(), nn.Linear(width, width))
@@ -91,6 +93,7 @@ class TrackNetwork(nn.Module):
         for out in (self.part_out, self.path_out):
             nn.init.zeros_(out.weight)
             nn.init.zeros_(out.bias)
+        nn.init.zeros_(self.part_action.weight)
 
     def forward(
         self,
@@ -104,7 +107,8 @@ class TrackNetwork(nn.Module):
         tokens = self.part_in(parts.unflatten(1, (patches, PATCH)).transpose(2, 3).flatten(3))
         root = self.path_in(path.unflatten(1, (patches, PATCH)).flatten(2))[:, :, None]
         body = self._bodies(conditions)
-        tokens = torch.cat([root, tokens], 2) + body[:, None] + self._place(conditions, patches)[:, :, None]
+        known = body + self._meanings(conditions)
+        tokens = torch.cat([root, tokens], 2) + known[:, None] + self._place(conditions, patches)[:, :, None]
         tokens = tokens.flatten(1, 2)
         real = torch.cat([torch.ones_like(conditions.real[:, :1]), conditions.real], 1)
         inside = torch.arange(patches, device=parts.device) < conditions.patches[:, None]
@@ -135,6 +139,12 @@ class TrackNetwork(nn.Module):
         parts = parts + self.shape(conditions.shape)
         path = self.kind.weight[-1].expand(len(parts), 1, -1)
         return torch.cat([path, parts], 1)
+
+    def _meanings(self, conditions: Conditions) -> Float[Tensor, "batch tokens width"]:
+        """What the action means for each token."""
+        kinds = len(CHAIN_KINDS)
+        path = torch.full_like(conditions.kinds[:, :1], kinds)
+        return self.part_action(conditions.action[:, None] * (kinds + 1) + torch.cat([path, conditions.kinds], 1))
 
     def _place(self, conditions: Conditions, patches: int) -> Float[Tensor, "batch patches width"]:
         """How far it is from the start and to the end of a motion that does not loop."""

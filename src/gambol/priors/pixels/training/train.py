@@ -23,6 +23,7 @@ from gambol.files import write_file
 from gambol.formats.files import read_file
 from gambol.motion.optimization import threads
 from gambol.parallel import deferred_interrupt, run, shares
+from gambol.priors.pixels.actions import PIXEL_ACTIONS
 from gambol.priors.pixels.data.stroke_motion import StrokeMotion, render_motions
 from gambol.priors.pixels.network import SHIPPED, NetworkConfig, PixelNetwork
 from gambol.priors.pixels.prior import save_network
@@ -173,7 +174,7 @@ class Training:
         """What must be the same to resume. More videos may be asked for than before."""
         return {
             "settings": asdict(replace(self.config, videos=0)),
-            "actions in the table": list(ACTIONS),
+            "actions in the table": list(PIXEL_ACTIONS),
             "creatures or clips": self.sampler.fingerprint,
         }
 

@@ -45,6 +45,8 @@ class TrackTrainConfig:
     """Learning rate of AdamW (vectors, first and last layers)."""
     matrix_lr: float = 3e-3
     """Learning rate of Muon (matrices of the blocks)."""
+    meaning_lr: float = 1e-2
+    """Learning rate of AdamW for what actions mean for parts, most of which are seen rarely."""
     ema_decay: float = 0.997
     warmup_steps: int = 150
     lr_decay: float = 0.35
@@ -88,9 +90,12 @@ class TrackTraining:
         named = dict(self.network.named_parameters())
         matrices = [v for name, v in named.items() if name.startswith("blocks") and v.ndim == 2 and "bias" not in name]
         others = [value for value in named.values() if all(value is not matrix for matrix in matrices)]
+        meanings = [self.network.part_action.weight]
+        others = [value for value in others if value is not meanings[0]]
         self.optimizers = (
             Muon(matrices, lr=config.matrix_lr),
             torch.optim.AdamW(others, lr=config.lr, betas=(0.9, 0.99), weight_decay=0.0),
+            torch.optim.AdamW(meanings, lr=config.meaning_lr, betas=(0.9, 0.99), weight_decay=0.0),
         )
         self.step = 0
 
@@ -102,7 +107,8 @@ class TrackTraining:
             raise FloatingPointError("the loss is not finite")
         total.backward()
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
-        for optimizer, lr in zip(self.optimizers, (self.config.matrix_lr, self.config.lr), strict=True):
+        rates = (self.config.matrix_lr, self.config.lr, self.config.meaning_lr)
+        for optimizer, lr in zip(self.optimizers, rates, strict=True):
             optimizer.param_groups[0]["lr"] = lr * self._lr_scale()
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
