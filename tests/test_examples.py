@@ -65,7 +65,7 @@ def test_readme_commands_and_python(tmp_path):
     readme = (ROOT / "README.md").read_text()
     shell = "\n".join(re.findall(r"```\n(.+?)```", readme, re.DOTALL))
     commands = re.findall(r"^gambol (.+?)(?:\s{2,}#.*)?$", shell, re.MULTILINE)
-    assert len(commands) == 15
+    assert len(commands) == 16
     for command in commands:
         run("-m", "gambol", *shlex.split(command), cwd=tmp_path)
     for python in re.findall(r"```python\n(.+?)```", readme, re.DOTALL):

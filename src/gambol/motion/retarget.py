@@ -109,7 +109,9 @@ def retarget(
     notes = _notes(read, slope, parts if namesakes is None else None)
     footing = on_ground(target, target_anatomy, rig, raw, on_progress) if fix_feet else Footing(raw)
     notes.extend([footing.note] if footing.note else [])
-    fixed, unfixed = (_written(target, parts.target, rig, each, read, name) for each in (footing, Footing(raw)))
+    fixed = unfixed = _written(target, parts.target, rig, footing, read, name)
+    if footing.motion is not raw:
+        unfixed = _written(target, parts.target, rig, Footing(raw), read, name)
     dropped, following = ((), ()) if namesakes is not None else (parts.dropped, parts.following)
     return RetargetedClip(fixed, unfixed, target, target_anatomy, dropped, following, tuple(notes))
 
