@@ -183,10 +183,10 @@ def naive(source: Character, theirs: Anatomy, clip: Clip, target: Character, our
     from gambol.motion.contacts import plain
 
     chains, chains_target, rig = find_chains(theirs), find_chains(ours), build_rig(ours)
-    read = tracks_of_clip(source, chains, clip, 30.0)
+    read = tracks_of_clip(source, chains, clip, 30.0, captured=has_bone_mesh(source))
     looped = find_contacts(source, theirs, clip).looped
     count = len(read.poses) + read.tracks.loops
-    poses = plain(looped).poses(np.linspace(0.0, looped.duration, count))
+    poses = plain(looped).poses(np.linspace(read.left_out, looped.duration, count))
     axes, axes_target, body = chains.axes, chains_target.axes, ours.body
     rest = theirs.body.T_world_node[theirs.body.nodes][:, :3, :3]
     turned = axes.T @ poses[..., :3, :3] @ np.linalg.inv(rest) @ axes
@@ -212,7 +212,7 @@ def naive(source: Character, theirs: Anatomy, clip: Clip, target: Character, our
     world = np.tile(np.eye(4), (count, len(body), 1, 1))
     world[..., :3, :3] = axes_target @ found @ axes_target.T @ body.T_world_node[body.nodes][:, :3, :3]
     world[..., :3, 3] = heads
-    motion = rig_motion_of_poses(rig, world, looped.duration, False)
+    motion = rig_motion_of_poses(rig, world, looped.duration - read.left_out, False)
     return clip_of(target, rig, motion, "naive", motion.fps)
 
 
