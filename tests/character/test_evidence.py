@@ -186,12 +186,26 @@ def test_a_leg_that_is_the_root_of_its_file_is_a_leg():
     assert chains[0] == chains[1]
 
 
-def test_limbs_that_hang_on_their_neighbours_are_limbs():
-    """As where a tree was guessed by nearness: each leg of a spider on the one before it."""
+def legs_on_legs():
+    """A spider without names, each leg of which hangs on the one before it."""
     odd = {f"leg{i}_upper.{side}": f"leg{i - 1}_upper.{side}" for i in (1, 2, 3) for side in "LR"}
-    anatomy = analyze(without_names(hung_elsewhere(spider(), odd)))
+    return without_names(hung_elsewhere(spider(), odd))
+
+
+def test_limbs_that_hang_on_their_neighbours_are_limbs():
+    """As where the tree of rigid parts was guessed by nearness."""
+    character = legs_on_legs()
+    (mesh,) = character.meshes
+    heaviest = mesh.binds[np.arange(len(mesh.binds)), mesh.weights.argmax(1)][:, None]
+    parts = dataclasses.replace(mesh, binds=heaviest, weights=np.ones((len(heaviest), 1)))
+    anatomy = analyze(dataclasses.replace(character, meshes=(parts,)))
     assert anatomy.plan == "eight legs"
     assert all(len(leg.joints) == 2 for leg in anatomy.legs)
+
+
+def test_joints_of_a_blended_skin_may_sit_beside_each_other():
+    """As twists and helpers do: only the tree of rigid parts is doubted."""
+    assert not len(analyze(legs_on_legs()).body.reparented)
 
 
 def test_a_root_beside_the_middle_carries_pairs():

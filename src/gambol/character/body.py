@@ -46,6 +46,8 @@ class Body:
     """The neutral pose of all nodes of the skeleton."""
     scale: Float[np.ndarray, "joints 3"]
     """Each joint's own scale, relative to its parent in the file."""
+    rigid: bool = False
+    """Whether the skin is made of parts that move with one joint each, rather than blended between joints."""
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -155,7 +157,12 @@ class _BodyFinder:
             index[reparented],
             self.T_world_node,
             self._own_scale(nodes),
+            self._is_rigid(),
         )
+
+    def _is_rigid(self) -> bool:
+        largest = np.asarray(self.weights.max(axis=1).todense()).ravel()
+        return bool(len(largest) and (largest > 0.99).mean() > 0.95)
 
     def _parents(self) -> tuple[Int[np.ndarray, " nodes"], list[int]]:
         """Parent node of every node of the body, UNUSED for the others, and the nodes that were hung elsewhere.

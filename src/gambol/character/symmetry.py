@@ -83,15 +83,16 @@ def symmetric_parents(body: Body, up: Float[np.ndarray, "3"], labels: list[str])
 
     Some files hang a trunk on a leg, or the left leg elsewhere than the right one, or have a leg for a root. There
     joints are matched with their mirror images wherever they hang; then what lies in the middle hangs on the middle,
-    and pairs on the same joint or on another pair. In a file without names, limbs that hang beside each other on one
-    limb, as parts whose tree was guessed do, hang on the middle as well. The parent of a new root is -1.
+    and pairs on the same joint or on another pair. In a file of rigid parts without names, limbs that hang beside each
+    other on one limb, as parts whose tree was guessed do, hang on the middle as well. The parent of a new root is -1.
     """
     tree = find_symmetry(body, up, labels)
     free = find_symmetry(body, up, labels, by_branch=False)
-    named = names.are_meaningful(labels)
+    # Joints of a blended skin do sit beside each other: twists, helpers.
+    guessed = body.rigid and not names.are_meaningful(labels)
     if free.score >= FREE_GAIN * tree.score + FREE_LEAST:
         partners = free.partners
-    elif not named and tree.score > 0:
+    elif guessed and tree.score > 0:
         partners = tree.partners
     else:
         return {}
@@ -109,7 +110,7 @@ def symmetric_parents(body: Body, up: Float[np.ndarray, "3"], labels: list[str])
             parents[int(joint)] = trunk
     for a in np.flatnonzero((partners > own) & ((body.parents >= 0) | (hub is not None))):
         b = int(partners[a])
-        found = _common_parents(body, int(a), b, partners, hub, not named)
+        found = _common_parents(body, int(a), b, partners, hub, guessed)
         if found:
             parents[int(a)], parents[b] = found
     changed = {joint: parent for joint, parent in parents.items() if parent != body.parents[joint]}
@@ -126,7 +127,7 @@ def has_cycle(parents: Int[np.ndarray, " joints"]) -> bool:
 
 
 def _common_parents(
-    body: Body, a: int, b: int, partners: Int[np.ndarray, " joints"], hub: int | None, nameless: bool
+    body: Body, a: int, b: int, partners: Int[np.ndarray, " joints"], hub: int | None, guessed: bool
 ) -> tuple[int, int] | None:
     """Parents of a pair: another pair above both, which it continues, else the nearer one of the middle joints above
     either, or the hub."""
@@ -136,7 +137,7 @@ def _common_parents(
         if partners[above] == above:
             candidates.append(above)
             break
-        if partners[above] >= 0 and int(partners[above]) in beyond and not (nameless and _beside(body, above, a)):
+        if partners[above] >= 0 and int(partners[above]) in beyond and not (guessed and _beside(body, above, a)):
             return above, int(partners[above])
     candidates += [above for above in body.above(b) if partners[above] == above][:1]
     candidates += [hub] if hub is not None and not candidates else []
