@@ -15,6 +15,7 @@ from gambol.actions import ACTIONS
 from gambol.errors import AssetError
 from gambol.language import require_intent
 from gambol.motion.body_tracks import BodyTracks
+from gambol.motion.chains import CHAIN_KINDS
 from gambol.priors.prior import Prior, Prompt, SamplingPreset
 from gambol.priors.schedule import FlowSchedule, Latents, Level
 from gambol.priors.tracks.features import PART, PATH, BodyShape, Features, features_of, nominal_seconds, tracks_of
@@ -106,7 +107,7 @@ class TrackPrior(Prior):
     @torch.no_grad()
     def seconds(self, shape: BodyShape, action: str, loops: bool) -> float:
         """How long a cycle of an action, or all of one that does not loop, usually takes this body [s]."""
-        conditions = conditions_of(shape, self.actions.index(action), loops, PATCH)
+        conditions = conditions_of(shape, self.actions.index(action), loops, PATCH, source=source_for(shape))
         return float(self.network.log_seconds(conditions)[0, 0].exp())
 
 
@@ -155,10 +156,17 @@ class BodyTrackPrior:
 
     def _clean(self, noisy: Latents, level: Level, action: int) -> Latents:
         features, count = self._features(noisy), len(noisy)
-        conditions = conditions_of(self.shape, action, self.loops, self.frames, count)
+        conditions = conditions_of(self.shape, action, self.loops, self.frames, count, source_for(self.shape))
         levels = torch.as_tensor(level, dtype=torch.float32).expand(count)
         parts, path = self.prior.network(features.parts, features.path, levels, conditions)
         return torch.cat([parts.flatten(2), path], 2)
+
+
+def source_for(shape: BodyShape) -> str:
+    """Whose motions a body is to move like: artists' clips show two and four legs; of others there are too few, and
+    motions by formula are better."""
+    legs = int((shape.kinds == CHAIN_KINDS.index("leg")).sum())
+    return "artist" if legs in (2, 4) else "procedural"
 
 
 def conditions_of(
