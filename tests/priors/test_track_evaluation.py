@@ -260,7 +260,7 @@ def test_the_command_prints_a_table_and_writes_a_report(prior, tmp_path, capsys,
     prior.save(weights, {"exclude": ["other"]})
     assert trained_without(weights) == ("other",)
     folder = folder_of_clips(tmp_path / "clips")
-    EvalPriorCommand(weights, output=tmp_path / "report.json", clips=(folder,), quick=True).run()
+    EvalPriorCommand(weights, prior="tracks", output=tmp_path / "report.json", clips=(folder,), quick=True).run()
     shown = capsys.readouterr().out
     for expected in ("recognised", "walk", "all", "report.json", "4 held-out clips (families: 1)"):
         assert expected in shown
@@ -284,4 +284,4 @@ def test_mistakes_are_told_before_any_work(prior, tmp_path):
         ({"weights": tmp_path / "none"}, "there is no file"),
     ):
         with pytest.raises(GambolError, match=message):
-            EvalPriorCommand(**{"weights": weights, **options}).run()
+            EvalPriorCommand(**{"weights": weights, "prior": "tracks", **options}).run()

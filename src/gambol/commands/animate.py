@@ -99,7 +99,7 @@ class AnimateCommand:
     """Joints that do not move, or move as in the --init clip."""
     prior: Annotated[str | None, tyro.conf.arg(metavar="PRIOR")] = None
     """The model that the motion comes from: pixels, the default, or another video model that `gambol priors` lists, a
-    folder, or a hub id; or tracks (experimental), which samples how the parts of a body move and knows more actions."""
+    folder, or a hub id; or tracks (experimental, needs --weights), which samples how the parts of a body move."""
     weights: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Other weights for the prior tracks or pixels, as `gambol train-prior` writes them."""
     device: str = "auto"

@@ -1,4 +1,4 @@
-"""`gambol eval-prior`: how good the priors are that gambol ships."""
+"""`gambol eval-prior`: how good gambol's own priors are."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ AGAINST = 12
 
 @dataclass
 class EvalPriorCommand:
-    """Evaluate a prior that gambol ships on characters that it was not trained on.
+    """Evaluate one of gambol's own priors on characters that it was not trained on.
 
     tracks: motions are sampled for the bodies and actions of clips of families that were left out of the training, and
     a table says for each action whether a classifier recognises it, how far and fast bodies move beside the truth, how
@@ -49,16 +49,15 @@ class EvalPriorCommand:
 
     examples:
       gambol eval-prior --quick
-      gambol eval-prior --clips characters/ mocap/ --exclude some-family --against pixels -o report.json
-      gambol eval-prior my-prior/weights.safetensors --clips characters/
-      gambol eval-prior --prior pixels --rigs characters/
+      gambol eval-prior --rigs characters/ -o report.json
+      gambol eval-prior my-tracks/weights.safetensors --prior tracks --clips characters/ mocap/ --against pixels
     """
 
     weights: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="[WEIGHTS]")] = None
     """What `gambol train-prior` wrote; by default the weights that come with gambol."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FILE")] = None
     """Also write all numbers as JSON."""
-    prior: Literal["tracks", "pixels"] = "tracks"
+    prior: Literal["tracks", "pixels"] = "pixels"
     """The prior to evaluate."""
     clips: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FOLDER ...")] = ()
     """tracks: the folders of animated characters and motion capture that it was trained on, with the families that were

@@ -1,4 +1,4 @@
-"""`gambol train-prior`: train the priors that gambol ships."""
+"""`gambol train-prior`: train gambol's own priors."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 @dataclass
 class TrainPriorCommand:
-    """Train one of the priors that gambol ships: tracks, on motions of body parts, or pixels, a small video model.
+    """Train one of gambol's own priors: pixels, a small video model, or tracks, on motions of body parts.
 
     Both learn from your clips and from random creatures that move by formula. Everything is kept in one folder: the
     state, log.jsonl, and at the end weights.safetensors. Stop it with Ctrl-C whenever you like; the same command
     resumes. The same seed gives the same weights on the same machine. Either takes hours on two cores.
 
     examples:
-      gambol train-prior my-prior --clips characters/ mocap/ --exclude some-family
-      gambol train-prior my-pixels --prior pixels --clips animals/ --videos 250000
-      gambol animate hero.glb "a knight walks" --weights my-prior/weights.safetensors
+      gambol train-prior my-prior --clips animals/ --videos 250000
+      gambol train-prior my-tracks --prior tracks --clips characters/ mocap/ --exclude some-family
+      gambol animate hero.glb "a knight walks" --prior tracks --weights my-tracks/weights.safetensors
     """
 
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")]
     """Folder for the training state, the log and the weights."""
-    prior: Literal["tracks", "pixels"] = "tracks"
+    prior: Literal["tracks", "pixels"] = "pixels"
     """The prior to train."""
     clips: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FOLDER ...")] = ()
     """Folders of animated characters (.glb, .gltf, .vrm; for tracks also motion capture, .bvh) to train on; a clip's

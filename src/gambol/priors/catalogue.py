@@ -43,7 +43,6 @@ COGVIDEOX_LICENCE = "CogVideoX License"
 # fmt: off
 _ROWS = (
     # name, licence, where; millions of parameters, video, GiB, with offload, of weights, TFLOP
-    ("tracks", "Apache-2.0", None, 5.73, (184, 0, 0), 0.0, 0.0, 0.0, 0.002),
     ("pixels", "Apache-2.0", None, 4.15, (16, 60, 60), 0.0, 0.0, 0.0, 0.003),
     ("cogvideox-2b", "Apache-2.0", "zai-org/CogVideoX-2b", 1694, (49, 720, 480), 20.9, 17.8, 12.4, 240),
     ("cogvideox-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX-5b", 5570, (49, 720, 480), 28.1, 17.8, 19.6, 664),
@@ -55,10 +54,10 @@ _ROWS = (
 )
 # fmt: on
 PRIORS = {row[0]: KnownPrior(*row) for row in _ROWS}
-BUILT_IN = ("tracks", "pixels")
-"""Priors that come with gambol."""
 DEFAULT = "pixels"
 """The prior that is used if nobody chooses one."""
+BUILT_IN = (DEFAULT, "tracks")
+"""gambol's own priors. Weights of tracks do not come with it yet: `gambol train-prior` makes them."""
 
 
 def open_prior(name: str, weights: str | Path | None = None, **options) -> Prior:
@@ -69,7 +68,7 @@ def open_prior(name: str, weights: str | Path | None = None, **options) -> Prior
     """
     if name not in BUILT_IN:
         if weights is not None:
-            raise GambolError(f"other weights are for the priors {' and '.join(BUILT_IN)} alone, not for {name}")
+            raise GambolError(f"other weights are for {' and '.join(BUILT_IN)} alone, not for the prior {name}")
         return _open_video_model(name, options)
     if options:
         raise GambolError(f"the prior {name} has no option {sorted(options)[0]}")

@@ -25,7 +25,7 @@ from gambol.priors.tracks.classifier import ActionClassifier
 from gambol.priors.tracks.features import FPS, features_of, nominal_seconds
 from gambol.priors.tracks.measures import amplitude, distances, foot_slide, trunk_twist
 from gambol.priors.tracks.network import LONGEST, PATCH
-from gambol.priors.tracks.prior import WEIGHTS, BodyTrackPrior, TrackPrior
+from gambol.priors.tracks.prior import BodyTrackPrior, TrackPrior
 from gambol.priors.tracks.training.batches import build_of, vary
 from gambol.priors.tracks.training.clips import TrackSample
 from gambol.priors.tracks.training.dataset import SUFFIXES, family_of
@@ -77,9 +77,9 @@ def split_by_family(samples: Sequence[TrackSample], exclude: Iterable[str]) -> S
     return Split(tuple(s for s in samples if s.family not in exclude), tuple(whole))
 
 
-def trained_without(weights: Path | None) -> tuple[str, ...]:
+def trained_without(weights: Path) -> tuple[str, ...]:
     """Families that weights say they were trained without. weights: a file; by default the one that gambol ships."""
-    _, facts = read_tensors(weights or WEIGHTS)
+    _, facts = read_tensors(weights)
     try:
         return tuple(str(family) for family in json.loads(facts["about"])["exclude"])
     except (LookupError, TypeError, ValueError):

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.actions import ACTIONS
-from gambol.errors import AssetError
+from gambol.errors import AssetError, GambolError
 from gambol.language import require_intent
 from gambol.motion.body_tracks import BodyTracks
 from gambol.motion.chains import CHAIN_KINDS
@@ -21,8 +21,6 @@ from gambol.priors.schedule import FlowSchedule, Latents, Level
 from gambol.priors.tracks.features import PART, PATH, BodyShape, Features, features_of, nominal_seconds, tracks_of
 from gambol.priors.tracks.network import LONGEST, PATCH, SOURCES, Conditions, TrackNetwork, TrackNetworkConfig
 from gambol.tensor_files import checksum, read_tensors, write_tensors
-
-WEIGHTS = Path(__file__).parent / "weights.safetensors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +67,12 @@ class TrackPrior(Prior):
 
     @staticmethod
     def load(path: Path | None = None) -> TrackPrior:
-        """Read weights that `save` wrote; by default those that come with gambol."""
-        path = path or WEIGHTS
+        """Read weights that `save` wrote."""
+        if path is None:
+            raise GambolError(
+                "the prior tracks is experimental and comes without weights: train it with gambol train-prior FOLDER "
+                "--prior tracks --clips CHARACTERS, and give --weights FOLDER/weights.safetensors"
+            )
         tensors, facts = read_tensors(path)
         try:
             network = TrackNetwork(TrackNetworkConfig(**json.loads(facts["network"])))
