@@ -109,14 +109,16 @@ def timed(parts, spent):
 
 def score_steps(problem: Problem, steps: int = 40) -> None:
     """A step of score distillation against the prior alone, by turns."""
-    paper = preset_for("paper", problem.prior)
+    prior = problem.prior
+    assert isinstance(prior, PixelPrior)
+    paper = preset_for("paper", prior)
     stage = stages_of(replace(problem, config=paper))[0](problem.start)
     renderer = problem.renderer
     view = torch.zeros(1, dtype=torch.int64)
     with torch.no_grad():
-        latents = problem.prior.encode(renderer.render(problem.start.world(problem.rig), view))
+        latents = prior.encode(renderer.render(problem.start.world(problem.rig), view))
     noisy = draw_noise(latents)
-    ask = partial(problem.prior.denoise, noisy, 0.7, problem.prompt, 100.0, None, renderer.rest_images()[view])
+    ask = partial(prior.denoise, noisy, 0.7, problem.prompt, 100.0, None, renderer.rest_images()[view])
     ours, alone = [], []
     for number in range(steps):
         begun = time.perf_counter()

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gambol import analyze, load, open_prior
+from gambol import analyze, load
 from gambol.errors import GambolError
+from gambol.priors.pixels.prior import PixelPrior
 from gambol.quality.measures import BY_KEY, MEASURES, Values
 from gambol.quality.report import SEAMS, report
 from gambol.quality.scale import EVERY, Distribution, Scale, group_of, seen
@@ -67,7 +68,7 @@ def main() -> None:
 
 def measured(folders: Sequence[Path], exclude: tuple[str, ...], done: dict[tuple[str, ...], Row]) -> Iterator[Row]:
     """One row for each different clip of the folders, taken from `done` where it has been measured before."""
-    prior = open_prior("pixels")
+    prior = PixelPrior.load()
     known = set()
     for family, path in characters(folders, exclude):
         try:

@@ -13,6 +13,7 @@ from pathlib import Path
 import gambol  # before torch, whose idle threads would else take our cores
 from gambol.distillation.config import preset_for
 from gambol.errors import GambolError
+from gambol.priors.pixels.prior import PixelPrior
 from gambol.quality.measures import BY_KEY
 
 SHOWN = ("foot_slide_mean", "penetration_mean", "trunk_twist", "roughness")
@@ -24,7 +25,7 @@ def main() -> None:
     parser.add_argument("--actions", nargs="*", default=["walk", "trot", "run", "jump", "stand"])
     parser.add_argument("--preset", default="standard")
     options = parser.parse_args()
-    prior = gambol.open_prior("pixels")
+    prior = PixelPrior.load()
     titles = " | ".join(f"{BY_KEY[key].title} [{BY_KEY[key].unit}]".replace(" []", "") for key in SHOWN)
     print(f"| character | action | verdict | {titles} | gait | reason |\n|---|---|---|{'---|' * len(SHOWN)}---|---|")
     for name in options.characters:

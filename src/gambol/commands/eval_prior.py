@@ -161,7 +161,7 @@ class EvalPriorCommand:
             with progress("making creatures") as advance:
                 known, held_out = (creature_samples(n, s, advance) for n, s in zip(counts, (0, OTHERS), strict=True))
             return Split(tuple(known), tuple(replace(each, family="other creatures") for each in held_out))
-        exclude = self.exclude or trained_without(self.weights)
+        exclude = self.exclude or (trained_without(self.weights) if self.weights else ())
         if not exclude:
             raise GambolError("the weights do not say what they were trained without: name the families with --exclude")
         check_families(self.clips, exclude)

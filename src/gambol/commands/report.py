@@ -60,6 +60,7 @@ class ReportCommand:
         if self.prompt is not None and not self.prompt.strip():
             raise GambolError("--prompt must not be empty")
         from gambol.priors.catalogue import open_prior
+        from gambol.priors.prior import VideoPrior
 
         character = load_character(self.file)
         clips = clips_named(character, self.file, self.clip)
@@ -70,6 +71,8 @@ class ReportCommand:
             raise GambolError(f"--against compares one clip: choose it by --clip. Available: {', '.join(clips)}")
         character, anatomy = self.anatomy.standing_on_ground(character, character.clips[clips[0]])
         prior = None if self.prior == "none" else open_prior(self.prior)
+        if prior is not None and not isinstance(prior, VideoPrior):
+            raise GambolError(f"--prior must be a model of videos, as pixels is, to look at a clip; got {self.prior}")
         other = self._other(character, anatomy, clips[0], prior) if self.against else None
         reports: list[tuple[Report, Path]] = []
         failed = []

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Protocol, runtime_checkable
 
 import torch
@@ -29,7 +28,7 @@ from gambol.motion.parameters import FrameParameters, PosedFrames
 from gambol.motion.rig_motion import RigMotion
 from gambol.priors.prior import Prompt, VideoPrior
 from gambol.priors.sample import draw_noise
-from gambol.priors.schedule import Latents, Schedule
+from gambol.priors.schedule import Latents, Level, Schedule
 from gambol.priors.score import DISTILLATION_SCHEDULES, DistillationSchedule, sds, surrogate
 from gambol.priors.tracks.prior import BodyTrackPrior
 from gambol.priors.views import ViewRenderer
@@ -59,11 +58,14 @@ class ScoreConfig:
 class Observer(Protocol):
     """What a prior sees of a motion, differentiable."""
 
-    schedule: Schedule
+    @property
+    def schedule(self) -> Schedule:
+        """The noise schedule of the prior."""
+        ...
 
     def observe(
         self, movement: PosedFrames, random: torch.Generator
-    ) -> tuple[Latents, Callable[[Latents, float, float], Latents]]:
+    ) -> tuple[Latents, Callable[[Latents, Level, float], Latents]]:
         """Return latents of what is seen, and the function that estimates clean ones from noisy latents, a noise level
         and guidance."""
         ...
@@ -87,7 +89,7 @@ class VideoObserver:
 
     def observe(
         self, movement: PosedFrames, random: torch.Generator
-    ) -> tuple[Latents, Callable[[Latents, float, float], Latents]]:
+    ) -> tuple[Latents, Callable[[Latents, Level, float], Latents]]:
         view = torch.randint(self.renderer.views, (1,), generator=random)
         start = self.windows.starts[int(torch.randint(len(self.windows), (1,), generator=random))]
         poses = lengthened(movement.T_world_joint, self.windows.frames, onwards_of(self.params, movement))
@@ -95,7 +97,7 @@ class VideoObserver:
         first = video[:, 0].detach() if self.prior.reference == "first" else None
         reference = first if self.rests is None else self.rests[view]
 
-        def denoise(noisy: Latents, level: float, guidance: float) -> Latents:
+        def denoise(noisy: Latents, level: Level, guidance: float) -> Latents:
             return self.prior.denoise(noisy, level, self.prompt, guidance, self.negative, reference)
 
         return self.prior.encode(video), denoise
@@ -112,14 +114,14 @@ class TrackObserver:
 
     def observe(
         self, movement: PosedFrames, random: torch.Generator
-    ) -> tuple[Latents, Callable[[Latents, float, float], Latents]]:
+    ) -> tuple[Latents, Callable[[Latents, Level, float], Latents]]:
         poses, base = movement.T_world_joint, self.base
         travel = base.travel.double().numpy()
         tracks = tracks_of_poses(
             self.chains, poses, base.seconds, base.loops, travel, contacts=self._contacts(poses), heading=0.0
         )
 
-        def denoise(noisy: Latents, level: float, guidance: float) -> Latents:
+        def denoise(noisy: Latents, level: Level, guidance: float) -> Latents:
             return self.prior.denoise(noisy, level, self.prompt, guidance)
 
         return self.prior.encode(tracks), denoise
@@ -143,7 +145,7 @@ class ScoreDistillation(Optimization):
     ):
         """ground: its height along up [file units]."""
         self.observer, self.cuboids, self.ground = observer, cuboids, ground
-        self.config, self.steps = config, config.steps
+        self.config, self.steps, self.length = config, config.steps, float(params.length)
         self.params = params  # the variables: three angles for every joint and frame, and the root's path
         self.adam = Adam(params, (0.9, 0.99))
 
@@ -154,11 +156,14 @@ class ScoreDistillation(Optimization):
         latents, denoise = self.observer.observe(movement, random)
         level, guidance = config.plan.level(progress, random), config.plan.guidance(progress)
         seen = latents.detach()
-        ask = partial(denoise, guidance=guidance)
+
+        def ask(noisy: Latents, level: Level) -> Latents:
+            return denoise(noisy, level, guidance)
+
         gradient = sds(seen, draw_noise(seen, random), level, self.observer.schedule, ask)  # z - z_hat
         losses = {
             "score": surrogate(latents, gradient) / latents.numel(),
-            "smooth": config.smooth * roughness(movement, self.params.base, self.params.length),
+            "smooth": config.smooth * roughness(movement, self.params.base, self.length),
             "sunk": config.ground * self._depth(movement),
         }
         total = sum(losses.values(), torch.zeros(()))
@@ -167,7 +172,7 @@ class ScoreDistillation(Optimization):
 
     def _depth(self, movement: PosedFrames) -> Float[Tensor, ""]:
         corners = corner_positions(movement.T_world_joint, self.cuboids)
-        return ground_loss(corners.flatten(1, 2) @ self.params.up - self.ground) / self.params.length
+        return ground_loss(corners.flatten(1, 2) @ self.params.up - self.ground) / self.length
 
 
 def roughness(movement: PosedFrames, base: RigMotion, length: float) -> Float[Tensor, ""]:

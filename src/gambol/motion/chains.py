@@ -108,7 +108,7 @@ class Chains:
     @cached_property
     def partners(self) -> Int[np.ndarray, " chains"]:
         """The chain of the same kind and rank on the other side; itself in the middle."""
-        place = {(chain.kind, chain.rank, chain.side): number for number, chain in enumerate(self.chains)}
+        place = {(chain.kind, chain.rank, str(chain.side)): number for number, chain in enumerate(self.chains)}
         other = {"left": "right", "right": "left", "middle": "middle"}
         return np.array([place.get((c.kind, c.rank, other[c.side]), i) for i, c in enumerate(self.chains)])
 
@@ -190,7 +190,7 @@ class _Builder:
     def add_along(self, limb: Limb) -> None:
         """A wing or fin, its stations spread along it."""
         joints = list(limb.chain)
-        self._add(limb.kind, limb.side, limb.rank, joints, *_along(_places(self.anatomy, joints)))
+        self._add(_kind_of(limb), limb.side, limb.rank, joints, *_along(_places(self.anatomy, joints)))
 
     def add_limb(self, limb: Limb, links: tuple[int, ...], end: int | None) -> None:
         """An arm or leg. links: joints from shoulder or hip to wrist or ankle. end: hand or foot, if there is one."""
@@ -217,7 +217,7 @@ class _Builder:
             read[DIGITS] = 0.0
             read[DIGITS, fingers] = 1 / len(fingers)
         self._pose(limb, links, end, digits)
-        self._add(limb.kind, limb.side, limb.rank, joints, read[:, joints + digits], write, joints + digits)
+        self._add(_kind_of(limb), limb.side, limb.rank, joints, read[:, joints + digits], write, joints + digits)
 
     def _pose(self, limb: Limb, links: tuple[int, ...], end: int | None, digits: list[int]) -> None:
         """Set the rotations from the canonical to the neutral pose."""
@@ -279,11 +279,11 @@ class _Builder:
         anatomy, body = self.anatomy, self.anatomy.body
         write = np.zeros((self.joints, len(self.chains) * STATIONS))
         for joint, parent in enumerate(body.parents):
-            weights = self.writes.get(joint)
-            if weights is None and parent >= 0:  # loose parts follow what they hang on
+            own = self.writes.get(joint)
+            if own is None and parent >= 0:  # loose parts follow what they hang on
                 write[joint], self.canonical[joint] = write[parent], self.canonical[parent]
                 continue
-            for station, weight in (weights or {0: 1.0}).items():
+            for station, weight in (own or {0: 1.0}).items():
                 write[joint, station] = weight
         hips = [leg.chain[0] for leg in anatomy.legs if leg.rank == max(each.rank for each in anatomy.legs)]
         weights, points = np.zeros(self.joints), body.heads.copy()
@@ -298,6 +298,12 @@ class _Builder:
         unit = float(np.mean(self.lengths)) if self.lengths else leg_length(anatomy)
         read = np.concatenate(self.reads)
         return Chains(anatomy, tuple(self.chains), read, write, self.canonical, weights, points, unit, lift)
+
+
+def _kind_of(limb: Limb) -> ChainKind:
+    if limb.kind == "ear":
+        raise ValueError("ears are no chains")
+    return limb.kind
 
 
 def _ways(anatomy: Anatomy, joints: tuple[int, ...] | list[int]) -> list[Float[np.ndarray, 3]]:
