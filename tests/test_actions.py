@@ -15,6 +15,7 @@ from gambol.priors.tracks.training.labels import ACTION_NAMES, CYCLIC
 ALLOWED = {
     "creatures/gaits/footfalls.py",  # the footfalls of each gait
     "priors/pixels/actions.py",  # how the pixel prior's data shows each action
+    "character/clip_motion.py",  # words in the names of clips that go forward, below the table of actions
 }
 """Modules that may list actions by name: each list is about just these and need not grow with the table."""
 
