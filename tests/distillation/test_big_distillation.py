@@ -94,7 +94,7 @@ def test_the_wrong_size_is_refused(problem):
         problem.character, problem.anatomy, problem.rig, (40, 60), problem.start, 1
     )
     for config in (SAMPLE, SCORE):
-        runner = StageRunner(stages_of(replace(problem, renderer=renderer, config=config)), problem.start)
+        runner = StageRunner(stages_of(replace(problem, sees=renderer, config=config)), problem.start)
         with pytest.raises(GambolError, match="not 60 x 40"):
             runner.step()
 

@@ -142,7 +142,7 @@ def test_what_cannot_move_is_refused_in_one_sentence(make, prompt, message, houn
             "it eats",
             "has 2 skeletons ('hips', 'hips too'), which are moved as one body",
         ),
-        (lambda: centipede(71, apart=0.1), "it walks", "no legs were found on 'centipede'"),
+        (lambda: long_chain(40), "it walks", "no legs were found on 'worm'"),
     ],
 )
 def test_what_is_doubtful_is_said_before_the_work(make, prompt, warning):
