@@ -17,6 +17,7 @@ from gambol.character.anatomy import analyze
 from gambol.cli import main
 from gambol.creatures.zoo import create
 from gambol.errors import GambolError
+from gambol.priors.pixels.actions import PIXEL_ACTIONS
 from gambol.priors.pixels.data.clips import read_library
 from gambol.priors.pixels.data.stroke_motion import stroke_motion_of
 from gambol.priors.pixels.data.synthetic import gait_cycle
@@ -182,7 +183,7 @@ def test_a_training_extends_weights_of_fewer_actions(motions, tmp_path):
 
 def test_a_state_of_another_table_cannot_go_on(motions, tmp_path, monkeypatch):
     training(motions).save(tmp_path / "state.pt")
-    monkeypatch.setattr("gambol.priors.pixels.training.train.ACTIONS", dict(reversed(ACTIONS.items())))
+    monkeypatch.setattr("gambol.priors.pixels.training.train.PIXEL_ACTIONS", dict(reversed(PIXEL_ACTIONS.items())))
     with pytest.raises(GambolError, match="other actions in the table"):
         training(motions).load(tmp_path / "state.pt")
 
