@@ -15,6 +15,7 @@ from gambol.character.clip import Clip
 from gambol.errors import GambolError
 from gambol.motion.body_tracks import BodyTracks, orthonormal, tracks_of_poses
 from gambol.motion.chains import Chains
+from gambol.motion.clip_tracks import contacts_at
 from gambol.motion.contacts import Contacts, find_contacts
 from gambol.motion.cycles import find_cycle
 from gambol.motion.joint_poses import Poses, bone_ends, spread, world_poses
@@ -93,17 +94,6 @@ def _transforms(poses: Poses) -> Float[Tensor, "frames joints 3 4"]:
     return torch.as_tensor(poses[..., :3, :]).float()
 
 
-def _down(contacts: Contacts, times: Float[np.ndarray, " frames"]) -> Float[Tensor, "frames legs"]:
-    """Contacts at other times since the start [s]."""
-    if not len(contacts.down):
-        return torch.zeros(len(times), 0)
-    ends, down = contacts.times, contacts.down.astype(float)
-    if contacts.loops:
-        times = times % contacts.looped.duration
-        ends, down = np.append(ends, contacts.looped.duration), np.append(down, down[:, :1], axis=1)
-    return torch.as_tensor(np.stack([np.interp(times, ends, leg) for leg in down], 1)).float().round()
-
-
 def _frames(seconds: float) -> int:
     """Number of frames of a loop: a multiple of PATCH."""
     return max(round(seconds * FPS / PATCH), 1) * PATCH
@@ -135,7 +125,7 @@ def _loop(chains: Chains, contacts: Contacts, label: Label) -> BodyTracks:
         raise GambolError("walks backwards, or its front is not found")
     along = torch.as_tensor(np.arange(count) / count).float()
     poses[..., 3] += along[:, None, None] * torch.as_tensor(travel).float()
-    tracks = tracks_of_poses(chains, poses, seconds, True, travel, looped.turn * share, _down(contacts, times))
+    tracks = tracks_of_poses(chains, poses, seconds, True, travel, looped.turn * share, contacts_at(contacts, times))
     return tracks
 
 
@@ -158,7 +148,7 @@ def _deed(chains: Chains, contacts: Contacts, begin: float, trim: bool) -> BodyT
     count = max(round((end - start) * FPS / PATCH), 2) * PATCH
     times = np.linspace(start, end, count)
     return tracks_of_poses(
-        chains, _transforms(looped.poses(times)), end - start, False, contacts=_down(contacts, times)
+        chains, _transforms(looped.poses(times)), end - start, False, contacts=contacts_at(contacts, times)
     )
 
 
@@ -175,7 +165,7 @@ def _mocap_cycle(
     count = _frames(cycle.duration)
     times = cycle.start + cycle.duration * np.arange(count + 1) / count
     world = world_poses(character.skeleton, anatomy, clip, clip.start + np.minimum(times, clip.duration))
-    found = tracks_of_poses(chains, _transforms(world), cycle.duration, False, contacts=_down(contacts, times))
+    found = tracks_of_poses(chains, _transforms(world), cycle.duration, False, contacts=contacts_at(contacts, times))
     first, last = found.rotations[0, 0, 0, :, 2], found.rotations[-1, 0, 0, :, 2]
     turn = float(torch.atan2(last[0], last[2]) - torch.atan2(first[0], first[2]))
     if abs(turn) > 0.25 and not label.name.startswith("turn"):

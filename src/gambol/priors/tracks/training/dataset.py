@@ -24,7 +24,7 @@ from gambol.creatures.zoo import random_creature
 from gambol.errors import GambolError
 from gambol.formats import load
 from gambol.motion.chains import find_chains
-from gambol.motion.mocap_ground import standing_on_ground
+from gambol.motion.mocap_ground import levelled, standing_on_ground
 from gambol.parallel import workers
 from gambol.priors.tracks.training.clips import TrackSample, samples_of_clip
 from gambol.priors.tracks.training.labels import label_of
@@ -99,6 +99,7 @@ def _read_file(path: Path) -> ReadFile:
             continue
         source = "mocap" if mocap else "artist"
         try:
+            clip = levelled(character, anatomy, clip)[0] if mocap else clip
             found.samples.extend(samples_of_clip(character, anatomy, chains, clip, label, family_of(path), source))
         except Exception as error:
             found.skipped.append(f"{path.name}, {name}: {error}")
