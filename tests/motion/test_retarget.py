@@ -15,6 +15,7 @@ from gambol.character.clip import Track
 from gambol.creatures.gaits import gait
 from gambol.errors import GambolError
 from gambol.motion.chains import find_chains
+from gambol.motion.clip_tracks import tracks_of_clip
 from gambol.motion.correspondence import match_parts
 from gambol.motion.loops import loop_travel
 from gambol.motion.mocap_ground import levelled, standing_on_ground
@@ -299,3 +300,22 @@ def multiplied(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def turned(a: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Points rotated by a unit quaternion."""
     return points + 2 * np.cross(a[1:], np.cross(a[1:], points) + a[0] * points)
+
+
+def test_a_calibration_pose_is_found_before_a_fast_walk(tmp_path):
+    """With few keys a second the body travels far from key to key: that hides no T-pose."""
+    capture = captured(tmp_path, sideways=True)
+    clip = capture.clips["walk"]
+    root = int(np.flatnonzero(capture.skeleton.parents < 0)[0])
+    few = []
+    for track in clip.tracks:
+        values = track.values[::5].copy()
+        if track.path == "translation" and track.node == root:
+            values[0] = values[1]  # it stands where it sets out
+        few.append(replace(track, times=track.times[::5], values=values))
+    thin = replace(clip, tracks=tuple(few))
+    character, anatomy = standing_on_ground(capture, thin)
+    chains, first = find_chains(anatomy), few[0].times[1] - few[0].times[0]
+    assert tracks_of_clip(character, chains, thin, 30.0, captured=True).left_out == pytest.approx(first)
+    later = tuple(replace(track, times=track.times[1:], values=track.values[1:]) for track in few)
+    assert tracks_of_clip(character, chains, replace(clip, tracks=later), 30.0, captured=True).left_out == 0
