@@ -24,7 +24,7 @@ from gambol.priors.tracks.training.batches import BatchSampler, collate, resampl
 from gambol.priors.tracks.training.dataset import creature_samples
 from gambol.priors.tracks.training.labels import ACTION_NAMES, LABELS, label_of
 from gambol.priors.tracks.training.procedural import procedural_samples
-from gambol.priors.tracks.training.train import TrackTrainConfig, TrackTraining, normalization_of
+from gambol.priors.tracks.training.train import TrackTrainConfig, TrackTraining, normalization_of, train
 
 TINY = TrackNetworkConfig(width=32, layers=2, heads=2)
 
@@ -238,3 +238,33 @@ def test_training_resumes_where_it_stopped(walk, tmp_path):
     (tmp_path / "state.pt").write_bytes(b"x" * 100)
     with pytest.raises(GambolError, match="cannot resume"):
         fresh().load(tmp_path / "state.pt")
+
+
+def test_a_training_that_was_stopped_ends_as_if_it_had_not_been(walk, tmp_path, monkeypatch):
+    """Also between two batches that were drawn together."""
+    monkeypatch.setattr("gambol.priors.tracks.training.batches.DRAWN", 6)
+    monkeypatch.setattr("gambol.priors.tracks.training.batches.TOKENS", 60)
+    sampler, whole = BatchSampler([walk]), tmp_path / "whole"
+    assert len(sampler.batches(np.random.default_rng(0))) > 2
+    stopped = tmp_path / "stopped"
+    for folder in (whole, stopped):
+        folder.mkdir()
+
+    def fresh():
+        config = TrackTrainConfig(steps=5, network=TINY)
+        return TrackTraining(config, normalization_of([walk], sampler.weights))
+
+    def stop_at_four(step, steps):
+        if step == 4:
+            raise KeyboardInterrupt
+
+    once = fresh()
+    train(once, sampler, [], whole, lambda step, steps: None)
+    with pytest.raises(KeyboardInterrupt):
+        train(fresh(), sampler, [], stopped, stop_at_four)
+    again = fresh()
+    again.load(stopped / "state.pt")
+    assert again.step == 4
+    train(again, sampler, [], stopped, lambda step, steps: None)
+    for name, value in once.network.named_parameters():
+        assert torch.equal(value, dict(again.network.named_parameters())[name]), name

@@ -70,9 +70,10 @@ class ReportCommand:
         if self.against and len(clips) > 1:
             raise GambolError(f"--against compares one clip: choose it by --clip. Available: {', '.join(clips)}")
         character, anatomy = self.anatomy.standing_on_ground(character, character.clips[clips[0]])
+        if self.prior == "tracks":
+            raise GambolError("--prior must be a model of videos, as pixels is, to look at a clip; got tracks")
         prior = None if self.prior == "none" else open_prior(self.prior)
-        if prior is not None and not isinstance(prior, VideoPrior):
-            raise GambolError(f"--prior must be a model of videos, as pixels is, to look at a clip; got {self.prior}")
+        assert prior is None or isinstance(prior, VideoPrior)
         other = self._other(character, anatomy, clips[0], prior) if self.against else None
         reports: list[tuple[Report, Path]] = []
         failed = []

@@ -71,7 +71,7 @@ class TrackPrior(Prior):
         if path is None:
             raise GambolError(
                 "the prior tracks is experimental and comes without weights: train it with gambol train-prior FOLDER "
-                "--prior tracks --clips CHARACTERS, and give --weights FOLDER/weights.safetensors"
+                "--prior tracks --clips CHARACTERS, and give the file FOLDER/weights.safetensors"
             )
         tensors, facts = read_tensors(path)
         try:

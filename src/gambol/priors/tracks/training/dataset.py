@@ -101,7 +101,7 @@ def _read_file(path: Path) -> ReadFile:
         try:
             clip = levelled(character, anatomy, clip)[0] if mocap else clip
             found.samples.extend(samples_of_clip(character, anatomy, chains, clip, label, family_of(path), source))
-        except Exception as error:
+        except Exception as error:  # as above
             found.skipped.append(f"{path.name}, {name}: {error}")
     if not mocap:
         generator = np.random.default_rng(crc32(path.name.encode()))

@@ -98,6 +98,8 @@ class TrackTraining:
             torch.optim.AdamW(meanings, lr=config.meaning_lr, betas=(0.9, 0.99), weight_decay=0.0),
         )
         self.step = 0
+        self.drawn_at = 0
+        """Step before which the batches that are in use were drawn."""
 
     def learn(self, batch: Batch, generator: torch.Generator) -> dict[str, float]:
         """Do one step; return its losses."""
@@ -190,6 +192,7 @@ class TrackTraining:
     def save(self, path: Path) -> None:
         """Write all that is needed to resume."""
         state = {"network": self.network.state_dict(), "average": self.average, "step": self.step}
+        state["drawn_at"] = self.drawn_at
         state |= {"optimizers": [optimizer.state_dict() for optimizer in self.optimizers], "config": repr(self.config)}
         buffer = io.BytesIO()
         torch.save(state, buffer)
@@ -207,7 +210,7 @@ class TrackTraining:
             self.network.load_state_dict(state["network"])
             for optimizer, saved in zip(self.optimizers, state["optimizers"], strict=True):
                 optimizer.load_state_dict(saved)
-            self.average, self.step = state["average"], state["step"]
+            self.average, self.step, self.drawn_at = state["average"], state["step"], state["drawn_at"]
         except (OSError, EOFError, LookupError, ValueError, TypeError, RuntimeError, PickleError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
             raise GambolError(f"cannot resume from '{path}': {reason}; delete it to start from the beginning") from None
@@ -254,12 +257,14 @@ def train(
     if log.exists() and not log.is_file():  # a pipe would wait for a reader
         raise GambolError(f"{log} is not a file; remove it, or give another folder")
     began = saved = time.monotonic()
-    queue: list[Batch] = []
+    queue = _drawn(training, sampler)
+    del queue[len(queue) - (training.step - training.drawn_at) :]  # those that were used before it was stopped
     with deferred_interrupt() as asked:
         try:
             while training.step < config.steps and not asked():
                 if not queue:
-                    queue = sampler.batches(np.random.default_rng([config.seed, training.step]))
+                    training.drawn_at = training.step
+                    queue = _drawn(training, sampler)
                 losses = training.learn(queue.pop(), torch.Generator().manual_seed(training.step))
                 if training.step % validate_every == 0 or training.step == config.steps:
                     found = validation_errors(training, held_out)
@@ -274,6 +279,11 @@ def train(
             training.save(state)
     if asked():
         raise KeyboardInterrupt
+
+
+def _drawn(training: TrackTraining, sampler: BatchSampler) -> list[Batch]:
+    """The batches that follow from the seed and the step before which they are drawn, the last one to be used first."""
+    return sampler.batches(np.random.default_rng([training.config.seed, training.drawn_at]))
 
 
 @torch.no_grad()
