@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -19,6 +18,15 @@ from jaxtyping import Float, Int
 from gambol.character.anatomy import Anatomy
 from gambol.character.limbs import Limb
 from gambol.character.transforms import normalize
+from gambol.motion.chain_joints import (
+    arm_joints,
+    line_up_from,
+    neck_joints,
+    tail_joints,
+    trunk_joints,
+    ways_along,
+    without_girdle,
+)
 from gambol.motion.inverse_kinematics import shortest_arc
 from gambol.motion.legs import leg_length, legs_of
 
@@ -29,10 +37,6 @@ there are down to the ankle; foot or hand; toes or fingers."""
 LINKS = END - UPPER
 LINK_STATIONS = {1: (0,), 2: (0, 2), 3: (0, 2, 4), 4: (0, 1, 2, 4), 5: (0, 1, 2, 3, 4)}
 """Stations of links, counted from UPPER, by their number: knee and elbow are always at the third."""
-NEAR_MIDDLE = 0.25
-"""A joint is part of the girdle if it is this much nearer to the middle of the body than the next one."""
-HEAVY = 0.02
-"""Joints of the trunk that move more of the skin than this belong to its chain [share of the skin]."""
 UPRIGHT, SPRAWLED = np.radians(30.0), np.radians(60.0)
 """Legs that leave the vertical by less are brought to it in the canonical pose, others, as a lizard's, are not."""
 MOST_YAW = np.radians(60.0)
@@ -118,7 +122,7 @@ class Chains:
         found = np.zeros((len(self.chains), STATIONS, 3))
         for number, chain in enumerate(self.chains):
             for joint, station, way in zip(
-                chain.joints, chain.stations, _ways(self.anatomy, chain.joints), strict=True
+                chain.joints, chain.stations, ways_along(self.anatomy, chain.joints), strict=True
             ):
                 found[number, station] += self.canonical[joint].T @ self.axes.T @ way / self.unit
         return found
@@ -144,11 +148,11 @@ def _far(heads: Float[np.ndarray, "joints 3"], a: int, b: int) -> float:
 def find_chains(anatomy: Anatomy) -> Chains:
     """The chains of a body."""
     builder = _Builder(anatomy)
-    builder.add_middle("trunk", _trunk(anatomy))
-    neck = _neck(anatomy, builder.chains[0].joints)
+    builder.add_middle("trunk", trunk_joints(anatomy))
+    neck = neck_joints(anatomy, builder.chains[0].joints)
     if neck:
         builder.add_middle("neck", neck)
-    tail = _tail(anatomy)
+    tail = tail_joints(anatomy)
     if tail:
         builder.add_middle("tail", tail)
         builder.straighten(tail)
@@ -156,9 +160,9 @@ def find_chains(anatomy: Anatomy) -> Chains:
     for limb in anatomy.limbs:
         if limb.kind == "leg":
             links = legs[limb].links
-            builder.add_limb(limb, links if len(legs) > 4 else _without_girdle(anatomy, links), legs[limb].foot)
+            builder.add_limb(limb, links if len(legs) > 4 else without_girdle(anatomy, links), legs[limb].foot)
         elif limb.kind == "arm":
-            builder.add_limb(limb, *_arm(anatomy, limb))
+            builder.add_limb(limb, *arm_joints(anatomy, limb))
         elif limb.kind in ("wing", "fin"):
             builder.add_along(limb)
     return builder.build()
@@ -222,7 +226,7 @@ class _Builder:
     def _pose(self, limb: Limb, links: tuple[int, ...], end: int | None, digits: list[int]) -> None:
         """Set the rotations from the canonical to the neutral pose."""
         body = self.anatomy.body
-        bones = np.array(_ways(self.anatomy, (*links, *([] if end is None else [end]))))
+        bones = np.array(ways_along(self.anatomy, (*links, *([] if end is None else [end]))))
         ways = bones @ self.axes
         if limb.kind == "arm":
             sideways = np.array([1.0 if limb.side == "left" else -1.0, 0.0, 0.0])
@@ -306,13 +310,6 @@ def _kind_of(limb: Limb) -> ChainKind:
     return limb.kind
 
 
-def _ways(anatomy: Anatomy, joints: tuple[int, ...] | list[int]) -> list[Float[np.ndarray, 3]]:
-    """From each joint of a chain to the next, and from the last to its tip [file units, world]."""
-    body = anatomy.body
-    points = [*body.heads[list(joints)], body.tips[joints[-1]]]
-    return [after - before for before, after in pairwise(points)]
-
-
 def _arc(a: Float[np.ndarray, 3], b: Float[np.ndarray, 3]) -> Float[np.ndarray, "3 3"]:
     """The smallest rotation from one direction to another; none for a bone without length."""
     if np.linalg.norm(b) < 1e-12 or normalize(a) @ normalize(b) < -0.999:
@@ -390,7 +387,7 @@ def _digit_shares(
         depth[joint] = depth[int(parents[joint])] + 1
     whole = dict.fromkeys(digits, 0)
     for last in fingers:
-        for joint in _line(parents, last):
+        for joint in line_up_from(parents, last):
             if joint == end:
                 break
             whole[joint] = max(whole[joint], depth[last])
@@ -406,120 +403,3 @@ def _fingers(anatomy: Anatomy, end: int | None, digits: list[int]) -> list[int]:
     ways = normalize(body.tips[last] - body.heads[end])
     middle = normalize(np.median(ways, axis=0))
     return [joint for joint, way in zip(last, ways, strict=True) if way @ middle > 0.8] or last
-
-
-def _without_girdle(anatomy: Anatomy, links: tuple[int, ...]) -> tuple[int, ...]:
-    """The links without a first one that leads from the middle of the body to the shoulder or hip: it begins much
-    nearer to the middle than the next one, and is short."""
-    body = anatomy.body
-    if len(links) < 3:
-        return links
-    across = [float(abs((body.heads[j] - body.heads[anatomy.partners[j]]) @ anatomy.left)) for j in links[:2]]
-    lengths = np.linalg.norm(_ways(anatomy, links), axis=1)
-    return links[1:] if across[0] < NEAR_MIDDLE * across[1] and lengths[0] < 0.45 * lengths.sum() else links
-
-
-def _arm(anatomy: Anatomy, limb: Limb) -> tuple[tuple[int, ...], int | None]:
-    """Joints of upper arm and forearm, the two longest bones that follow each other, and the hand, if there is one."""
-    chain = limb.chain
-    chain = _without_girdle(anatomy, chain)
-    if len(chain) <= 2:
-        return chain, None
-    lengths = [float(np.linalg.norm(way)) for way in _ways(anatomy, chain)]
-    most = len(chain) - 1 if len(chain) > 3 else len(chain)
-    upper = max(range(most - 1), key=lambda i: lengths[i] + lengths[i + 1])
-    end = chain[upper + 2] if upper + 2 < len(chain) else None
-    return chain[upper : upper + 2], end
-
-
-def _trunk(anatomy: Anatomy) -> list[int]:
-    """Joints from the hips to the shoulders along the tree."""
-    body, parts = anatomy.body, anatomy.parts
-    legs = anatomy.legs
-    hind = [leg.chain[0] for leg in legs if leg.rank == max(each.rank for each in legs)]
-    fore = [
-        limb.chain[0]
-        for limb in anatomy.limbs
-        if limb.kind in ("arm", "wing", "fin") or (limb.kind == "leg" and limb.rank == 0)
-    ]
-    fore = [joint for joint in fore if joint not in hind]
-    tails, necks = anatomy.joints_of("tail"), [j for j, part in enumerate(parts) if part in ("neck", "head")]
-    back = _holder(body.parents, hind) if hind else _above_part(anatomy, tails)
-    front = _above_part(anatomy, necks)
-    if front is None:
-        front = _holder(body.parents, fore) if fore else None
-    root = int(np.flatnonzero(body.parents < 0)[0])
-    trunk = [joint for joint, part in enumerate(parts) if part == "trunk"]
-    if back is None:
-        back = trunk[0] if trunk else root
-    if front is None:
-        front = back if hind and not trunk else max(trunk or [back], key=lambda j: len(body.above(j)))
-    return _with_heavy_ends(anatomy, _path(body.parents, back, front))
-
-
-def _with_heavy_ends(anatomy: Anatomy, path: list[int]) -> list[int]:
-    """The path continued to joints of the trunk that move much skin, up the tree from its start or down from its
-    end."""
-    body = anatomy.body
-    heavy = [j for j, part in enumerate(anatomy.parts) if part == "trunk" and body.mass[j] > HEAVY and j not in path]
-    above = [joint for joint in body.above(path[0]) if joint in heavy]
-    if above and not set(body.above(path[0])) & set(path):
-        path = [*_path(body.parents, above[-1], path[0])[:-1], *path]
-    while below := [joint for joint in heavy if body.parents[joint] == path[-1] and body.mass[joint] > 2 * HEAVY]:
-        path = [*path, max(below, key=lambda joint: body.mass[joint])]
-    return path
-
-
-def _above_part(anatomy: Anatomy, joints: list[int]) -> int | None:
-    """What the first joint of a part hangs on."""
-    if not joints:
-        return None
-    parent = int(anatomy.body.parents[joints[0]])
-    return parent if parent >= 0 else None
-
-
-def _line(parents: Int[np.ndarray, " joints"], joint: int) -> list[int]:
-    """The joint and all above it."""
-    found = [joint]
-    while parents[found[-1]] >= 0:
-        found.append(int(parents[found[-1]]))
-    return found
-
-
-def _holder(parents: Int[np.ndarray, " joints"], joints: list[int]) -> int | None:
-    """The lowest joint that all these hang on."""
-    lines = [_line(parents, joint)[1:] for joint in joints]
-    return next((joint for joint in lines[0] if all(joint in line for line in lines)), None) if lines else None
-
-
-def _path(parents: Int[np.ndarray, " joints"], start: int, end: int) -> list[int]:
-    """The way between two joints along the tree."""
-    down = _line(parents, end)
-    up = _line(parents, start)
-    meet = next((joint for joint in up if joint in down), None)
-    if meet is None:
-        return [start]
-    return [*up[: up.index(meet) + 1], *reversed(down[: down.index(meet)])]
-
-
-def _neck(anatomy: Anatomy, trunk: tuple[int, ...]) -> list[int]:
-    """Joints of the neck and those of the head that move most of its skin; what else hangs on them goes with them."""
-    body, parts = anatomy.body, anatomy.parts
-    heads = anatomy.joints_of("head")
-    ends = heads[:1] or anatomy.joints_of("neck")[-1:]
-    if not ends:
-        return []
-    line = [joint for joint in _line(body.parents, ends[0]) if parts[joint] in ("neck", "head") and joint not in trunk]
-    chain = line[::-1]
-    skull = float(body.mass[heads].sum())
-    while chain and (below := [joint for joint in body.children[chain[-1]] if body.mass[joint] > 0.3 * skull > 0]):
-        chain.append(max(below, key=lambda joint: body.mass[joint]))  # as of a head that hangs on a control
-    return chain
-
-
-def _tail(anatomy: Anatomy) -> list[int]:
-    """Joints of the tail: the longest way from its first."""
-    from gambol.character.limbs import main_chain
-
-    joints = anatomy.joints_of("tail")
-    return main_chain(anatomy.body, joints[0]) if joints else []

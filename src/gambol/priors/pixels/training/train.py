@@ -23,12 +23,12 @@ from gambol.files import write_file
 from gambol.formats.files import read_file
 from gambol.motion.optimization import threads
 from gambol.parallel import deferred_interrupt, run, shares
+from gambol.priors.muon import Muon
 from gambol.priors.pixels.actions import PIXEL_ACTIONS
 from gambol.priors.pixels.data.stroke_motion import StrokeMotion, render_motions
 from gambol.priors.pixels.network import SHIPPED, NetworkConfig, PixelNetwork
 from gambol.priors.pixels.prior import save_network
 from gambol.priors.pixels.training.dataset import Batch, BatchSampler, batch_of
-from gambol.priors.pixels.training.muon import Muon
 
 HALVES = 2
 """Threads for gradients. With torch's own two threads on a batch of 16 the second was idle half of the time."""

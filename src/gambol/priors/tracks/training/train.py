@@ -22,7 +22,7 @@ from gambol.files import write_file
 from gambol.formats.files import read_file
 from gambol.motion.chains import CHAIN_KINDS, STATIONS
 from gambol.parallel import deferred_interrupt
-from gambol.priors.pixels.training.muon import Muon
+from gambol.priors.muon import Muon
 from gambol.priors.tracks.features import CONTACT, FORWARD, FPS, HEIGHT, LEFTWARD, PART, PATH, Features, points_of
 from gambol.priors.tracks.network import TrackNetwork, TrackNetworkConfig
 from gambol.priors.tracks.prior import Normalization
