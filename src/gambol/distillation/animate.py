@@ -406,14 +406,18 @@ def _foot_lock(problem: Problem, motion: RigMotion) -> Stage:
     dense = motion.resampled(count * -(-FEWEST // count))
     if problem.config.init and problem.displacement is not None:
         dense = dense.with_displacement(torch.as_tensor(problem.displacement).float())
-    loads = _loads(problem, dense)
-    if dense.loops and dense.contacts is None:
-        dense = dense.with_displacement(torch.as_tensor(loads.travel).float())
     segment = problem.constraints.segment is not None
     falls = problem.action is not None and problem.action.falls
     skin = LowSkin(problem.character, anatomy, rig, most=800 if falls else 400, lies=falls)
-    if not segment:
-        dense = skin.settled(rig, dense) if falls else grounded(anatomy, dense, loads, rig)
+    if falls and not segment:
+        dense = skin.settled(rig, dense)
+    loads = _loads(problem, dense)
+    if falls:  # feet that are lowest in the air bear nothing
+        loads = loads.near_ground(dense.world(rig), anatomy, length)
+    if dense.loops and dense.contacts is None:
+        dense = dense.with_displacement(torch.as_tensor(loads.travel).float())
+    if not (segment or falls):
+        dense = grounded(anatomy, dense, loads, rig)
     foot_lock = problem.config.foot_lock
     return FootLock(anatomy, rig, skin, dense, loads, length, foot_lock, problem.constraints, paced=not segment)
 

@@ -91,6 +91,13 @@ class FootLoads:
         T = T_world_joint.index_select(1, self.joints)
         return torch.einsum("fpij,pj->fpi", T[..., :3], self.local) + T[..., 3]
 
+    def near_ground(
+        self, T_world_joint: Float[Tensor, "frames joints 3 4"], anatomy: Anatomy, length: float
+    ) -> FootLoads:
+        """These loads where points are near the height at which they stand. length: of a leg [file units]."""
+        heights = self.points(T_world_joint) @ torch.as_tensor(anatomy.up, dtype=torch.float32) - self.stand
+        return replace(self, weights=self.weights * torch.exp(-(heights / (LOW * length)).square()))
+
     def with_points(
         self, joints: Int[Tensor, " more"], local: Float[Tensor, "more 3"], ground: float, weights: Tensor
     ) -> FootLoads:
