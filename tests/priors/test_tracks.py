@@ -211,7 +211,7 @@ def test_training_learns(walk):
         TrackTrainConfig(steps=40, warmup_steps=5, network=TINY), normalization_of(samples, sampler.weights)
     )
     batch = collate([vary(walk, np.random.default_rng(i)) for i in range(8)])
-    losses = [sum(training.learn(batch, torch.Generator().manual_seed(step)).values()) for step in range(40)]
+    losses = [sum(training.learn([batch]).values()) for _ in range(40)]
     assert np.mean(losses[-5:]) < 0.6 * np.mean(losses[:5])
 
 
@@ -224,15 +224,15 @@ def test_training_resumes_where_it_stopped(walk, tmp_path):
         return TrackTraining(config, normalization_of([walk], sampler.weights))
 
     whole, half = fresh(), fresh()
-    for step in range(4):
-        whole.learn(batch, torch.Generator().manual_seed(step))
-    for step in range(2):
-        half.learn(batch, torch.Generator().manual_seed(step))
+    for _ in range(4):
+        whole.learn([batch, batch])
+    for _ in range(2):
+        half.learn([batch, batch])
     half.save(tmp_path / "state.pt")
     again = fresh()
     again.load(tmp_path / "state.pt")
-    for step in range(2, 4):
-        again.learn(batch, torch.Generator().manual_seed(step))
+    for _ in range(2):
+        again.learn([batch, batch])
     for name, value in whole.network.named_parameters():
         assert torch.equal(value, dict(again.network.named_parameters())[name]), name
     (tmp_path / "state.pt").write_bytes(b"x" * 100)

@@ -25,12 +25,11 @@ from gambol.motion.rig_motion import RigMotion
 from gambol.priors.catalogue import open_prior
 from gambol.priors.prior import Prior
 from gambol.priors.tracks.features import features_of, nominal_seconds, shape_of
-from gambol.priors.tracks.training.batches import build_of
 from gambol.priors.tracks.training.clips import TrackSample
 from gambol.priors.tracks.training.dataset import SUFFIXES, family_of
 
 BUILDS = ("arm2 leg2", "leg4")
-"""Builds, as `build_of` says them, on which priors are compared: people and quadrupeds."""
+"""Builds, as `BodyShape.build` says them, on which priors are compared: people and quadrupeds."""
 
 
 def raw_motion(prior: Prior, character: Character, anatomy: Anatomy, prompt: str, seed: int) -> tuple[Rig, RigMotion]:
@@ -57,10 +56,10 @@ class PixelAnimator:
         for number, clip in enumerate(clips):
             known = clip.action in (self.prior.vocabulary or ()) and self._file(clip) is not None
             body = (*_file_of(clip), clip.action)
-            if known and clip.source == "artist" and build_of(clip) in BUILDS and body not in seen:
+            if known and clip.source == "artist" and clip.shape.build in BUILDS and body not in seen:
                 seen.add(body)
-                turns[build_of(clip), clip.action] += 1
-                order.append((turns[build_of(clip), clip.action], number))
+                turns[clip.shape.build, clip.action] += 1
+                order.append((turns[clip.shape.build, clip.action], number))
         return [number for _, number in sorted(order)[:most]]
 
     def _file(self, clip: TrackSample) -> Path | None:

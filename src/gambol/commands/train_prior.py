@@ -66,7 +66,7 @@ class TrainPriorCommand:
 
     def _train_tracks(self) -> None:
         from gambol.priors.tracks.prior import TrackPrior
-        from gambol.priors.tracks.training.batches import BatchSampler
+        from gambol.priors.tracks.training.batches import BatchSampler, experience_of
         from gambol.priors.tracks.training.dataset import creature_samples, read_folder
         from gambol.priors.tracks.training.labels import ACTION_NAMES
         from gambol.priors.tracks.training.train import STATE, TrackTrainConfig, TrackTraining, normalization_of, train
@@ -93,7 +93,8 @@ class TrainPriorCommand:
             train(training, sampler, held_out, self.folder, advance)
         about = {"seed": self.seed, "steps": self.steps, "motions": len(samples), "exclude": list(self.exclude)}
         path = self.folder / "weights.safetensors"
-        TrackPrior(training.averaged(), training.normalization, ACTION_NAMES).save(path, about)
+        experience = experience_of(samples)
+        TrackPrior(training.averaged(), training.normalization, ACTION_NAMES, experience).save(path, about)
         say(f"wrote {path}")
 
     def _train_pixels(self) -> None:

@@ -38,7 +38,8 @@ from gambol.motion.parameters import CurveParameters, FrameParameters
 from gambol.motion.rig_motion import RigMotion, clip_of, rig_motion_of
 from gambol.priors.catalogue import DEFAULT, open_prior
 from gambol.priors.prior import Prior, Prompt, VideoPrior
-from gambol.priors.tracks.features import FPS, shape_of
+from gambol.priors.tracks.experience import ENOUGH
+from gambol.priors.tracks.features import FPS, BodyShape, shape_of
 from gambol.priors.tracks.network import LONGEST, PATCH
 from gambol.priors.tracks.prior import BodyTrackPrior, TrackPrior
 from gambol.priors.views import ViewRenderer
@@ -185,18 +186,23 @@ def prepare(
     anatomy = anatomy or analyze(character)
     require_body(character, anatomy)
     rig = build_rig(anatomy)
-    intent = require_intent(prompt, prior.vocabulary) if prior.vocabulary else parse_intent(prompt)
-    embedded = prior.embed(prompt)
-    negative = prior.embed(config.negative) if config.negative else None
-    prior.free_text_encoder()
     sees: ViewRenderer | Chains
-    displacement = None
+    displacement, guess = None, ""
     if isinstance(prior, TrackPrior):
-        assert intent is not None
         sees = find_chains(anatomy)
+        shape = shape_of(sees)
+        intent: Intent | None = require_intent(prompt, prior.vocabulary_of(shape))
+        assert intent is not None
+        embedded = prior.prompt(intent, prompt)
         start, timing = _track_layout(character, rig, sees, prior, intent, config)
+        guess = _guess(prior, shape, intent.action)
     else:
         assert isinstance(prior, VideoPrior)
+        intent = require_intent(prompt, prior.vocabulary) if prior.vocabulary else parse_intent(prompt)
+        embedded = prior.embed(prompt)
+    negative = prior.embed(config.negative) if config.negative else None
+    prior.free_text_encoder()
+    if isinstance(prior, VideoPrior):
         start, timing = _layout(character, anatomy, rig, prior, intent, config)
     if isinstance(prior, VideoPrior) and prior.in_place:
         glides = not config.init and intent is not None and _walks(ACTIONS[intent.action])
@@ -223,9 +229,18 @@ def prepare(
         constraints_of(character, rig, config, start, timing.cycles),
         sees,
         timing,
-        (*preflight_warnings(character, anatomy, intent.action if intent else None), timing.note),
+        (*preflight_warnings(character, anatomy, intent.action if intent else None), guess, timing.note),
         displacement,
     )
+
+
+def _guess(prior: TrackPrior, shape: BodyShape, action: str) -> str:
+    """Return a warning if the prior was not, or hardly, shown how bodies like this do an action."""
+    known, same = prior.seen(shape, action)
+    if not prior.experience or (same and known and known.motions >= ENOUGH):
+        return ""
+    seen = f"{known.motions} motion{'s' * (known.motions > 1)}" if same and known else "nothing"
+    return f"experimental: the prior was shown {seen} of '{action}' by bodies built like this, so look at it closely"
 
 
 def _walks(action: Action) -> bool:
@@ -260,20 +275,24 @@ def _track_layout(
     character: Character, rig: Rig, chains: Chains, prior: TrackPrior, intent: Intent, config: AnimateConfig
 ) -> tuple[RigMotion, Timing]:
     """Return the initial motion for the prior tracks and how it fills the clip."""
-    anatomy, row = chains.anatomy, ACTIONS[intent.action]
+    anatomy, shape = chains.anatomy, shape_of(chains)
+    known = prior.seen(shape, intent.action)[0]
+    cyclic = ACTIONS[intent.action].loops and (known is None or known.cyclic)
     if config.init:
         clip = _clip_to_start_from(character, config)
         cyclic = loop_travel(character, clip) is not None
         wanted = cyclic if config.loop is None else config.loop
         timing = timing_for(clip.duration, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
     else:
-        natural = prior.seconds(shape_of(chains), intent.action, row.loops) / FASTER**intent.pace
-        natural = float(np.clip(natural, *(LOOPS if row.loops else DEEDS)))
-        if row.loops and config.loop is False:
+        natural = prior.seconds(shape, intent.action, cyclic) / FASTER**intent.pace
+        if known and not known.timed:
+            natural = seconds_for(anatomy, intent.action, intent.pace)
+        natural = float(np.clip(natural, *(LOOPS if cyclic else DEEDS)))
+        if cyclic and config.loop is False:
             timing = timing_without_loop(natural, config.seconds, config.fps)
         else:
-            loops = row.loops or bool(config.loop)
-            timing = timing_for(natural, config.seconds, config.fps, loops=loops, cyclic=row.loops)
+            loops = cyclic or bool(config.loop)
+            timing = timing_for(natural, config.seconds, config.fps, loops=loops, cyclic=cyclic)
     frames = track_frames(timing.seconds, timing.loops)
     if not config.init:
         return RigMotion.at_rest(len(rig.nodes), frames, timing.seconds, timing.loops), timing

@@ -20,7 +20,7 @@ from gambol.errors import GambolError
 from gambol.motion.chains import CHAIN_KINDS
 from gambol.priors.tracks.features import CONTACT, FORWARD, FPS, HEIGHT, LEFTWARD, SIDES, TURNING, BodyShape, Features
 from gambol.priors.tracks.measures import DOWN, LEG, points_seen
-from gambol.priors.tracks.training.batches import build_of, vary
+from gambol.priors.tracks.training.batches import vary
 from gambol.priors.tracks.training.clips import TrackSample
 
 SLOTS = (
@@ -133,14 +133,14 @@ class ActionClassifier:
 
     def can_tell(self, sample: TrackSample) -> bool:
         """Whether the action of a motion is among the choices for its body."""
-        return sample.action in self.choices.get(build_of(sample), ())
+        return sample.action in self.choices.get(sample.shape.build, ())
 
     @torch.no_grad()
     def ranked(self, sample: TrackSample) -> list[str]:
         """The choices for the body of a motion, the likeliest action first."""
         own = _standard(describe(sample), self.mean, self.deviation)
         scores = dict(zip(self.actions, self.network(own[None])[0].tolist(), strict=True))
-        return sorted(self.choices.get(build_of(sample), ()), key=lambda action: -scores[action])
+        return sorted(self.choices.get(sample.shape.build, ()), key=lambda action: -scores[action])
 
 
 def train_classifier(
@@ -150,7 +150,7 @@ def train_classifier(
     equally important."""
     by_build: dict[str, Counter[str]] = defaultdict(Counter)
     for sample in samples:
-        by_build[build_of(sample)][sample.action] += 1
+        by_build[sample.shape.build][sample.action] += 1
     choices = {b: tuple(a for a, n in counts.items() if n >= FEWEST) for b, counts in by_build.items()}
     actions = tuple(sorted({action for chosen in choices.values() for action in chosen}))
     if len(actions) < 2:
@@ -163,7 +163,7 @@ def train_classifier(
     rows = torch.stack(seen)
     mean, deviation = rows.mean(0), rows.std(0, correction=0).clamp(min=1e-3)
     wanted = torch.tensor([actions.index(sample.action) for sample in learned] * (1 + VARIED))
-    weights = torch.tensor([by_build[build_of(s)][s.action] ** -0.5 for s in learned] * (1 + VARIED))
+    weights = torch.tensor([by_build[s.shape.build][s.action] ** -0.5 for s in learned] * (1 + VARIED))
     network = _fit(_standard(rows, mean, deviation), wanted, weights / weights.mean(), len(actions), seed, on_progress)
     return ActionClassifier(network, mean, deviation, actions, choices)
 
@@ -199,5 +199,6 @@ def _standard(rows: Tensor, mean: Tensor, deviation: Tensor) -> Tensor:
 
 
 def _varied(sample: TrackSample, generator: np.random.Generator) -> TrackSample:
-    parts, path, _, offsets, bones, _ = vary(sample, generator)
-    return replace(sample, features=Features(parts, path), shape=replace(sample.shape, offsets=offsets, bones=bones))
+    found = vary(sample, generator)
+    shape = replace(sample.shape, offsets=found.offsets, bones=found.bones)
+    return replace(sample, features=Features(found.parts, found.path), shape=shape)

@@ -22,11 +22,11 @@ from gambol.errors import GambolError
 from gambol.priors.prior import Prompt, SamplingPreset
 from gambol.priors.sample import change_level
 from gambol.priors.tracks.classifier import ActionClassifier
-from gambol.priors.tracks.features import FPS, features_of, nominal_seconds
+from gambol.priors.tracks.features import FPS, Features, features_of, nominal_seconds
 from gambol.priors.tracks.measures import amplitude, distances, foot_slide, trunk_twist
 from gambol.priors.tracks.network import LONGEST, PATCH
 from gambol.priors.tracks.prior import BodyTrackPrior, TrackPrior
-from gambol.priors.tracks.training.batches import build_of, vary
+from gambol.priors.tracks.training.batches import vary
 from gambol.priors.tracks.training.clips import TrackSample
 from gambol.priors.tracks.training.dataset import SUFFIXES, family_of
 from gambol.priors.tracks.training.labels import CYCLIC
@@ -111,9 +111,9 @@ def _in_turn(clips: Sequence[TrackSample]) -> list[TrackSample]:
 
 def cut(sample: TrackSample) -> TrackSample:
     """A clip as the network sees it: a whole number of patches, not longer than it can be."""
-    parts, path, *_, whole = vary(sample, None)
-    seconds = sample.seconds if whole else nominal_seconds(len(path), sample.loops)
-    return replace(sample, features=replace(sample.features, parts=parts, path=path), seconds=seconds)
+    found = vary(sample, None)
+    seconds = nominal_seconds(len(found.path), sample.loops) if found.after else sample.seconds
+    return replace(sample, features=Features(found.parts, found.path), seconds=seconds)
 
 
 @torch.no_grad()
@@ -196,7 +196,7 @@ class Judge:
         ratio = [amplitude(each) / usual for each in samples] if usual >= LEAST_RANGE else []
         between = [distances(a, [b])[0] for a, b in combinations(samples, 2)]
         return ClipResult(
-            truth.name, truth.family, truth.action, build_of(truth),
+            truth.name, truth.family, truth.action, truth.shape.build,
             recognised_true=told_true[0], recognised=_mean([each[0] for each in told]),
             among_three_true=told_true[1], among_three=_mean([each[1] for each in told]),
             amplitude=_mean(ratio),

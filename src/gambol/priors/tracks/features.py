@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +45,12 @@ class BodyShape:
     """Height of the anchor in that pose [leg lengths]."""
     metres: float
     """Likely height of the body [m]."""
+
+    @property
+    def build(self) -> str:
+        """Kinds of its limbs, as in 'arm2 leg2'."""
+        kinds = Counter(CHAIN_KINDS[kind] for kind in self.kinds.tolist())
+        return " ".join(f"{kind}{kinds[kind]}" for kind in ("arm", "fin", "leg", "wing") if kinds[kind])
 
     @property
     def numbers(self) -> Float[Tensor, "parts width"]:
@@ -117,9 +124,8 @@ def points_of(
 ) -> Float[Tensor, "*batch parts stations 3"]:
     """Where the bones of each station end, seen from the anchor [leg lengths]; the trunk is the first part."""
     rotations = orthonormal(columns.transpose(-1, -2))
-    ways = (rotations @ bones[..., None])[..., 0]
-    ends = ways.cumsum(-2)
-    trunk_base = (rotations[..., 0, 0, :, :] @ offsets[..., 0, :, None])[..., 0]
+    ends = _applied(rotations, bones).cumsum(-2)
+    trunk_base = _applied(rotations[..., 0, 0, :, :], offsets[..., 0, :])
     trunk = trunk_base[..., None, :] + ends[..., 0, :, :]
     starts = torch.cat([trunk_base[..., None, :], trunk[..., :-1, :]], -2)
     index = hangs_on[..., None].expand(*starts.shape[:-2], -1, 3)
@@ -127,6 +133,11 @@ def points_of(
     turned = torch.gather(
         rotations[..., 0, :, :, :], -3, hangs_on[..., None, None].expand(*starts.shape[:-2], -1, 3, 3)
     )
-    base = held + (turned @ offsets[..., None])[..., 0]
+    base = held + _applied(turned, offsets)
     base = torch.cat([trunk_base[..., None, :], base[..., 1:, :]], -2)
     return base[..., None, :] + ends
+
+
+def _applied(rotations: Float[Tensor, "*batch 3 3"], vectors: Float[Tensor, "*#batch 3"]) -> Float[Tensor, "*batch 3"]:
+    """Rotated vectors; as a sum of products, four times as fast as many products of small matrices."""
+    return (rotations * vectors[..., None, :]).sum(-1)

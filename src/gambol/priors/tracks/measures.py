@@ -12,7 +12,6 @@ from torch import Tensor
 
 from gambol.motion.chains import CHAIN_KINDS, STATIONS
 from gambol.priors.tracks.features import CONTACT, HEIGHT, nominal_seconds, points_of, tracks_of
-from gambol.priors.tracks.training.batches import build_of
 from gambol.priors.tracks.training.clips import TrackSample
 
 POSES = 16
@@ -90,7 +89,7 @@ def distances(sample: TrackSample, others: Sequence[TrackSample]) -> Float[np.nd
     and motions of another kind (a loop for one that does not) are infinitely far.
     """
     found = np.full(len(others), np.inf)
-    able = [i for i, other in enumerate(others) if build_of(other) == build_of(sample)]
+    able = [i for i, other in enumerate(others) if other.shape.build == sample.shape.build]
     able = [i for i in able if sample.loops or not others[i].loops]
     if not able:
         return found

@@ -7,7 +7,7 @@ body scale and shift every layer (adaptive layer norm, shared by all layers but 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -21,6 +21,8 @@ PATCH = 8
 """Frames in a token."""
 LONGEST = 23
 """Most patches in a motion: 6 s."""
+FAR = 6.0
+"""Ends of a deed that are farther away are all equally far [4 patches]."""
 SOURCES = ("any", "mocap", "artist", "procedural")
 
 
@@ -44,6 +46,9 @@ class Conditions:
     loops: Bool[Tensor, " batch"]
     patches: Int[Tensor, " batch"]
     """Length of each motion."""
+    before: Int[Tensor, " batch"]
+    after: Int[Tensor, " batch"]
+    """Patches of the whole deed before and after a motion that is cut out of it."""
     kinds: Int[Tensor, "batch parts"]
     sides: Int[Tensor, "batch parts"]
     ranks: Int[Tensor, "batch parts"]
@@ -53,8 +58,7 @@ class Conditions:
 
     def where(self, action: Int[Tensor, " batch"], source: Int[Tensor, " batch"]) -> Conditions:
         """The same bodies with another action and source."""
-        rest = {name: getattr(self, name) for name in ("loops", "patches", "kinds", "sides", "ranks", "shape", "real")}
-        return Conditions(action, source, **rest)
+        return replace(self, action=action, source=source)
 
     def twice(self, action: Int[Tensor, " batch"]) -> Conditions:
         """The batch, and once more with another action."""
@@ -148,11 +152,11 @@ class TrackNetwork(nn.Module):
 
     def _place(self, conditions: Conditions, patches: int) -> Float[Tensor, "batch patches width"]:
         """How far it is from the start and to the end of a motion that does not loop."""
-        number = torch.arange(patches, device=conditions.patches.device).float()
-        start = number / 4
-        end = (conditions.patches[:, None] - 1 - number) / 4
-        share = number / (conditions.patches[:, None] - 1).clamp(min=1)
-        start = start.expand_as(end)
+        number = torch.arange(patches, device=conditions.patches.device)
+        start = conditions.before[:, None] + number
+        end = conditions.after[:, None] + conditions.patches[:, None] - 1 - number
+        share = start / (start + end).clamp(min=1)
+        start, end = ((each / 4).clamp(max=FAR) for each in (start, end))
         known = torch.stack([torch.exp(-start), torch.exp(-end), share, 1 - share, start, end], -1)
         return self.along(known * ~conditions.loops[:, None, None])
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from pathlib import Path
 
 import torch
@@ -13,11 +14,11 @@ from torch import Tensor
 
 from gambol.actions import ACTIONS
 from gambol.errors import AssetError, GambolError
-from gambol.language import require_intent
+from gambol.language import Intent, require_intent
 from gambol.motion.body_tracks import BodyTracks
-from gambol.motion.chains import CHAIN_KINDS
 from gambol.priors.prior import Prior, Prompt, SamplingPreset
 from gambol.priors.schedule import FlowSchedule, Latents, Level
+from gambol.priors.tracks.experience import Experience, best_experience
 from gambol.priors.tracks.features import PART, PATH, BodyShape, Features, features_of, nominal_seconds, tracks_of
 from gambol.priors.tracks.network import LONGEST, PATCH, SOURCES, Conditions, TrackNetwork, TrackNetworkConfig
 from gambol.tensor_files import checksum, read_tensors, write_tensors
@@ -58,9 +59,17 @@ class TrackPrior(Prior):
     name = "tracks"
     presets = PRESETS
 
-    def __init__(self, network: TrackNetwork, normalization: Normalization, actions: tuple[str, ...]):
-        """actions: names of the rows of the network's embedding, the first of which stands for any."""
+    def __init__(
+        self,
+        network: TrackNetwork,
+        normalization: Normalization,
+        actions: tuple[str, ...],
+        experience: Sequence[Experience] = (),
+    ):
+        """actions: names of the rows of the network's embedding, the first of which stands for any. experience: what
+        it was trained on."""
         self.network, self.normalization, self.actions = network.eval(), normalization, actions
+        self.experience = tuple(experience)
         self.vocabulary = tuple(name for name in ACTIONS if name in actions)
         for parameter in network.parameters():
             parameter.requires_grad_(False)
@@ -78,7 +87,8 @@ class TrackPrior(Prior):
             network = TrackNetwork(TrackNetworkConfig(**json.loads(facts["network"])))
             network.load_state_dict({n[8:]: v.float() for n, v in tensors.items() if n.startswith("network.")})
             normalization = Normalization(**{f.name: tensors[f"normalization.{f.name}"] for f in fields(Normalization)})
-            return TrackPrior(network, normalization, tuple(json.loads(facts["actions"])))
+            experience = [Experience(*row) for row in json.loads(facts["experience"])]
+            return TrackPrior(network, normalization, tuple(json.loads(facts["actions"])), experience)
         except (LookupError, TypeError, ValueError, RuntimeError) as error:
             raise AssetError(f"'{path}' holds no weights of the prior tracks: {error}") from None
 
@@ -87,6 +97,7 @@ class TrackPrior(Prior):
         facts = {
             "network": json.dumps(asdict(self.network.config)),
             "actions": json.dumps(self.actions),
+            "experience": json.dumps([astuple(row) for row in self.experience]),
             "about": json.dumps(about),
         }
         write_tensors(path, self._tensors(), facts)
@@ -101,16 +112,36 @@ class TrackPrior(Prior):
 
     def embed(self, text: str) -> Prompt:
         """The action of a sentence; "" stands for any."""
-        if not text.strip():
-            return Prompt(text, torch.tensor(0))
-        intent = require_intent(text, self.vocabulary)
+        return (
+            self.prompt(require_intent(text, self.vocabulary), text) if text.strip() else Prompt(text, torch.tensor(0))
+        )
+
+    def prompt(self, intent: Intent, text: str) -> Prompt:
+        """What a sentence was understood as, as the network takes it."""
         return Prompt(text, torch.tensor(self.actions.index(intent.action)), intent.note)
+
+    def vocabulary_of(self, shape: BodyShape) -> tuple[str, ...]:
+        """What a body can be told to do: all but what only other builds were seen doing, where something more general
+        can stand for it, as walking for sneaking."""
+        known = tuple(name for name in ACTIONS if name in self.actions)
+        same = {row.action for row in self.experience if row.build == shape.build}
+        return tuple(name for name in known if not self.experience or name in same or not ACTIONS[name].kind_of)
 
     @torch.no_grad()
     def seconds(self, shape: BodyShape, action: str, loops: bool) -> float:
         """How long a cycle of an action, or all of one that does not loop, usually takes this body [s]."""
-        conditions = conditions_of(shape, self.actions.index(action), loops, PATCH, source=source_for(shape))
+        source = self.source(shape, action)
+        conditions = conditions_of(shape, self.actions.index(action), loops, PATCH, source=source)
         return float(self.network.log_seconds(conditions)[0, 0].exp())
+
+    def seen(self, shape: BodyShape, action: str) -> tuple[Experience | None, bool]:
+        """What it knows best of an action by bodies like this, and whether these are of the very same build."""
+        return best_experience(self.experience, shape, action)
+
+    def source(self, shape: BodyShape, action: str) -> str:
+        """Whose way of moving a body is given: that of artists, of captured people, or of formulas."""
+        known = self.seen(shape, action)[0]
+        return known.source if known else "any"
 
 
 class BodyTrackPrior:
@@ -152,23 +183,18 @@ class BodyTrackPrior:
     @torch.no_grad()
     def denoise(self, noisy: Latents, level: Level, prompt: Prompt, guidance: float = 1.0) -> Latents:
         """The clean latents that noisy ones come from, with classifier-free guidance away from any action."""
-        asked = [int(prompt.embedding)] if guidance == 1.0 else [int(prompt.embedding), 0]
-        found = [self._clean(noisy, level, action) for action in asked]
+        wanted = int(prompt.embedding)
+        source = self.prior.source(self.shape, self.prior.actions[wanted])
+        asked = [wanted] if guidance == 1.0 else [wanted, 0]
+        found = [self._clean(noisy, level, action, source) for action in asked]
         return found[0] if guidance == 1.0 else found[1] + guidance * (found[0] - found[1])
 
-    def _clean(self, noisy: Latents, level: Level, action: int) -> Latents:
+    def _clean(self, noisy: Latents, level: Level, action: int, source: str) -> Latents:
         features, count = self._features(noisy), len(noisy)
-        conditions = conditions_of(self.shape, action, self.loops, self.frames, count, source_for(self.shape))
+        conditions = conditions_of(self.shape, action, self.loops, self.frames, count, source)
         levels = torch.as_tensor(level, dtype=torch.float32).expand(count)
         parts, path = self.prior.network(features.parts, features.path, levels, conditions)
         return torch.cat([parts.flatten(2), path], 2)
-
-
-def source_for(shape: BodyShape) -> str:
-    """Whose motions a body is to move like: artists' clips show two and four legs; of others there are too few, and
-    motions by formula are better."""
-    legs = int((shape.kinds == CHAIN_KINDS.index("leg")).sum())
-    return "artist" if legs in (2, 4) else "procedural"
 
 
 def conditions_of(
@@ -184,6 +210,7 @@ def conditions_of(
         torch.full((batch,), SOURCES.index(source)),
         torch.full((batch,), loops),
         torch.full((batch,), frames // PATCH),
+        torch.zeros(batch, dtype=torch.int64), torch.zeros(batch, dtype=torch.int64),
         each(shape.kinds), each(shape.sides), each(shape.ranks), each(shape.numbers),
         torch.ones(batch, len(shape.kinds), dtype=torch.bool),
     )  # fmt: skip

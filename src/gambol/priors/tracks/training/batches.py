@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from gambol.motion.chains import CHAIN_KINDS, STATIONS
-from gambol.priors.tracks.features import CONTACT, LEFTWARD, PART, PATH, SHAPE, TURNING
+from gambol.motion.chains import STATIONS
+from gambol.priors.tracks.experience import Experience
+from gambol.priors.tracks.features import CONTACT, FPS, LEFTWARD, PART, PATH, SHAPE, TURNING, BodyShape
 from gambol.priors.tracks.network import LONGEST, PATCH, SOURCES, Conditions
 from gambol.priors.tracks.training.clips import TrackSample
 from gambol.priors.tracks.training.labels import ACTION_NAMES, CYCLIC
 
-DRAWN, TOKENS = 768, 3600
+DRAWN, TOKENS = 1200, 2800
 """Motions that are drawn together, sorted by size, and put into batches of at most so many tokens, so that little is
 padding and every step takes about as long."""
 SIZE_CLASSES = (4, 7, 9, 12)
@@ -26,10 +27,16 @@ TEMPO = 0.15
 """Largest change of tempo."""
 PROPORTIONS = 0.08
 """Standard deviation of the logarithm of changes of lengths."""
-SHORTEST_WINDOW, LONGEST_WINDOW = 3, 8
+CYCLIC_WINDOW = (3, 8)
 """Lengths of windows of cyclic actions that do not loop [patches]."""
-GATHERED = 0.5
+DEED_WINDOW = (6, 15)
+"""Lengths of windows of deeds that are longer than that [patches]: motion capture of 20 s holds several."""
+GATHERED = 0.4
 """How much rarer combinations of action and build are drawn oftener: 0 as often as they are, 1 all equally often."""
+BY_FORMULA = 0.5
+"""How often motions by formula are drawn, compared with clips."""
+OTHER_BODY = {"mocap": 0.5, "artist": 0.2}
+"""Share of people's motions that are learned on the body of somebody else, by source: captured people are all alike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,41 +59,56 @@ class Batch:
         return torch.arange(self.parts.shape[1]) < PATCH * self.conditions.patches[:, None]
 
 
-def build_of(sample: TrackSample) -> str:
-    """Kinds of a body's parts, as in 'arm2 leg2', to tell builds apart."""
-    kinds = Counter(CHAIN_KINDS[kind] for kind in sample.shape.kinds.tolist())
-    return " ".join(f"{kind}{count}" for kind, count in sorted(kinds.items()) if kind in ("arm", "leg", "wing", "fin"))
-
-
 class BatchSampler:
     """Draws batches from samples."""
 
     def __init__(self, samples: Sequence[TrackSample]):
         self.samples = list(samples)
-        groups = Counter((sample.action, build_of(sample)) for sample in self.samples)
-        families = Counter((s.action, build_of(s), s.family, s.source) for s in self.samples)
+        groups = Counter((sample.action, sample.shape.build) for sample in self.samples)
+        families = Counter((s.action, s.shape.build, s.family, s.source) for s in self.samples)
         weights = []
         for sample in self.samples:
-            group = (sample.action, build_of(sample))
+            group = (sample.action, sample.shape.build)
             # Within a group, families with the same motions on many bodies count less.
             shared = families[*group, sample.family, sample.source]
-            weights.append(groups[group] ** -GATHERED * shared**-GATHERED)
+            weight = groups[group] ** -GATHERED * shared**-GATHERED
+            weights.append(weight * (BY_FORMULA if sample.source == "procedural" else 1.0))
         self.weights = np.array(weights) / np.sum(weights)
+        self.people: dict[str, list[BodyShape]] = {}
+        """Bodies of artists' people, by their parts."""
+        for sample in {id(s.shape): s for s in self.samples if s.source == "artist"}.values():
+            if sample.shape.build == PERSON:
+                self.people.setdefault(_parts_of(sample.shape), []).append(sample.shape)
 
     def batches(self, generator: np.random.Generator) -> list[Batch]:
         """Several batches, each of about as many tokens."""
         chosen = generator.choice(len(self.samples), DRAWN, p=self.weights)
-        varied = [vary(self.samples[number], generator) for number in chosen]
-        varied.sort(key=lambda each: (_size_class(each[0].shape[1]), len(each[0])))
+        varied = [vary(self._on_other_body(self.samples[number], generator), generator) for number in chosen]
+        varied.sort(key=lambda each: (_size_class(each.parts.shape[1]), len(each.parts)))
         groups: list[list[Varied]] = [[]]
         for each in varied:
             group = [*groups[-1], each]
-            tokens = max(len(other[0]) // PATCH for other in group) * (max(other[0].shape[1] for other in group) + 1)
+            tokens = max(each.patches for each in group) * (max(other.parts.shape[1] for other in group) + 1)
             if groups[-1] and len(group) * tokens > TOKENS:
                 groups.append([each])
             else:
                 groups[-1].append(each)
         return [collate(groups[number]) for number in generator.permutation(len(groups))]
+
+    def _on_other_body(self, sample: TrackSample, generator: np.random.Generator) -> TrackSample:
+        """The same motion, done by somebody else: rotations from the canonical pose mean the same on every body."""
+        others = self.people.get(_parts_of(sample.shape)) if sample.shape.build == PERSON else None
+        if not others or generator.random() >= OTHER_BODY.get(sample.source, 0.0):
+            return sample
+        return replace(sample, shape=others[generator.integers(len(others))])
+
+
+PERSON = "arm2 leg2"
+
+
+def _parts_of(shape: BodyShape) -> str:
+    """Which parts a body has, in which order."""
+    return str([shape.kinds.tolist(), shape.sides.tolist(), shape.ranks.tolist()])
 
 
 def _size_class(parts: int) -> int:
@@ -94,8 +116,38 @@ def _size_class(parts: int) -> int:
     return int(np.searchsorted(SIZE_CLASSES, parts))
 
 
-Varied = tuple[Tensor, Tensor, TrackSample, Tensor, Tensor, bool]
-"""Numbers of the parts and of the path, the sample, offsets, bones, whether it is a whole cycle or deed."""
+def experience_of(samples: Sequence[TrackSample]) -> list[Experience]:
+    """What is learned from samples."""
+    motions, timed = Counter[tuple[str, str, str, bool]](), Counter[tuple[str, str, str, bool]]()
+    for sample in samples:
+        cyclic = sample.loops or sample.action in CYCLIC
+        key = (sample.action, sample.shape.build, sample.source, cyclic)
+        motions[key] += 1
+        timed[key] += sample.loops or not (cyclic or len(sample.features.path) > DEED_WINDOW[1] * PATCH)
+    return [Experience(*key, motions[key], timed[key]) for key in sorted(motions)]
+
+
+@dataclass(frozen=True, eq=False)
+class Varied:
+    """A sample as it is learned once."""
+
+    parts: Float[Tensor, "frames parts width"]
+    path: Float[Tensor, "frames 4"]
+    sample: TrackSample
+    offsets: Float[Tensor, "parts 3"]
+    bones: Float[Tensor, "parts stations 3"]
+    before: int = 0
+    after: int = 0
+    """Patches that were cut away."""
+
+    @property
+    def patches(self) -> int:
+        return len(self.parts) // PATCH
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is a whole cycle or deed, whose duration means something."""
+        return not (self.before or self.after or (self.sample.action in CYCLIC and not self.sample.loops))
 
 
 def vary(sample: TrackSample, generator: np.random.Generator | None) -> Varied:
@@ -103,33 +155,46 @@ def vary(sample: TrackSample, generator: np.random.Generator | None) -> Varied:
     it is."""
     parts, path, shape = sample.features.parts, sample.features.path, sample.shape
     offsets, bones = shape.offsets, shape.bones
-    whole = True
     if generator is None:
         count = max(round(len(parts) / PATCH), 1 if sample.loops else 2) * PATCH
         parts, path = resampled(parts, path, count, sample.loops)
         most = LONGEST * PATCH
-        return parts[:most], path[:most], sample, offsets, bones, count <= most
+        return Varied(parts[:most], path[:most], sample, offsets, bones, after=max(count // PATCH - LONGEST, 0))
     if generator.random() < 0.5:
         parts, path, offsets, bones = _mirrored(parts, path, offsets, bones, sample.partners)
     tempo = float(np.exp(generator.uniform(-TEMPO, TEMPO)))
     count = min(max(round(len(parts) * tempo / PATCH), 1 if sample.loops else 2), 200) * PATCH
     parts, path = resampled(parts, path, count, sample.loops)
+    before = after = 0
     if sample.loops:
         shift = int(generator.integers(count))
         parts, path = parts.roll(shift, 0), path.roll(shift, 0)
     else:
+        cyclic = sample.action in CYCLIC
+        least, most = CYCLIC_WINDOW if cyclic else DEED_WINDOW
         patches = count // PATCH
-        most = LONGEST
-        if sample.action in CYCLIC:
-            most = int(generator.integers(SHORTEST_WINDOW, LONGEST_WINDOW + 1))
-            whole = False
-        if patches > most:
-            whole = False
-            start = PATCH * int(generator.integers(patches - most + 1))
-            parts, path = parts[start : start + most * PATCH], path[start : start + most * PATCH]
+        if cyclic or patches > most:
+            length = min(int(generator.integers(least, most + 1)), patches)
+            before = _start(parts, length, generator, evenly=cyclic)
+            after = patches - length - before
+            inside = slice(before * PATCH, (before + length) * PATCH)
+            parts, path = parts[inside], path[inside]
     factors = torch.as_tensor(np.exp(PROPORTIONS * generator.standard_normal(len(bones)))).float()
     factors = (factors + factors[sample.partners]) / 2
-    return parts, path, sample, offsets * factors[:, None], bones * factors[:, None, None], whole
+    return Varied(parts, path, sample, offsets * factors[:, None], bones * factors[:, None, None], before, after)
+
+
+def _start(parts: Tensor, length: int, generator: np.random.Generator, evenly: bool) -> int:
+    """Where a window begins [patches]: anywhere, or rather where much happens."""
+    count = len(parts) // PATCH - length + 1
+    if evenly:
+        return int(generator.integers(count))
+    speed = torch.diff(parts[..., :CONTACT], dim=0).square().sum((1, 2))
+    through = torch.cat([torch.zeros(1), speed.cumsum(0)])
+    starts = torch.arange(count) * PATCH
+    amount = (through[starts + length * PATCH - 1] - through[starts]).double().numpy() + 1e-9
+    weights = amount**2
+    return int(generator.choice(count, p=weights / weights.sum()))
 
 
 def _mirrored(
@@ -161,28 +226,29 @@ def resampled(parts: Tensor, path: Tensor, frames: int, loops: bool) -> tuple[Te
 
 def collate(varied: Sequence[Varied]) -> Batch:
     """Pad motions to one size."""
-    frames, count = max(len(each[0]) for each in varied), max(each[0].shape[1] for each in varied)
+    frames, count = max(len(each.parts) for each in varied), max(each.parts.shape[1] for each in varied)
     size = len(varied)
     parts, path = torch.zeros(size, frames, count, PART), torch.zeros(size, frames, PATH)
     offsets, bones = torch.zeros(size, count, 3), torch.zeros(size, count, STATIONS, 3)
     kinds, sides, ranks, hangs_on = (torch.zeros(size, count, dtype=torch.int64) for _ in range(4))
     shape, real = torch.zeros(size, count, SHAPE), torch.zeros(size, count, dtype=torch.bool)
-    for i, (own_parts, own_path, sample, own_offsets, own_bones, _) in enumerate(varied):
-        own = own_parts.shape[1]
-        parts[i, : len(own_parts), :own], path[i, : len(own_path)] = own_parts, own_path
-        offsets[i, :own], bones[i, :own] = own_offsets, own_bones
-        body = sample.shape
+    for i, each in enumerate(varied):
+        length, own = each.parts.shape[:2]
+        parts[i, :length, :own], path[i, :length] = each.parts, each.path
+        offsets[i, :own], bones[i, :own] = each.offsets, each.bones
+        body = each.sample.shape
         kinds[i, :own], sides[i, :own], ranks[i, :own] = body.kinds, body.sides, body.ranks
         hangs_on[i, :own], real[i, :own] = body.hangs_on, True
-        numbers = body.numbers
-        shape[i, :own] = torch.cat([own_offsets, own_bones.flatten(1), numbers[:, -2:]], 1)
+        shape[i, :own] = torch.cat([each.offsets, each.bones.flatten(1), body.numbers[:, -2:]], 1)
     conditions = Conditions(
-        torch.tensor([ACTION_NAMES.index(each[2].action) for each in varied]),
-        torch.tensor([SOURCES.index(each[2].source) for each in varied]),
-        torch.tensor([each[2].loops for each in varied]),
-        torch.tensor([len(each[0]) // PATCH for each in varied]),
+        torch.tensor([ACTION_NAMES.index(each.sample.action) for each in varied]),
+        torch.tensor([SOURCES.index(each.sample.source) for each in varied]),
+        torch.tensor([each.sample.loops for each in varied]),
+        torch.tensor([each.patches for each in varied]),
+        torch.tensor([each.before for each in varied]),
+        torch.tensor([each.after for each in varied]),
         kinds, sides, ranks, shape, real,
     )  # fmt: skip
-    seconds = torch.tensor([len(each[0]) / 30.0 for each in varied])
-    whole = torch.tensor([each[5] for each in varied])
+    seconds = torch.tensor([len(each.parts) / FPS for each in varied])
+    whole = torch.tensor([each.whole for each in varied])
     return Batch(parts, path, conditions, offsets, bones, hangs_on, seconds, whole)

@@ -7,6 +7,7 @@ in its first two columns, and `family.toml`, with the axis they face (`forward =
 
 from __future__ import annotations
 
+import pickle
 import tomllib
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
@@ -67,11 +68,17 @@ def _gathered(
     samples: list[TrackSample] = []
     skipped: list[str] = []
     with ProcessPoolExecutor(workers(), initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        for number, found in enumerate(pool.map(read, items, chunksize=4)):
+        for number, data in enumerate(pool.map(partial(_pickled, read), items, chunksize=4)):
+            found: ReadFile = pickle.loads(data)
             samples += found.samples
             skipped += found.skipped
             on_progress(number + 1, len(items))
     return samples, skipped
+
+
+def _pickled(read: Callable[..., ReadFile], item: object) -> bytes:
+    """What was read, as bytes: tensors that are handed from process to process keep a file open each."""
+    return pickle.dumps(read(item))
 
 
 def family_of(path: Path) -> str:

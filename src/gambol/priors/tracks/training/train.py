@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from pickle import PickleError
 
@@ -21,7 +22,8 @@ from gambol.errors import GambolError
 from gambol.files import write_file
 from gambol.formats.files import read_file
 from gambol.motion.chains import CHAIN_KINDS, STATIONS
-from gambol.parallel import deferred_interrupt
+from gambol.motion.optimization import threads
+from gambol.parallel import deferred_interrupt, run
 from gambol.priors.muon import Muon
 from gambol.priors.tracks.features import CONTACT, FORWARD, FPS, HEIGHT, LEFTWARD, PART, PATH, Features, points_of
 from gambol.priors.tracks.network import TrackNetwork, TrackNetworkConfig
@@ -93,7 +95,7 @@ class TrackTraining:
         meanings = [self.network.part_action.weight]
         others = [value for value in others if value is not meanings[0]]
         self.optimizers = (
-            Muon(matrices, lr=config.matrix_lr),
+            Muon(matrices, lr=config.matrix_lr, dtype=torch.bfloat16),
             torch.optim.AdamW(others, lr=config.lr, betas=(0.9, 0.99), weight_decay=0.0),
             torch.optim.AdamW(meanings, lr=config.meaning_lr, betas=(0.9, 0.99), weight_decay=0.0),
         )
@@ -101,13 +103,32 @@ class TrackTraining:
         self.drawn_at = 0
         """Step before which the batches that are in use were drawn."""
 
-    def learn(self, batch: Batch, generator: torch.Generator) -> dict[str, float]:
-        """Do one step; return its losses."""
-        losses = self.losses(self.network, batch, generator, dropout=True)
-        total = sum(losses.values(), torch.zeros(()))
-        if not math.isfinite(total.item()):
+    def learn(self, batches: Sequence[Batch]) -> dict[str, float]:
+        """Do one step on batches, each on a thread of its own; return the losses."""
+        parameters = list(self.network.parameters())
+        losses: list[dict[str, float]] = [{}] * len(batches)
+        gradients: list[tuple[Tensor | None, ...]] = [()] * len(batches)
+
+        def learn(number: int) -> None:
+            generator = torch.Generator().manual_seed(self.step * len(batches) + number)
+            with threads(1):
+                found = self.losses(self.network, batches[number], generator, dropout=True)
+                total = sum(found.values(), torch.zeros(())) / len(batches)
+                gradients[number] = torch.autograd.grad(total, parameters, allow_unused=True)
+            losses[number] = {name: value.item() / len(batches) for name, value in found.items()}
+
+        run([partial(learn, number) for number in range(len(batches))])
+        total = {name: sum(each[name] for each in losses) for name in losses[0]}
+        if not math.isfinite(sum(total.values())):
             raise FloatingPointError("the loss is not finite")
-        total.backward()
+        for parameter, *shares in zip(parameters, *gradients, strict=True):
+            known = [share for share in shares if share is not None]
+            parameter.grad = sum(known[1:], known[0]) if known else None
+        self._update()
+        return total
+
+    def _update(self) -> None:
+        """Change the weights by their gradients, and their average by them."""
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
         rates = (self.config.matrix_lr, self.config.lr, self.config.meaning_lr)
         for optimizer, lr in zip(self.optimizers, rates, strict=True):
@@ -119,7 +140,6 @@ class TrackTraining:
             for name, parameter in self.network.named_parameters():
                 self.average[name].lerp_(parameter, 1 - keep)
         self.step += 1
-        return {name: value.item() for name, value in losses.items()}
 
     def _lr_scale(self) -> float:
         left = (self.config.steps - self.step) / max(self.config.lr_decay * self.config.steps, 1)
@@ -234,6 +254,8 @@ def _levels(size: int, generator: torch.Generator) -> Float[Tensor, " batch"]:
 
 
 STATE, LOG = "state.pt", "log.jsonl"
+AT_ONCE = 2
+"""Batches of a step, whatever the number of cores, so that the sums are the same everywhere."""
 VALIDATED = 256
 """Most samples to validate on."""
 SAVE_EVERY = 300.0
@@ -258,14 +280,14 @@ def train(
         raise GambolError(f"{log} is not a file; remove it, or give another folder")
     began = saved = time.monotonic()
     queue = _drawn(training, sampler)
-    del queue[len(queue) - (training.step - training.drawn_at) :]  # those that were used before it was stopped
+    del queue[max(len(queue) - AT_ONCE * (training.step - training.drawn_at), 0) :]  # those used before it was stopped
     with deferred_interrupt() as asked:
         try:
             while training.step < config.steps and not asked():
                 if not queue:
                     training.drawn_at = training.step
                     queue = _drawn(training, sampler)
-                losses = training.learn(queue.pop(), torch.Generator().manual_seed(training.step))
+                losses = training.learn([queue.pop() for _ in range(min(AT_ONCE, len(queue)))])
                 if training.step % validate_every == 0 or training.step == config.steps:
                     found = validation_errors(training, held_out)
                     row = {"step": training.step, "seconds": time.monotonic() - began, **losses, "validation": found}
@@ -293,7 +315,9 @@ def validation_errors(training: TrackTraining, held_out: Sequence[TrackSample]) 
         return {}
     network, found = training.averaged(), {}
     chosen = np.random.default_rng(1).permutation(len(held_out))[:VALIDATED]
-    varied = sorted((vary(held_out[i], None) for i in chosen), key=lambda each: each[0].shape[0] * each[0].shape[1])
+    varied = sorted(
+        (vary(held_out[i], None) for i in chosen), key=lambda each: each.parts.shape[0] * each.parts.shape[1]
+    )
     batches = [collate(varied[i : i + 32]) for i in range(0, len(varied), 32)]
     for level in (0.7, 0.95):
         generator = torch.Generator().manual_seed(5)
