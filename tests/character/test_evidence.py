@@ -292,3 +292,14 @@ def test_a_plane_askew_must_be_much_better_than_one_along_an_axis(gain, angle, m
     character = dog()
     found = symmetry.find_symmetry(find_body(character), np.array([0, 1.0, 0]), list(character.skeleton.names))
     assert np.degrees(np.arctan2(found.normal[2], found.normal[0])) % 180 == pytest.approx(angle)
+
+
+@pytest.mark.parametrize(("called", "forward"), [("Eye_Black", "-z"), ("Hooves", "+z")])
+def test_eyes_look_forward(called, forward):
+    """A table with two equal ends faces the way in which a mesh is that is called after eyes; any other says nothing."""
+    table = without_names(even_table())
+    (mesh,) = table.meshes
+    small = np.arange(3)
+    corners = np.array([[0.02, 0.65, -0.9], [-0.02, 0.65, -0.9], [0.0, 0.67, -0.9]], mesh.positions.dtype)
+    eye = dataclasses.replace(mesh.only(small, np.array([[0, 1, 2]])), positions=corners, name=called)
+    assert axis_name(analyze(dataclasses.replace(table, meshes=(mesh, eye))).forward) == forward

@@ -4,7 +4,7 @@ A file nests its joints for the animator's convenience: feet under inverse-kinem
 several roots, leaf bones that only mark a tip. Here they are re-parented so that the tree follows the skin.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -48,6 +48,8 @@ class Body:
     """Each joint's own scale, relative to its parent in the file."""
     rigid: bool = False
     """Whether the skin is made of parts that move with one joint each, rather than blended between joints."""
+    face: Float[np.ndarray, "3"] | None = None
+    """Where the smallest mesh is whose name speaks of a face, of eyes above all."""
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -103,6 +105,19 @@ def find_body(character: Character, parents: Mapping[int, int] = MappingProxyTyp
     return _BodyFinder(character).find(parents)
 
 
+def _face(character: Character, meshes: Sequence[Float[np.ndarray, "_ 3"]]) -> Float[np.ndarray, "3"] | None:
+    """The middle of the smallest mesh of a face: the white of eyes may be on spikes, too, but pupils are small."""
+    named = [
+        points
+        for mesh, points in zip(character.meshes, meshes, strict=True)
+        if len(points) and names.is_of_face(mesh.name, mesh.material.name)
+    ]
+    if not named or len(named) == len(character.meshes):
+        return None
+    smallest = min(named, key=lambda points: float(np.ptp(points, axis=0).max()))
+    return (smallest.min(0) + smallest.max(0)) / 2
+
+
 UNUSED = -2
 """Parent of a node that is not part of the body."""
 
@@ -116,6 +131,7 @@ class _BodyFinder:
         self.heads = self.T_world_node[:, :3, 3]
         meshes = character.skinned(self.T_world_node)
         self.vertices = np.concatenate([np.zeros((0, 3)), *meshes])
+        self.face = _face(character, meshes)
         candidates = skeleton.is_joint if skeleton.is_joint.any() else np.ones(len(skeleton), bool)
         self.weights, self.areas = _weights_by_node(character, _nearest(skeleton, candidates), meshes)
         self.area_by_node = np.asarray(self.weights.T @ self.areas).ravel()
@@ -158,6 +174,7 @@ class _BodyFinder:
             self.T_world_node,
             self._own_scale(nodes),
             self._is_rigid(),
+            self.face,
         )
 
     def _is_rigid(self) -> bool:

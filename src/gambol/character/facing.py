@@ -54,6 +54,8 @@ def find_facing(
             known = any(names.hint(labels[joint]) in (part, "neck") for joint in chain)
             offset = (body.tips[chain[-1]] - middle) @ axis
             votes.append((named if known else unnamed) * _clear(offset / stance.size))
+    if body.face is not None:
+        votes.append(2.5 * _clear(float((body.face - middle) @ axis) / stance.size))
     legged = "leg" in kinds.values()
     votes.extend(_toe_votes(stance, axis, pairs, kinds))
     votes.extend(_detail_votes(stance, axis, legged))

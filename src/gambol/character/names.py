@@ -20,6 +20,10 @@ VOCABULARY = {
 HINTS = {part: known.split() for part, known in VOCABULARY.items()}
 
 
+FACE = ("eye", "eyes", "eyeball", "eyeballs", "pupil", "pupils", "iris", "mouth", "teeth", "tongue", "nose", "beak")
+"""What stands in front of a head, in names of meshes and materials."""
+
+
 def words(name: str) -> list[str]:
     """Lower-case words of a joint's name: 'mixamorig:LeftUpLeg' -> mixamorig, left, up, leg."""
     spaced = re.sub(r"FBXASC\d{3}", " ", name)  # how FBX exporters escape characters such as the dot
@@ -48,6 +52,11 @@ def hint(name: str) -> str | None:
             return part
     joined = "".join(spoken)
     return next((part for part, known in HINTS.items() if any(w in joined for w in known if len(w) > 3)), None)
+
+
+def is_of_face(*labels: str) -> bool:
+    """Whether a mesh is of a face, by its name or that of its material: 'Eye_Black'."""
+    return any(word in FACE for label in labels for word in words(label))
 
 
 def are_meaningful(labels: Sequence[str]) -> bool:

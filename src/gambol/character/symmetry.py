@@ -54,6 +54,11 @@ def find_symmetry(body: Body, up: Float[np.ndarray, "3"], labels: list[str], by_
         return best
     # Nothing comes in pairs: the plane halves the skin, or runs along a body that lies askew, such as a snake's.
     likeness = [_skin_symmetry(body, each.normal) for each in candidates[:2]]
+    if body.face is not None:  # it lies in the plane
+        away = body.face - (body.points[0].min(0) + body.points[0].max(0)) / 2
+        likeness = [
+            one - abs(float(away @ each.normal)) / body.size for one, each in zip(likeness, candidates, strict=False)
+        ]
     level = body.points[0] @ np.stack([x, z], axis=1)
     _, spread, directions = np.linalg.svd(level - level.mean(0), full_matrices=False)
     along = directions[0, 0] * x + directions[0, 1] * z
