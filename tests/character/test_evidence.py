@@ -296,7 +296,7 @@ def test_a_plane_askew_must_be_much_better_than_one_along_an_axis(gain, angle, m
 
 @pytest.mark.parametrize(("called", "forward"), [("Eye_Black", "-z"), ("Hooves", "+z")])
 def test_eyes_look_forward(called, forward):
-    """A table with two equal ends faces the way in which a mesh is that is called after eyes; any other says nothing."""
+    """A table with two equal ends faces the way in which a mesh is that is called after eyes; others say nothing."""
     table = without_names(even_table())
     (mesh,) = table.meshes
     small = np.arange(3)

@@ -140,6 +140,11 @@ class Character:
         """World positions of each mesh's vertices by linear blend skinning; the rest pose if none is given."""
         return self.skinned(self.skeleton.world(pose), pose)
 
+    @property
+    def can_move(self) -> bool:
+        """Whether there are joints, or else nodes with meshes of their own, as of figures made of rigid parts."""
+        return bool(self.skeleton.is_joint.any()) or len({mesh.node for mesh in self.meshes}) > 1
+
     def skinned(
         self, T_world_node: Float[np.ndarray, "*frames nodes 4 4"], pose: Pose | None = None
     ) -> list[Float[np.ndarray, "*frames vertices 3"]]:

@@ -16,7 +16,9 @@ BY_CONVENTION, CONVERTED = 0.8, 0.2
 """Vote for +z, which glTF makes the front; less where joints have no names that mean something, as after a conversion
 from another format."""
 LENGTHWISE = 0.8
-"""A body is lengthwise if its trunk is at least this long [height]."""
+"""A body is lengthwise if its trunk is at least this long [height]; one on legs that is not stands upright."""
+UPRIGHT_TOES = 2.5
+"""How much more the toes of an upright body say of its front."""
 
 
 def find_facing(
@@ -57,21 +59,23 @@ def find_facing(
     if body.face is not None:
         votes.append(2.5 * _clear(float((body.face - middle) @ axis) / stance.size))
     legged = "leg" in kinds.values()
-    votes.extend(_toe_votes(stance, axis, pairs, kinds))
-    votes.extend(_detail_votes(stance, axis, legged))
-    votes.extend(_posture_votes(stance, axis, legged))
-    votes.extend(_motion_votes(stance, axis, motions, legged))
+    upright = legged and np.ptp(stance.points @ axis) < LENGTHWISE * stance.height
+    votes.extend((UPRIGHT_TOES if upright else 1.0) * vote for vote in _toe_votes(stance, axis, pairs, kinds))
+    votes.extend(_detail_votes(stance, axis, legged, upright))
+    votes.extend([] if upright else _posture_votes(stance, axis, legged))
+    votes.extend(_motion_votes(stance, axis, motions, legged, upright))
     total = sum(votes)
     return (axis if total >= 0 else -axis), min(abs(total) / 4, 1.0)
 
 
-def _detail_votes(stance: StandingPose, axis: Float[np.ndarray, "3"], legged: bool) -> list[float]:
-    """Faces have more vertices for their area than backs: right on 88 % of 72 bipeds and of 17 blobs, 94 % of bugs."""
+def _detail_votes(stance: StandingPose, axis: Float[np.ndarray, "3"], legged: bool, upright: bool) -> list[float]:
+    """Faces have more vertices for their area than backs: right on 88 % of 72 bipeds and of 17 blobs, 94 % of bugs. In
+    front of who stands upright are only toes, so that the number of vertices there says nothing."""
     where = stance.points @ axis
     place = _along(where)
     shift = (where.mean() - np.average(where, weights=stance.areas + 1e-30)) / stance.size
     third = np.log(((place > 0.66).sum() + 3) / ((place < 0.33).sum() + 3))
-    by_shift, by_third = (1.8, 1.2) if legged else (1.2, 1.7)
+    by_shift, by_third = (1.8, 0.0 if upright else 1.2) if legged else (1.2, 1.7)
     return [by_shift * _limited(shift / 0.05), by_third * _limited(third)]
 
 
@@ -81,19 +85,17 @@ def _posture_votes(stance: StandingPose, axis: Float[np.ndarray, "3"], legged: b
     if not legged:
         ahead, behind = (stance.areas[end].sum() + 1e-9 for end in (place > 0.75, place < 0.25))
         return [0.6 * _limited(float(np.log(ahead / behind)))]
-    if np.ptp(stance.points @ axis) < LENGTHWISE * stance.height:
-        return []
     ahead, behind = (stance.heights[end] for end in (place > 0.85, place < 0.15))
     votes = [0.5 * (ahead.mean() - behind.mean()), 0.5 * (ahead.min() - behind.min())]
     return [_limited(2 * float(vote) / stance.height) for vote in votes]
 
 
 def _motion_votes(
-    stance: StandingPose, axis: Float[np.ndarray, "3"], motions: Sequence[ClipMotion], legged: bool
+    stance: StandingPose, axis: Float[np.ndarray, "3"], motions: Sequence[ClipMotion], legged: bool, upright: bool
 ) -> list[float]:
     """Feet on the ground move backwards, and tails move more than heads, sideways above all in what swims."""
     place = _along(stance.points @ axis)
-    votes = [(0.5 if legged else 1.3) * _limited(2 * sway_behind(motions, place, None))]
+    votes = [] if upright else [(0.5 if legged else 1.3) * _limited(2 * sway_behind(motions, place, None))]
     if legged:
         return [*votes, 2.2 * _limited(2 * backward_strides(motions, stance.up, axis, stance.height))]
     return [*votes, 1.5 * _limited(2 * sway_behind(motions, place, np.cross(stance.up, axis)))]
