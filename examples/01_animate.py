@@ -9,7 +9,7 @@ import gambol
 from gambol.distillation.config import preset_for
 
 character = gambol.load("fox")
-prior = gambol.open_prior("pixels")
+prior = gambol.open_prior("tracks")
 config = preset_for("draft", prior)  # leave it out for a better walk that takes a little longer
 clip = gambol.animate(character, "a fox is walking", prior, config)
 name = gambol.save(character, sys.argv[1], clip)

@@ -81,8 +81,8 @@ def test_from_a_sentence_to_the_files(dog_file, tmp_path, capsys):
     animate(dog_file, "a dog is walking", "--seconds", "1.4", "--name", "stroll", "--seed", "5")
     told = capsys.readouterr()
     folder = tmp_path / "dog-walk"
-    assert "animating 'dog': 'walk', a loop of 1.40 s, prior pixels, preset standard, 9 steps in dog-walk" in told.out
-    assert re.search(r"sampling and fitting: 5 steps, loss [\d.]+, after", told.out)
+    assert "animating 'dog': 'walk', a loop of 1.40 s, prior tracks, preset standard, 6 steps in dog-walk" in told.out
+    assert re.search(r"sampling: 2 steps, after", told.out)
     written = "clip.glb, preview.mp4, sheet.png, report.json, report.html"
     assert f"wrote dog-walk/: {written}; clip 'stroll', 1.40 s, loops" in told.out
     assert re.match(r"(good|doubtful): ", told.out.splitlines()[-1])
@@ -100,7 +100,7 @@ def test_from_a_sentence_to_the_files(dog_file, tmp_path, capsys):
         assert movie.streams.video[0].frames >= 2.0 * 8
     with Image.open(folder / "sheet.png") as sheet:
         assert sheet.width >= 4 * 32
-    assert len((folder / "losses.jsonl").read_text().splitlines()) == 9
+    assert len((folder / "losses.jsonl").read_text().splitlines()) == 6
     page = (folder / "report.html").read_text()
     assert "a dog is walking" in page and "gambol-player" in page and "data:image/png;base64," in page
     assert str(dog_file.parent) not in page, "where files are on this machine is nobody's business"
@@ -218,7 +218,7 @@ def test_watching(dog_file, capsys, blind, monkeypatch):
     monkeypatch.setitem(sys.modules, "gambol.live.page", types.SimpleNamespace(LivePage=LivePage))
     animate(dog_file, "a dog is walking", "--watch")
     assert "watch it at http://localhost:1" in capsys.readouterr().out
-    assert shown == [(True, step) for step in (1, 2, 3, 4, 5, 1, 2, 3, 4, None)] + ["closed"]
+    assert shown == [(True, step) for step in (1, 2, 1, 2, 3, 4, None)] + ["closed"]
 
 
 def test_characters_without_a_mesh_have_no_pictures(dog_file, tmp_path, capsys, monkeypatch):
@@ -254,7 +254,7 @@ def test_characters_without_a_mesh_have_no_pictures(dog_file, tmp_path, capsys, 
         (["DOG", "it walks", "--freeze", "wing"], "'dog' has no joint 'wing' to freeze. Available: "),
         (["DOG", "it walks", "--preset", "best"], "invalid choice 'best'"),
         (["DOG", "it walks", "--prior", "cogvideo"], "there is no prior 'cogvideo'"),
-        (["DOG", "it walks", "--offload"], "the prior pixels has no option offload"),
+        (["DOG", "it walks", "--offload"], "the prior tracks has no option offload"),
         (["DOG", "it walks", "--weights", "none.safetensors"], "there is no file 'none.safetensors'"),
         (["DOG", "it walks", "-o", "DOG"], "dog.glb is a file; give the name of a folder"),
         (["--resume", "nothing"], "cannot resume: there is no folder nothing"),

@@ -51,7 +51,8 @@ def test_the_lock_of_a_killed_process_is_gone(held):
 
 def test_two_starts_at_once_leave_one_run(tmp_path):
     """Both begin within milliseconds; one of them works, the other one says so."""
-    command = [sys.executable, "-m", "gambol", "train-prior", str(tmp_path / "prior"), "--videos", "2", "--batch", "1"]
+    few = ["--prior", "pixels", "--videos", "2", "--batch", "1"]
+    command = [sys.executable, "-m", "gambol", "train-prior", str(tmp_path / "prior"), *few]
     starts = [
         subprocess.Popen([*command, "--creatures", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(2)

@@ -34,6 +34,28 @@ def mesh_alone() -> Character:
     return Character("statue", skeleton, (still,), np.zeros(1, np.int64), np.eye(4)[None])
 
 
+def rigid_parts(character: Character) -> Character:
+    """A figure without a skin: every bone is a mesh of its own node."""
+    skeleton = character.skeleton
+    (mesh,) = character.meshes
+    owners = character.bind_nodes[mesh.binds[np.arange(len(mesh.binds)), mesh.weights.argmax(1)]]
+    of_face = owners[mesh.faces[:, 0]]
+    world = skeleton.world()
+    parts = []
+    for node in np.unique(of_face):
+        faces = mesh.faces[of_face == node]
+        kept, again = np.unique(faces, return_inverse=True)
+        local = np.linalg.solve(world[node], np.append(mesh.positions[kept], np.ones((len(kept), 1)), axis=1).T).T
+        ones = np.ones((len(kept), 1))
+        binds = np.full(ones.shape, len(parts), np.int64)
+        parts.append(
+            Mesh(skeleton.names[node], int(node), local[:, :3], again.reshape(-1, 3), binds, ones, skinned=False)
+        )
+    nodes = np.array([part.node for part in parts])
+    still = dataclasses.replace(skeleton, is_joint=np.zeros(len(skeleton), bool))
+    return Character("figure", still, tuple(parts), nodes, np.tile(np.eye(4), (len(nodes), 1, 1)))
+
+
 def joints_alone() -> Character:
     """A dog's skeleton without a skin."""
     return dataclasses.replace(dog(), name="bones", meshes=())

@@ -18,6 +18,7 @@ from distillation.odd_characters import (
     on_its_back,
     one_joint,
     one_joint_and_no_mesh,
+    rigid_parts,
     scaled,
     together,
     upside_down,
@@ -78,6 +79,7 @@ def hound():
     "make, prompt, shortest, longest",
     [
         (joints_alone, "it walks", 0.4, 0.8),
+        (lambda: rigid_parts(dog()), "it walks", 0.4, 0.8),
         (snake, "a snake walks", 0.6, 1.5),
         (snake, "a snake swims", 0.9, 2.2),
         (snake, "a snake crawls", 0.6, 1.5),

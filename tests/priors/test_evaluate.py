@@ -174,5 +174,5 @@ def test_mistakes_are_told_before_any_work(weights, tmp_path):
 @pytest.mark.parametrize("option", ["--creatures", "--fitted"])
 def test_counts_must_be_positive(option, capsys):
     with pytest.raises(SystemExit) as stopped:
-        main(["eval-prior", option, "0"])
+        main(["eval-prior", "--prior", "pixels", option, "0"])
     assert stopped.value.code == 2 and f"{option} must be from 1 to" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from gambol.commands.eval_prior import EvalPriorCommand
 from gambol.creatures.gaits import gait
 from gambol.errors import GambolError
 from gambol.motion.chains import CHAIN_KINDS, find_chains
-from gambol.priors.tracks import classifier
+from gambol.priors.tracks import classifier, formulas
 from gambol.priors.tracks.classifier import describe, train_classifier
 from gambol.priors.tracks.evaluation import (
     ClipResult,
@@ -34,13 +34,12 @@ from gambol.priors.tracks.features import CONTACT, FORWARD, PART, PATH, TURNING,
 from gambol.priors.tracks.measures import amplitude, distances, foot_slide, trunk_twist
 from gambol.priors.tracks.network import TrackNetwork, TrackNetworkConfig
 from gambol.priors.tracks.prior import PRESETS, Normalization, TrackPrior
-from gambol.priors.tracks.training import procedural
 from gambol.priors.tracks.training.labels import ACTION_NAMES
 from gambol.priors.tracks.training.procedural import procedural_samples
 
 
 def motions(anatomy, name, family, seed=0):
-    found = procedural_samples(anatomy, find_chains(anatomy), name, family, np.random.default_rng(seed))
+    found = procedural_samples(find_chains(anatomy), name, family, np.random.default_rng(seed))
     return [replace(each, source="artist") for each in found]
 
 
@@ -48,7 +47,7 @@ def motions(anatomy, name, family, seed=0):
 def few_gaits():
     """Bodies do only a few things by formula, for the sake of time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(procedural, "actions_for", lambda anatomy: ("walk", "idle", "turn left"))
+        patch.setattr(formulas, "actions_for", lambda anatomy: ("walk", "idle", "turn left"))
         yield
 
 

@@ -48,8 +48,8 @@ def dog_body():
 
 @pytest.fixture(scope="module")
 def walk(dog_body):
-    anatomy, chains, _ = dog_body
-    found = procedural_samples(anatomy, chains, "dog", "dogs", np.random.default_rng(0))
+    _, chains, _ = dog_body
+    found = procedural_samples(chains, "dog", "dogs", np.random.default_rng(0))
     return next(sample for sample in found if sample.action == "walk")
 
 

@@ -232,12 +232,12 @@ def test_a_loss_that_is_no_number_stops_the_training(motions):
 
 def test_the_command_trains_resumes_and_writes_weights(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    few = ["train-prior", "small", "--videos", "8", "--creatures", "1", "--batch", "4"]
+    few = ["train-prior", "small", "--prior", "pixels", "--videos", "8", "--creatures", "1", "--batch", "4"]
     main(few)
     assert "wrote small/weights.safetensors" in capsys.readouterr().out
     prior = PixelPrior.load(tmp_path / "small" / "weights.safetensors")
     assert prior.format.frames == (16,)
-    few[3] = "12"
+    few[5] = "12"
     main(few)
     assert "resuming after 8 videos" in capsys.readouterr().out
     main(["train-prior", "more", "--init-weights", "small/weights.safetensors", "--lr-decay", "1", *few[2:]])
@@ -266,5 +266,5 @@ def test_the_command_refuses_nonsense(options, says, tmp_path, capsys, monkeypat
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     with pytest.raises(SystemExit):
-        main(["train-prior", "small", *options])
+        main(["train-prior", "small", "--prior", "pixels", *options])
     assert says in capsys.readouterr().err

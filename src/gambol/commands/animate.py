@@ -48,7 +48,7 @@ class AnimateCommand:
     A run is a folder: clip.glb (your file plus the clip), preview.mp4, sheet.png, report.html and report.json (how good
     the clip is), and everything needed to resume if it is stopped, by Ctrl-C or worse.
 
-    The priors that come with gambol know these actions, pixels the first eighteen, at any pace ("strolls", "sprints"):
+    The prior tracks, which comes with gambol, knows these actions, at any pace ("strolls", "sprints"):
     {actions}.
     Priors with an open vocabulary take any sentence: see gambol priors.
 
@@ -73,7 +73,8 @@ class AnimateCommand:
     """Continue a run that was stopped, with its own settings; the result is the same as without the stop. Only --watch
     may be added, and --prior to allow a download of its model."""
     preset: Literal["draft", "standard", "paper"] = "standard"
-    """draft is quick, standard is the best quality, paper repeats the AKD paper in 10,000 steps."""
+    """draft is quick, standard is the best quality, paper repeats the AKD paper in 10,000 steps, by default with the
+    small video model pixels."""
     seconds: Annotated[float | None, SECONDS, tyro.conf.arg(metavar="SECONDS")] = None
     """Length of the clip [s]; a loop is repeated. By default one cycle, or as long as such an action takes."""
     fps: Annotated[float, FPS] = 30.0
@@ -98,8 +99,8 @@ class AnimateCommand:
     freeze: Annotated[tuple[str, ...], tyro.conf.arg(metavar="JOINT ...")] = ()
     """Joints that do not move, or move as in the --init clip."""
     prior: Annotated[str | None, tyro.conf.arg(metavar="PRIOR")] = None
-    """The model that the motion comes from: pixels, the default, or another video model that `gambol priors` lists, a
-    folder, or a hub id; or tracks (experimental, needs --weights), which samples how the parts of a body move."""
+    """The model that the motion comes from: tracks, the default, which samples how the parts of a body move; pixels,
+    gambol's small video model; or another one that `gambol priors` lists, a folder, or a hub id."""
     weights: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Other weights for the prior tracks or pixels, as `gambol train-prior` writes them."""
     device: str = "auto"
@@ -194,10 +195,11 @@ class AnimateCommand:
 
     def _prior(self) -> PriorChoice:
         from gambol.distillation.run_config import PriorChoice
-        from gambol.priors.catalogue import DEFAULT
+        from gambol.priors.catalogue import DEFAULT, PAPER_DEFAULT
 
+        usual = PAPER_DEFAULT if self.preset == "paper" else DEFAULT
         weights = str(self.weights) if self.weights else None
-        return PriorChoice(self.prior or DEFAULT, weights, self.device, self.offload, self.tiling)
+        return PriorChoice(self.prior or usual, weights, self.device, self.offload, self.tiling)
 
     def _resume(self, folder: Path) -> None:
         """Continue a run; says so if it is finished."""

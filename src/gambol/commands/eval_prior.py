@@ -49,15 +49,15 @@ class EvalPriorCommand:
 
     examples:
       gambol eval-prior --quick
-      gambol eval-prior --rigs characters/ -o report.json
-      gambol eval-prior my-tracks/weights.safetensors --prior tracks --clips characters/ mocap/ --against pixels
+      gambol eval-prior my-tracks/weights.safetensors --clips characters/ mocap/ --against pixels -o report.json
+      gambol eval-prior --prior pixels --rigs characters/
     """
 
     weights: Annotated[Path | None, tyro.conf.Positional, tyro.conf.arg(metavar="[WEIGHTS]")] = None
     """What `gambol train-prior` wrote; by default the weights that come with gambol."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FILE")] = None
     """Also write all numbers as JSON."""
-    prior: Literal["tracks", "pixels"] = "pixels"
+    prior: Literal["tracks", "pixels"] = "tracks"
     """The prior to evaluate."""
     clips: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FOLDER ...")] = ()
     """tracks: the folders of animated characters and motion capture that it was trained on, with the families that were
@@ -152,6 +152,7 @@ class EvalPriorCommand:
     def _split(self) -> Split:
         """Known and held-out motions: of clips, or of random creatures."""
         from gambol.priors.tracks.evaluation import Split, check_families, split_by_family, trained_without
+        from gambol.priors.tracks.prior import shipped
         from gambol.priors.tracks.training.dataset import creature_samples, read_folder
         from gambol.progress import progress
 
@@ -161,7 +162,7 @@ class EvalPriorCommand:
             with progress("making creatures") as advance:
                 known, held_out = (creature_samples(n, s, advance) for n, s in zip(counts, (0, OTHERS), strict=True))
             return Split(tuple(known), tuple(replace(each, family="other creatures") for each in held_out))
-        exclude = self.exclude or (trained_without(self.weights) if self.weights else ())
+        exclude = self.exclude or trained_without(self.weights or shipped())
         if not exclude:
             raise GambolError("the weights do not say what they were trained without: name the families with --exclude")
         check_families(self.clips, exclude)

@@ -1,4 +1,4 @@
-"""`gambol priors`: which video models gambol can use, and whether this machine can run them."""
+"""`gambol priors`: which priors gambol can use, and whether this machine can run them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class PriorsCommand:
-    """List the video models that can drive a character: licence, needs, and whether this machine can run them.
+    """List the models that can drive a character: licence, needs, and whether this machine can run them.
 
-    Memory is that of one step of distillation, weights and gradients included, in half precision, at the size and
-    length the model was trained on; smaller and shorter videos need less. With offload, components that are idle wait
-    in main memory. A call is one guided estimate, which is two passes of the network.
+    tracks, the default, samples how the parts of a body move; the others are video models. Memory is that of one step
+    of distillation, weights and gradients included, in half precision, at the size and length the model was trained on;
+    smaller and shorter videos need less. With offload, components that are idle wait in main memory. A call is one
+    guided estimate, which is two passes of the network.
     """
 
     json: bool = False
@@ -46,7 +47,7 @@ def describe(machine: Machine) -> list[dict[str, Any]]:
 
     rows = []
     for prior in PRIORS.values():
-        verdict, (frames, width, height) = feasibility_of(prior, machine), prior.video
+        verdict, (frames, width, height) = feasibility_of(prior, machine), prior.video or (None, None, None)
         rows.append(
             {
                 "name": prior.name,
@@ -81,7 +82,7 @@ def show(rows: list[dict[str, Any]], machine: Machine, console: Console) -> None
         column.justify = "right"
     for row in rows:
         name, big = row["name"], row["hub"] is not None
-        video = f"{row['frames']} x {row['width']}x{row['height']}"
+        video = f"{row['frames']} x {row['width']}x{row['height']}" if row["frames"] else "none"
         memory = [f"{row[key]:.1f}" if big else "" for key in ("memory_gib", "memory_offloaded_gib")]
         work, count = row["call_tflop"], _counted(row["parameters_millions"])
         needs.add_row(name, count, video, *memory, f"{work:,.0f}" if big else f"{work:.3f}")

@@ -27,14 +27,14 @@ class TrainPriorCommand:
     resumes. The same seed gives the same weights on the same machine. Either takes hours on two cores.
 
     examples:
-      gambol train-prior my-prior --clips animals/ --videos 250000
-      gambol train-prior my-tracks --prior tracks --clips characters/ mocap/ --exclude some-family
-      gambol animate hero.glb "a knight walks" --prior tracks --weights my-tracks/weights.safetensors
+      gambol train-prior my-tracks --clips characters/ mocap/ --exclude some-family
+      gambol animate hero.glb "a knight walks" --weights my-tracks/weights.safetensors
+      gambol train-prior my-pixels --prior pixels --clips animals/ --videos 250000
     """
 
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")]
     """Folder for the training state, the log and the weights."""
-    prior: Literal["tracks", "pixels"] = "pixels"
+    prior: Literal["tracks", "pixels"] = "tracks"
     """The prior to train."""
     clips: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FOLDER ...")] = ()
     """Folders of animated characters (.glb, .gltf, .vrm; for tracks also motion capture, .bvh) to train on; a clip's
@@ -42,7 +42,7 @@ class TrainPriorCommand:
     exclude: tuple[str, ...] = ()
     """What to leave out of the training, to evaluate on later: families, which are the names of the folders that files
     are in; for pixels files, by name without suffix."""
-    steps: Annotated[int, Range(1, 100_000_000)] = 2400
+    steps: Annotated[int, Range(1, 100_000_000)] = 4500
     """tracks: number of steps."""
     videos: Annotated[int, Range(1, 1_000_000_000)] = 250_000
     """pixels: number of videos, each rendered anew; more than before continues a finished training."""
@@ -139,8 +139,8 @@ class TrainPriorCommand:
 
         if self.creatures is not None:
             Range(0 if self.prior == "tracks" else 1, APART).check("--creatures", self.creatures)
-        if self.prior == "tracks" and not (self.clips or self.creatures):
-            raise GambolError("there is nothing to learn from: give folders with --clips")
+        if self.prior == "tracks" and not self.clips and self.creatures == 0:
+            raise GambolError("there is nothing to learn from: give folders with --clips, or some --creatures")
         Range(0, HELD_OUT // APART - 1).check("--seed", self.seed)
         if not 0 < self.lr_decay <= 1:
             raise GambolError(f"--lr-decay must be more than 0 and at most 1, got {self.lr_decay:g}")

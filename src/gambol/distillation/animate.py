@@ -27,6 +27,7 @@ from gambol.distillation.timing import Timing, seconds_for, timing_for, timing_w
 from gambol.distillation.track_sampling import TrackSampling
 from gambol.errors import GambolError
 from gambol.language import Intent, parse_intent, require_intent
+from gambol.motion.body_tracks import BodyTracks, rig_motion_of_tracks
 from gambol.motion.chains import Chains, find_chains
 from gambol.motion.constraints import Constraints
 from gambol.motion.cuboids import fit_cuboids
@@ -40,6 +41,7 @@ from gambol.priors.catalogue import DEFAULT, open_prior
 from gambol.priors.prior import Prior, Prompt, VideoPrior
 from gambol.priors.tracks.experience import ENOUGH
 from gambol.priors.tracks.features import FPS, BodyShape, shape_of
+from gambol.priors.tracks.formulas import formula_tracks
 from gambol.priors.tracks.network import LONGEST, PATCH
 from gambol.priors.tracks.prior import BodyTrackPrior, TrackPrior
 from gambol.priors.views import ViewRenderer
@@ -49,6 +51,8 @@ LONGEST_START = 60.0
 minute, and 600 s have not ended after five."""
 LOOPS, DEEDS = (0.2, 5.0), (0.5, 6.0)
 """Shortest and longest cycle, and action that does not loop, of the prior tracks [s]."""
+FORMULA_LEVEL = 0.3
+"""Noise level at which motions by formula are resampled: their footfalls stay."""
 SEVERAL_CYCLES = 2.5
 """A clip this many times longer than an action usually takes holds more than one cycle of it."""
 
@@ -178,7 +182,7 @@ def prepare(
     """Analyse the character, understand the sentence, and choose the initial motion and its timing."""
     if not prompt.strip():
         raise GambolError("the sentence is empty: say what the character does, as in 'a fox is walking'")
-    if not character.skeleton.is_joint.any():
+    if not character.can_move:
         raise GambolError(
             f"'{character.name}' has no joints to move; bind it to a skeleton with "
             "`gambol skin MESH --skeleton RIG -o FILE`"
@@ -195,7 +199,7 @@ def prepare(
         assert intent is not None
         embedded = prior.prompt(intent, prompt)
         start, timing = _track_layout(character, rig, sees, prior, intent, config)
-        guess = _guess(prior, shape, intent.action)
+        guess = "" if start.contacts is not None else _guess(prior, shape, intent.action)
     else:
         assert isinstance(prior, VideoPrior)
         intent = require_intent(prompt, prior.vocabulary) if prior.vocabulary else parse_intent(prompt)
@@ -284,8 +288,11 @@ def _track_layout(
         wanted = cyclic if config.loop is None else config.loop
         timing = timing_for(clip.duration, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
     else:
+        formula = _formula(chains, prior, intent, config.seed)
         natural = prior.seconds(shape, intent.action, cyclic) / FASTER**intent.pace
-        if known and not known.timed:
+        if formula is not None:
+            natural = formula.seconds
+        elif known and not known.timed:
             natural = seconds_for(anatomy, intent.action, intent.pace)
         natural = float(np.clip(natural, *(LOOPS if cyclic else DEEDS)))
         if cyclic and config.loop is False:
@@ -295,6 +302,9 @@ def _track_layout(
             timing = timing_for(natural, config.seconds, config.fps, loops=loops, cyclic=cyclic)
     frames = track_frames(timing.seconds, timing.loops)
     if not config.init:
+        if formula is not None:
+            start = replace(rig_motion_of_tracks(chains, rig, formula), seconds=timing.seconds)
+            return start.resampled(frames), timing
         return RigMotion.at_rest(len(rig.nodes), frames, timing.seconds, timing.loops), timing
     times = clip.start + clip.duration * np.arange(frames) / (frames if timing.loops else frames - 1)
     start = replace(rig_motion_of(character, rig, clip, times, timing.loops), seconds=timing.seconds)
@@ -302,6 +312,15 @@ def _track_layout(
     feet = torch.arange(len(anatomy.legs))
     low = torch.stack([loads.weights[:, loads.legs == leg].amax(1) for leg in feet], 1) if len(loads.joints) else None
     return replace(start, contacts=None if low is None else low.round()), timing
+
+
+def _formula(chains: Chains, prior: TrackPrior, intent: Intent, seed: int) -> BodyTracks | None:
+    """Return the motion by formula to start from, where nothing better taught the prior how such a body moves."""
+    known, same = prior.seen(shape_of(chains), intent.action)
+    taught = known is not None and same and known.source != "procedural"
+    if taught or not prior.experience or ACTIONS[intent.action].turns:  # in turns, the start would have to be unturned
+        return None
+    return formula_tracks(chains, intent.action, np.random.default_rng(seed), intent.pace)
 
 
 def track_frames(seconds: float, loops: bool) -> int:
@@ -382,8 +401,11 @@ def _sample_tracks(problem: Problem, motion: RigMotion) -> Stage:
     config, chains, prior = problem.config, problem.sees, problem.prior
     assert isinstance(chains, Chains) and isinstance(prior, TrackPrior)
     body = BodyTrackPrior(prior, shape_of(chains), len(motion), motion.loops, motion.seconds)
-    level = config.strength if config.init else 1.0
-    return TrackSampling(problem.rig, chains, motion, body, problem.prompt, problem.constraints, level, config.sample)
+    by_formula = motion.contacts is not None  # else it is the rest pose
+    level = config.strength if config.init else FORMULA_LEVEL if by_formula else 1.0
+    return TrackSampling(
+        problem.rig, chains, motion, body, problem.prompt, problem.constraints, level, config.sample, problem.action
+    )
 
 
 def _sample_and_fit(problem: Problem, number: int, level: float, motion: RigMotion) -> Stage:

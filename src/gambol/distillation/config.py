@@ -72,7 +72,7 @@ def preset_for(preset: Preset, prior: Prior | type[Prior], seed: int = 0) -> Ani
     usual = prior.presets[preset]
     return AnimateConfig(
         levels=usual.levels,
-        sample=SampleConfig(views=usual.views, steps=usual.steps, guidance=usual.guidance),
+        sample=SampleConfig(usual.views, usual.steps, usual.guidance, usual.candidates),
         fit=VideoFitConfig(steps=usual.fit_steps, views=usual.views, lr=usual.fit_lr),
         negative=usual.negative,
         seed=seed,

@@ -98,7 +98,7 @@ class RunConfig:
                 f"the weights of the prior {prior.name} are no longer those this run began with; begin a new run"
             )
         given = (self.up, self.forward, self.plan, self.parts)
-        anatomy = analyze(character, *given) if character.skeleton.is_joint.any() else None
+        anatomy = analyze(character, *given) if character.can_move else None
         return prepare(character, self.prompt, prior, self.config, anatomy)
 
     def json(self) -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from gambol.actions import Action
 from gambol.character.rig import Rig
+from gambol.distillation.candidates import best_of
 from gambol.distillation.sample_and_fit import SampleConfig
 from gambol.distillation.stage_runner import generator_for
 from gambol.motion.body_tracks import BodyTracks, heading_of, rig_motion_of_tracks, tracks_of_poses
@@ -40,11 +42,14 @@ class TrackSampling:
         constraints: Constraints,
         level: float,
         config: SampleConfig,
+        action: Action | None = None,
     ):
-        """start: the motion that is changed. level: noise level at which; at 1 nothing of it is left."""
+        """start: the motion that is changed. level: noise level at which; at 1 nothing of it is left. action: what it
+        shall be, by which the best of several samples is chosen."""
         self.rig, self.chains, self.start, self.prior, self.prompt = rig, chains, start, prior, prompt
         self.constraints, self.level, self.config, self.steps = constraints, level, config, config.steps
         self.free = not (constraints.pins or constraints.frozen.any() or constraints.segment)
+        self.action, self.candidates = action, config.candidates if self.free else 1
         self.heading = heading_of(chains, start.world(rig))
         self.origin = self._tracks(start).path[0]
         self.latents: Latents | None = None
@@ -57,10 +62,14 @@ class TrackSampling:
         clean = self.prior.denoise(noisy, here, self.prompt, self.config.guidance)
         self.clean = clean if self.free else self._constrained(clean)
         self.latents = self.clean if there <= 0 else change_level(self.prior.schedule, noisy, self.clean, here, there)
+        if there <= 0 and len(self.clean) > 1:
+            motions = [self._motion(latents[None]) for latents in self.clean]
+            best = best_of(self.chains.anatomy, self.rig, motions, self.action)
+            self.latents = self.clean = self.clean[best : best + 1]
         return {}
 
     def _noisy(self) -> Latents:
-        clean = self.prior.encode(self._tracks(self.start))
+        clean = self.prior.encode(self._tracks(self.start)).expand(self.candidates, -1, -1)
         noise = draw_noise(clean, generator_for(self.config.seed, 0, 0))
         return noise if self.level >= 1 else self.prior.schedule.add_noise(clean, noise, self.level)
 
@@ -92,10 +101,10 @@ class TrackSampling:
         return {name: getattr(self, name).clone() for name in STATE if getattr(self, name) is not None}
 
     def load(self, state: dict[str, Tensor]) -> None:
-        shape = (1, self.prior.frames, self.prior.width)
+        shapes = [(count, self.prior.frames, self.prior.width) for count in (1, self.candidates)]
         for name in STATE:
             value = state.get(name)
-            if value is not None and not (tuple(value.shape) == shape and value.isfinite().all()):
+            if value is not None and not (tuple(value.shape) in shapes and value.isfinite().all()):
                 raise ValueError(f"its {name} have another shape than those of this run, or are not finite")
             setattr(self, name, value)
 

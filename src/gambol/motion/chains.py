@@ -39,6 +39,8 @@ LINK_STATIONS = {1: (0,), 2: (0, 2), 3: (0, 2, 4), 4: (0, 1, 2, 4), 5: (0, 1, 2,
 """Stations of links, counted from UPPER, by their number: knee and elbow are always at the third."""
 UPRIGHT, SPRAWLED = np.radians(30.0), np.radians(60.0)
 """Legs that leave the vertical by less are brought to it in the canonical pose, others, as a lizard's, are not."""
+KNEE = np.radians(35.0)
+"""Thighs and shins of people leave the line of the leg by less."""
 MOST_YAW = np.radians(60.0)
 """Feet that point aside by less point forward in the canonical pose."""
 
@@ -244,9 +246,11 @@ class _Builder:
         share = float(np.clip((SPRAWLED - angle) / (SPRAWLED - UPRIGHT), 0, 1)) if len(self.anatomy.legs) <= 4 else 0.0
         down = np.array([0.0, -1.0, 0.0])
         target = normalize((1 - share) * normalize(line) + share * down)
-        turn = _arc(target, line)
-        self.canonical[list(links)] = turn
-        straight = turn.T @ line
+        turned = [_arc(target, line)] * len(links)
+        if self._is_human_leg(ways[: len(links)], line):  # a knee that is bound bent is straight here
+            turned = [_arc(target, way) for way in ways[: len(links)]]
+        self.canonical[list(links)] = turned
+        straight = sum(turn.T @ way for turn, way in zip(turned, ways, strict=False))
         self.lifts.append(float(line[1] - straight[1]))
         ankle = float(body.heads[end] @ self.anatomy.up) - self.anatomy.ground if end is not None else 0.0
         self.lengths.append(float(np.linalg.norm(ways[: len(links)], axis=1).sum()) + max(ankle, 0.0))
@@ -255,6 +259,11 @@ class _Builder:
             yaw = float(np.arctan2(toes[0], toes[2]))
             if abs(yaw) < MOST_YAW and np.hypot(toes[0], toes[2]) > 0.3:
                 self.canonical[[end, *digits]] = _about_up(yaw)
+
+    def _is_human_leg(self, bones: Float[np.ndarray, "links 3"], line: Float[np.ndarray, 3]) -> bool:
+        """Whether a leg is thigh and shin, about in line, of a body on two legs: not a bird's, nor a dog's."""
+        ways = normalize(bones) @ normalize(line)
+        return len(self.anatomy.legs) == 2 and len(bones) == 2 and bool((ways > np.cos(KNEE)).all())
 
     def _add(
         self,

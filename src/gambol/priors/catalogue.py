@@ -27,8 +27,8 @@ class KnownPrior:
     """Where its weights are on the hub, and its card: https://huggingface.co/ and this. None: they come with gambol."""
     parameters: float
     """Number of parameters of its network, or of all its experts [millions]."""
-    video: tuple[int, int, int]
-    """Frames, width and height of the videos it was trained on [pixels]."""
+    video: tuple[int, int, int] | None
+    """Frames, width and height of the videos it was trained on [pixels]; None if it sees no videos."""
     memory: float
     """Memory of a step of distillation (a guided call, and encoding a video with gradients), weights included [GiB]."""
     offloaded: float
@@ -43,6 +43,7 @@ COGVIDEOX_LICENCE = "CogVideoX License"
 # fmt: off
 _ROWS = (
     # name, licence, where; millions of parameters, video, GiB, with offload, of weights, TFLOP
+    ("tracks", "Apache-2.0", None, 5.73, None, 0.0, 0.0, 0.0, 0.002),
     ("pixels", "Apache-2.0", None, 4.15, (16, 60, 60), 0.0, 0.0, 0.0, 0.003),
     ("cogvideox-2b", "Apache-2.0", "zai-org/CogVideoX-2b", 1694, (49, 720, 480), 20.9, 17.8, 12.4, 240),
     ("cogvideox-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX-5b", 5570, (49, 720, 480), 28.1, 17.8, 19.6, 664),
@@ -54,10 +55,12 @@ _ROWS = (
 )
 # fmt: on
 PRIORS = {row[0]: KnownPrior(*row) for row in _ROWS}
-DEFAULT = "pixels"
+DEFAULT = "tracks"
 """The prior that is used if nobody chooses one."""
-BUILT_IN = (DEFAULT, "tracks")
-"""gambol's own priors. Weights of tracks do not come with it yet: `gambol train-prior` makes them."""
+PAPER_DEFAULT = "pixels"
+"""The same for the preset 'paper', which distills a video model."""
+BUILT_IN = (DEFAULT, PAPER_DEFAULT)
+"""gambol's own priors, whose weights come with it."""
 
 
 def open_prior(name: str, weights: str | Path | None = None, **options) -> Prior:

@@ -95,6 +95,8 @@ class SamplingPreset:
     """Noise level at which each repetition of sampling and fitting starts."""
     negative: str = ""
     """Negative prompt."""
+    candidates: int = 1
+    """Motions that are sampled at once, of which the best one is kept."""
 
 
 TC4D_NEGATIVE = "low motion, static statue, not moving, no motion"

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass, fields, replace
+from importlib.resources import files
 from pathlib import Path
 
 import torch
@@ -13,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.actions import ACTIONS
-from gambol.errors import AssetError, GambolError
+from gambol.errors import AssetError
 from gambol.language import Intent, require_intent
 from gambol.motion.body_tracks import BodyTracks
 from gambol.priors.prior import Prior, Prompt, SamplingPreset
@@ -48,8 +49,8 @@ class Normalization:
 
 
 PRESETS = {
-    "draft": SamplingPreset(views=1, steps=10, fit_steps=1, fit_lr=0.01, guidance=1.5),
-    "standard": SamplingPreset(views=1, steps=20, fit_steps=1, fit_lr=0.01, guidance=1.5),
+    "draft": SamplingPreset(views=1, steps=8, fit_steps=1, fit_lr=0.01, guidance=2.0, candidates=4),
+    "standard": SamplingPreset(views=1, steps=16, fit_steps=1, fit_lr=0.01, guidance=2.0, candidates=4),
 }
 
 
@@ -76,12 +77,8 @@ class TrackPrior(Prior):
 
     @staticmethod
     def load(path: Path | None = None) -> TrackPrior:
-        """Read weights that `save` wrote."""
-        if path is None:
-            raise GambolError(
-                "the prior tracks is experimental and comes without weights: train it with gambol train-prior FOLDER "
-                "--prior tracks --clips CHARACTERS, and give the file FOLDER/weights.safetensors"
-            )
+        """Read weights that `save` wrote, by default those that come with gambol."""
+        path = path or shipped()
         tensors, facts = read_tensors(path)
         try:
             network = TrackNetwork(TrackNetworkConfig(**json.loads(facts["network"])))
@@ -142,6 +139,11 @@ class TrackPrior(Prior):
         """Whose way of moving a body is given: that of artists, of captured people, or of formulas."""
         known = self.seen(shape, action)[0]
         return known.source if known else "any"
+
+
+def shipped() -> Path:
+    """The weights that come with gambol."""
+    return Path(str(files("gambol.priors.tracks") / "weights.safetensors"))
 
 
 class BodyTrackPrior:

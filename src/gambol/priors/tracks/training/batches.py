@@ -33,8 +33,10 @@ DEED_WINDOW = (6, 15)
 """Lengths of windows of deeds that are longer than that [patches]: motion capture of 20 s holds several."""
 GATHERED = 0.4
 """How much rarer combinations of action and build are drawn oftener: 0 as often as they are, 1 all equally often."""
-BY_FORMULA = 0.5
-"""How often motions by formula are drawn, compared with clips."""
+SOURCE_WEIGHTS = {"artist": 1.0, "mocap": 0.6, "procedural": 0.5}
+"""How often motions are drawn by source: captures are long, and formulas simple."""
+COMMON, COMMON_WEIGHT = ("arm2 leg2", "leg4"), 1.6
+"""Builds that most users have, people and quadrupeds, and how much oftener they are drawn."""
 OTHER_BODY = {"mocap": 0.5, "artist": 0.2}
 """Share of people's motions that are learned on the body of somebody else, by source: captured people are all alike."""
 
@@ -72,7 +74,8 @@ class BatchSampler:
             # Within a group, families with the same motions on many bodies count less.
             shared = families[*group, sample.family, sample.source]
             weight = groups[group] ** -GATHERED * shared**-GATHERED
-            weights.append(weight * (BY_FORMULA if sample.source == "procedural" else 1.0))
+            weight *= COMMON_WEIGHT if sample.shape.build in COMMON else 1.0
+            weights.append(weight * SOURCE_WEIGHTS[sample.source])
         self.weights = np.array(weights) / np.sum(weights)
         self.people: dict[str, list[BodyShape]] = {}
         """Bodies of artists' people, by their parts."""

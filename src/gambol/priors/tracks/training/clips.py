@@ -35,6 +35,8 @@ CALIBRATION = 0.1
 """Motion capture begins with a T-pose, which is no part of what it shows [s]."""
 LEAST = 0.004
 """Least movement of a clip [height]."""
+LANDED = 0.25
+"""A jump that ends higher above its start is only the take-off [leg lengths]."""
 SLOWEST, FASTEST = 0.15, 8.0
 """Slowest and fastest travel of a gait that is believed [leg lengths/s]."""
 
@@ -80,6 +82,8 @@ def samples_of_clip(
                 found.append(_deed(chains, contacts, begin, trim=False))
     else:
         found.append(_deed(chains, contacts, begin, trim=True))
+        if label.name == "jump" and float(found[-1].height[-1] - found[-1].height[0]) > LANDED:
+            raise GambolError("ends in the air")
     shape, partners = shape_of(chains), torch.as_tensor(chains.partners)
     return [
         TrackSample(

@@ -112,7 +112,7 @@ def _read_file(path: Path) -> ReadFile:
             found.skipped.append(f"{path.name}, {name}: {error}")
     if not mocap:
         generator = np.random.default_rng(crc32(path.name.encode()))
-        found.samples.extend(procedural_samples(anatomy, chains, path.stem, family_of(path), generator))
+        found.samples.extend(procedural_samples(chains, path.stem, family_of(path), generator))
     return found
 
 
@@ -139,4 +139,4 @@ def _creature(seed: int, number: int) -> ReadFile:
     generator = np.random.default_rng([seed, number, 5])
     plan = str(generator.choice(PLANS))
     anatomy = analyze(random_creature(seed * 100_000 + number, plan).character())
-    return ReadFile(procedural_samples(anatomy, find_chains(anatomy), f"creature {number}", "creatures", generator), [])
+    return ReadFile(procedural_samples(find_chains(anatomy), f"creature {number}", "creatures", generator), [])

@@ -1,4 +1,4 @@
-"""Motions by formula, to learn from where clips are few: gaits of any number of legs, swimming, crawling, flight."""
+"""Motions by formula as training data."""
 
 from __future__ import annotations
 
@@ -6,140 +6,21 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from gambol.actions import ACTION_OF_GAIT
-from gambol.character.anatomy import Anatomy
-from gambol.creatures.gaits import actions_for, plan_gait
-from gambol.creatures.gaits.gait import FASTER
-from gambol.errors import GambolError
-from gambol.motion.body_tracks import BodyTracks, tracks_of_poses
-from gambol.motion.chains import STATIONS, Chains
-from gambol.priors.tracks.features import FPS, features_of, nominal_seconds, points_of, shape_of
-from gambol.priors.tracks.network import PATCH
+from gambol.motion.chains import Chains
+from gambol.priors.tracks.features import features_of, nominal_seconds, shape_of
+from gambol.priors.tracks.formulas import formula_actions, formula_tracks
 from gambol.priors.tracks.training.clips import TrackSample
 
 
-def procedural_samples(
-    anatomy: Anatomy, chains: Chains, name: str, family: str, generator: np.random.Generator
-) -> list[TrackSample]:
-    """One motion of everything a body can do by formula, in a random style."""
-    found = list(_gaits(anatomy, chains, generator))
-    kinds = {chain.kind for chain in chains.chains}
-    if not anatomy.legs and "wing" not in kinds and "arm" not in kinds:
-        found += [("swim", _undulation(chains, generator, swims=True))]
-        if "fin" not in kinds:
-            found += [("crawl", _undulation(chains, generator, swims=False))]
-    if "wing" in kinds:
-        found += [("fly", _flight(chains, generator))]
+def procedural_samples(chains: Chains, name: str, family: str, generator: np.random.Generator) -> list[TrackSample]:
+    """One motion of everything a body can do by formula, in a random style and at a random pace."""
     shape, partners = shape_of(chains), torch.as_tensor(chains.partners)
-    return [
-        TrackSample(
-            name, family, action, "procedural", True, tracks.seconds, shape,
-            features_of(replace(tracks, seconds=nominal_seconds(len(tracks), True))), partners,
-        )
-        for action, tracks in found
-    ]  # fmt: skip
-
-
-def _frames(seconds: float) -> int:
-    return max(round(seconds * FPS / PATCH), 1) * PATCH
-
-
-def _gaits(anatomy: Anatomy, chains: Chains, generator: np.random.Generator) -> list[tuple[str, BodyTracks]]:
     found = []
-    for name in actions_for(anatomy):
-        if name not in ACTION_OF_GAIT:
+    for action in formula_actions(chains):
+        tracks = formula_tracks(chains, action, generator, float(generator.uniform(-1, 1)))
+        if tracks is None:
             continue
-        style = 1.12 ** generator.uniform(-1, 1, 2)
-        pace = float(generator.uniform(-1, 1))
-        try:
-            plan = plan_gait(anatomy, name, speed=FASTER**pace, stride=float(style[0]), bounce=float(style[1]))
-        except GambolError:  # too short in the leg for this one
-            continue
-        count = _frames(plan.period)
-        cycles = np.arange(count) / count
-        world = plan.world(cycles)
-        if plan.path.turning:  # seen from the heading
-            back = plan.path.rotation(-cycles)
-            world[..., :3, :] = back[:, None] @ world[..., :3, :]
-        poses = torch.as_tensor(world[..., :3, :]).float()
-        down = torch.as_tensor(np.stack([foot.planted(cycles) for foot in plan.feet], 1)).float()
-        travel = plan.path.stride * anatomy.forward
-        tracks = tracks_of_poses(chains, poses, plan.period, True, travel, plan.path.turning, down)
-        found.append((ACTION_OF_GAIT[plan.action], tracks))
+        features = features_of(replace(tracks, seconds=nominal_seconds(len(tracks), True)))
+        found.append(TrackSample(name, family, action, "procedural", True, tracks.seconds, shape, features, partners))
     return found
-
-
-def _still(chains: Chains, frames: int) -> Float[Tensor, "frames chains stations 3 3"]:
-    return torch.eye(3).expand(frames, len(chains.chains), STATIONS, 3, 3).clone()
-
-
-def _places(chains: Chains) -> Float[Tensor, "chains stations 3"]:
-    """Where the stations' bones end in the canonical rest pose, seen from the anchor [leg lengths]."""
-    shape = shape_of(chains)
-    columns = torch.eye(3)[:2].expand(len(chains.chains), STATIONS, 2, 3)
-    return points_of(columns, shape.bones, shape.offsets, shape.hangs_on)
-
-
-def _about(axis: int, angles: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape 3 3"]:
-    """Rotations about an axis of the body [rad]."""
-    a, b = (axis + 1) % 3, (axis + 2) % 3
-    found = torch.eye(3).expand(*angles.shape, 3, 3).clone()
-    found[..., a, a], found[..., b, b] = angles.cos(), angles.cos()
-    found[..., a, b], found[..., b, a] = -angles.sin(), angles.sin()
-    return found
-
-
-def _undulation(chains: Chains, generator: np.random.Generator, swims: bool) -> BodyTracks:
-    """A wave that runs from head to tail; of a swimmer it grows on its way."""
-    seconds = float(generator.uniform(0.7, 1.8) if swims else generator.uniform(1.0, 2.2))
-    frames = _frames(seconds)
-    place = _places(chains)[..., 2]
-    middle = [number for number, chain in enumerate(chains.chains) if chain.side == "middle"]
-    ahead, behind = float(place[middle].max()), float(place[middle].min())
-    length = max(ahead - behind, 1e-3)
-    share = ((ahead - place) / length).clamp(0, 1)
-    waves = float(generator.uniform(0.7, 1.1) if swims else generator.uniform(1.2, 1.8))
-    size = float(generator.uniform(0.25, 0.5) if swims else generator.uniform(0.5, 0.8))
-    size_at = size * (0.15 + 0.85 * share**1.5) if swims else size * (0.6 + 0.4 * share)
-    time = torch.arange(frames) / frames
-    angle = size_at * torch.sin(2 * torch.pi * (time[:, None, None] - waves * share))
-    turned = _about(1, angle)
-    rotations = _still(chains, frames)
-    rotations[:, middle] = turned[:, middle]
-    hangs_on = chains.roots[0]
-    for number, chain in enumerate(chains.chains):
-        if chain.kind == "fin":
-            side = 1.0 if chain.side == "left" else -1.0
-            beat = 0.25 * side * torch.sin(2 * torch.pi * (time - 0.1)) + 0.1 * side
-            rotations[:, number] = turned[:, 0, hangs_on[number]][:, None] @ _about(2, beat)[:, None]
-    way = length * float(generator.uniform(0.5, 0.8)) if swims else 0.8 * length / waves
-    along = torch.stack([torch.zeros(frames), time * way], 1)
-    height = torch.zeros(frames)
-    contacts = torch.zeros(frames, len(chains.chains))
-    return BodyTracks(rotations, height, along, contacts, seconds, True, torch.tensor([0.0, way]))
-
-
-def _flight(chains: Chains, generator: np.random.Generator) -> BodyTracks:
-    """Wings beat, their ends a little later; the body rises with the downstroke; legs are drawn back."""
-    metres = shape_of(chains).metres
-    seconds = float(np.clip(0.45 * metres**0.5 * generator.uniform(0.7, 1.4), 0.2, 1.6))
-    frames = _frames(seconds)
-    time = torch.arange(frames) / frames
-    beat, lag = np.radians(45) * float(1.25 ** generator.uniform(-1, 1)), float(generator.uniform(0.05, 0.12))
-    rotations = _still(chains, frames)
-    along = torch.linspace(0, 1, STATIONS)
-    for number, chain in enumerate(chains.chains):
-        side = 1.0 if chain.side == "left" else -1.0
-        if chain.kind == "wing":
-            angle = beat * (0.7 + 0.5 * along) * torch.cos(2 * torch.pi * (time[:, None] - lag * 2 * along)) + 0.1
-            rotations[:, number] = _about(2, side * angle)
-        elif chain.kind == "leg":
-            rotations[:, number] = _about(0, torch.full((frames, STATIONS), np.radians(50.0)))
-    height = 0.6 - 0.12 * torch.cos(2 * torch.pi * (time - 0.1))
-    way = float(generator.uniform(2.0, 4.0)) * seconds
-    path = torch.stack([torch.zeros(frames), time * way], 1)
-    contacts = torch.zeros(frames, len(chains.chains))
-    return BodyTracks(rotations, height, path, contacts, seconds, True, torch.tensor([0.0, way]))

@@ -1,0 +1,63 @@
+"""Motions by formula, from which the prior tracks starts where nothing else taught it."""
+
+import numpy as np
+import pytest
+import torch
+from character.creatures import bird, dog, human, spider
+from test_tracks import tiny_prior
+
+from gambol.character.anatomy import analyze
+from gambol.distillation.animate import FORMULA_LEVEL, prepare, stages_of
+from gambol.distillation.config import preset_for
+from gambol.motion.chains import find_chains
+from gambol.priors.tracks.experience import Experience
+from gambol.priors.tracks.features import CONTACT, features_of, points_of, shape_of
+from gambol.priors.tracks.formulas import formula_actions, formula_tracks
+
+
+def chains_of(make):
+    return find_chains(analyze(make()))
+
+
+def ends(chains, tracks):
+    """Where the last station of each part ends, seen from the anchor [leg lengths]."""
+    shape = shape_of(chains)
+    columns = features_of(tracks).parts[..., :CONTACT].unflatten(-1, (8, 2, 3))
+    return points_of(columns, shape.bones, shape.offsets, shape.hangs_on)[:, :, -1]
+
+
+def test_bodies_do_what_their_parts_allow():
+    assert {"walk", "run"} <= set(formula_actions(chains_of(spider)))
+    assert "fly" in formula_actions(chains_of(bird)) and "fly" not in formula_actions(chains_of(dog))
+    assert formula_tracks(chains_of(human), "dance", np.random.default_rng(0)) is None
+
+
+def test_the_pace_is_kept():
+    slow, fast = (formula_tracks(chains_of(dog), "walk", np.random.default_rng(0), pace) for pace in (-1.0, 1.0))
+    speeds = [float(each.travel.norm()) / each.seconds for each in (slow, fast)]
+    assert speeds[1] > 1.5 * speeds[0]
+
+
+def test_birds_walk_with_folded_wings():
+    chains = chains_of(bird)
+    wings = [number for number, chain in enumerate(chains.chains) if chain.kind == "wing"]
+    walking, flying = (formula_tracks(chains, action, np.random.default_rng(0)) for action in ("walk", "fly"))
+    aside = [ends(chains, each)[:, wings, 0].abs().amax() for each in (walking, flying)]
+    assert aside[0] < 0.6 * aside[1]
+
+
+@pytest.mark.parametrize(("source", "by_formula"), [("procedural", True), ("artist", False)])
+def test_who_was_taught_by_formula_alone_starts_from_it(source, by_formula):
+    prior = tiny_prior()
+    build = shape_of(chains_of(spider)).build
+    prior.experience = (Experience("walk", build, source, True, 20, 20),)
+    problem = prepare(spider(), "a spider walks", prior, preset_for("draft", prior))
+    assert bool(problem.start.angles.abs().sum() > 0) == by_formula
+    assert stages_of(problem)[0](problem.start).level == (FORMULA_LEVEL if by_formula else 1.0)
+    assert not any("experimental" in warning for warning in problem.warnings)
+
+
+def test_seeds_give_other_styles():
+    chains = chains_of(dog)
+    one, two = (formula_tracks(chains, "walk", np.random.default_rng(seed)) for seed in (0, 1))
+    assert len(one) != len(two) or not torch.allclose(one.rotations, two.rotations, atol=1e-3)
