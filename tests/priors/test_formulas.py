@@ -7,7 +7,7 @@ from character.creatures import bird, dog, human, spider
 from test_tracks import tiny_prior
 
 from gambol.character.anatomy import analyze
-from gambol.distillation.animate import FORMULA_LEVEL, prepare, stages_of
+from gambol.distillation.animate import FORMULA_LEVEL, TAUGHT_LEVEL, prepare, stages_of
 from gambol.distillation.config import preset_for
 from gambol.motion.chains import find_chains
 from gambol.priors.tracks.experience import Experience
@@ -46,14 +46,17 @@ def test_birds_walk_with_folded_wings():
     assert aside[0] < 0.6 * aside[1]
 
 
-@pytest.mark.parametrize(("source", "by_formula"), [("procedural", True), ("artist", False)])
-def test_who_was_taught_by_formula_alone_starts_from_it(source, by_formula):
+@pytest.mark.parametrize(
+    ("make", "source", "level"),
+    [(spider, "procedural", FORMULA_LEVEL), (spider, "artist", TAUGHT_LEVEL), (human, "artist", 1.0)],
+)
+def test_all_but_people_start_from_formulas(make, source, level):
     prior = tiny_prior()
-    build = shape_of(chains_of(spider)).build
+    build = shape_of(chains_of(make)).build
     prior.experience = (Experience("walk", build, source, True, 20, 20),)
-    problem = prepare(spider(), "a spider walks", prior, preset_for("draft", prior))
-    assert bool(problem.start.angles.abs().sum() > 0) == by_formula
-    assert stages_of(problem)[0](problem.start).level == (FORMULA_LEVEL if by_formula else 1.0)
+    problem = prepare(make(), "it walks", prior, preset_for("draft", prior))
+    assert bool(problem.start.angles.abs().sum() > 0) == (level < 1)
+    assert stages_of(problem)[0](problem.start).level == level
     assert not any("experimental" in warning for warning in problem.warnings)
 
 

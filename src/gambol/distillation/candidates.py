@@ -23,7 +23,7 @@ from gambol.quality.rules import CORRELATED, GALLOPS, STILL
 
 MARGIN = 0.2
 """By how much legs should keep their rule, as a correlation: the foot lock may change it a little."""
-STANDS = 0.15
+STANDS = 0.06
 """Height of the lowest joint or bone's end above the ground up to which a body stands [leg lengths]."""
 LIVELY = 0.8
 """Least movement, as a share of what candidates move in the median."""

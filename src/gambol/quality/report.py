@@ -69,7 +69,9 @@ class Report:
         """Place among artists' clips by key of a measure; None where there is none."""
         plan, places = self.normalized.anatomy.plan, artists().place
         found = {each.key: places(each.key, self.values.get(each.key), self.action, plan) for each in MEASURES}
-        if not self.normalized.loops:  # the clip has no seam, only an end and a start
+        row = ACTIONS[self.action] if self.action else None
+        deed = row is not None and (not row.loops or row.legs == "aloft")  # a single jump ends about as it begins
+        if deed or not self.normalized.loops:  # the clip has no seam, only an end and a start
             found |= dict.fromkeys(SEAMS)
         return found
 
