@@ -63,6 +63,15 @@ def test_who_hovers_does_not_win(body):
     assert best(body, hovering, walk) == 1
 
 
+def test_legs_that_swing_aside_do_not_win(body):
+    anatomy, rig, walk = body
+    index = {int(node): number for number, node in enumerate(rig.nodes)}
+    thigh = index[int(anatomy.body.nodes[anatomy.legs[0].chain[0]])]
+    angles = walk.angles.clone()
+    angles[:, thigh] += 0.4
+    assert best(body, replace(walk, angles=angles), walk) == 1
+
+
 def test_the_first_of_equals_wins(body):
     walk = body[2]
     assert best(body, walk, walk, walk) == 0

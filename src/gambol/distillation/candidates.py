@@ -23,6 +23,8 @@ from gambol.quality.rules import CORRELATED, GALLOPS, STILL
 
 MARGIN = 0.2
 """By how much legs should keep their rule, as a correlation: the foot lock may change it a little."""
+ASIDE = 0.1
+"""Angle by which legs may swing aside in a gait [rad]."""
 STANDS = 0.06
 """Height of the lowest joint or bone's end above the ground up to which a body stands [leg lengths]."""
 LIVELY = 0.8
@@ -48,7 +50,7 @@ def _poses(rig: Rig, motion: RigMotion) -> Poses:
 
 def flaws(anatomy: Anatomy, poses: Poses, motion: RigMotion, action: Action | None) -> float:
     """How bad a motion is, from 0: broken rule of the legs, slide of feet that stand, depth below the ground, height
-    above it of who does not leap, travel of who goes nowhere."""
+    above it of who does not leap, travel of who goes nowhere, legs that swing aside in a gait."""
     unit = leg_length(anatomy)
     lowest = ((bone_ends(anatomy, poses) @ anatomy.up).min(1) - anatomy.ground) / unit
     depth = np.maximum(-lowest, 0.0)
@@ -60,6 +62,8 @@ def flaws(anatomy: Anatomy, poses: Poses, motion: RigMotion, action: Action | No
     if not action.travels:
         way = motion.displacement.double().numpy()
         found += 0.5 * float(np.linalg.norm(way - way @ anatomy.up * anatomy.up)) / unit
+    if action.steps:
+        found += 2.0 * _splay(anatomy, poses)
     return found + 2.0 * _broken(anatomy, poses, action) + _slide(anatomy, poses, motion, unit)
 
 
@@ -78,6 +82,19 @@ def _broken(anatomy: Anatomy, poses: Poses, action: Action) -> float:
         "gallop": [GALLOPS + MARGIN - sides],
     }
     return sum(max(each, 0.0) for each in lacking.get(rule or "", []))
+
+
+def _splay(anatomy: Anatomy, poses: Poses) -> float:
+    """How far legs swing aside from where they hang at rest, beyond ASIDE [rad], the mean of the worst leg."""
+    rest = anatomy.body.T_world_node[anatomy.body.nodes][None]
+    found = []
+    for leg in anatomy.legs:
+        angles = []
+        for each in (rest, poses):
+            line = soles_of(anatomy, leg, each).mean(1) - each[:, leg.chain[0], :3, 3]
+            angles.append(np.arctan2(line @ anatomy.left, np.hypot(line @ anatomy.up, line @ anatomy.forward)))
+        found.append(float(np.maximum(np.abs(angles[1] - angles[0]) - ASIDE, 0.0).mean()))
+    return max(found)
 
 
 def _slide(anatomy: Anatomy, poses: Poses, motion: RigMotion, unit: float) -> float:

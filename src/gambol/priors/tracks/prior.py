@@ -50,7 +50,7 @@ class Normalization:
 
 PRESETS = {
     "draft": SamplingPreset(views=1, steps=8, fit_steps=1, fit_lr=0.01, guidance=2.0, candidates=4),
-    "standard": SamplingPreset(views=1, steps=16, fit_steps=1, fit_lr=0.01, guidance=2.0, candidates=4),
+    "standard": SamplingPreset(views=1, steps=14, fit_steps=1, fit_lr=0.01, guidance=2.0, candidates=6),
 }
 
 
