@@ -62,7 +62,8 @@ def stopped(tmp_path_factory):
         patch.setattr("gambol.distillation.config.preset_for", preset_for)
         patch.setattr(StageRunner, "step", step)
         with pytest.raises(SystemExit):
-            main(["animate", str(place / "dog.glb"), "a dog is walking", "-o", str(place / "run"), "--export", "npz"])
+            options = ["-o", str(place / "run"), "--prior", "pixels", "--export", "npz"]
+            main(["animate", str(place / "dog.glb"), "a dog is walking", *options])
     assert (place / "run" / "state.safetensors").exists()
     return place / "run"
 

@@ -202,6 +202,6 @@ def test_animate_writes_a_finished_clip_and_joints_alone(tmp_path, monkeypatch, 
     clip = character.clips["walk"]
     assert clip.extras["gambol"]["root_motion"]["node"] is None and clip.extras["gambol"]["loops"]
     hips = character.skeleton.world(clip.sample(character.skeleton, np.array([0.0, clip.end])))[:, 0, :3, 3]
-    assert np.linalg.norm(hips[1] - hips[0]) < 1e-3
+    assert np.linalg.norm(hips[1] - hips[0]) < 3e-3, "of a stride of some 0.4"
     alone = gambol.load(tmp_path / "run" / "clip.bvh").clips["clip"]
     assert alone.duration == pytest.approx(clip.duration, abs=1e-3)

@@ -46,8 +46,9 @@ def formula_tracks(chains: Chains, action: str, generator: np.random.Generator, 
         return None
     if action == "fly":
         return _flight(chains, generator, FASTER**pace)
-    if action in ("swim", "crawl"):
-        return _undulation(chains, generator, FASTER**pace, swims=action == "swim")
+    swims = action == "swim"
+    if swims or action == "crawl":
+        return _undulation(chains, generator, FASTER**pace, swims)
     return _gait(chains, action, generator, pace)
 
 
