@@ -23,6 +23,8 @@ from gambol.priors.tracks.network import PATCH
 
 FOLDED = ((75.0, 3), (-35.0, 5), (80.0, STATIONS))
 """How a wing lies at the body: angle backwards from where it is spread, up to which station [degrees]."""
+STEADY = 0.4
+"""Share of a crawling body, from its head on, over which the wave grows: heads look where they go."""
 LOWERED = 8.0
 """How far it hangs down [degrees]."""
 
@@ -113,7 +115,7 @@ def _about(axis: int, angles: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape 
 
 
 def _undulation(chains: Chains, generator: np.random.Generator, speed: float, swims: bool) -> BodyTracks:
-    """A wave that runs from head to tail; of a swimmer it grows on its way."""
+    """A wave that runs from head to tail and grows on its way."""
     seconds = float(generator.uniform(0.7, 1.8) if swims else generator.uniform(1.0, 2.2)) / speed
     frames = _frames(seconds)
     place = _places(chains)[..., 2]
@@ -123,7 +125,8 @@ def _undulation(chains: Chains, generator: np.random.Generator, speed: float, sw
     share = ((ahead - place) / length).clamp(0, 1)
     waves = float(generator.uniform(0.7, 1.1) if swims else generator.uniform(1.2, 1.8))
     size = float(generator.uniform(0.25, 0.5) if swims else generator.uniform(0.5, 0.8))
-    size_at = size * (0.15 + 0.85 * share**1.5) if swims else size * (0.6 + 0.4 * share)
+    grown = 0.15 + 0.85 * share**1.5 if swims else 0.15 + 0.85 * (share / STEADY).clamp(max=1)
+    size_at = size * grown
     time = torch.arange(frames) / frames
     angle = size_at * torch.sin(2 * torch.pi * (time[:, None, None] - waves * share))
     turned = _about(1, angle)
