@@ -1,5 +1,7 @@
 """Motions by formula, from which the prior tracks starts where nothing else taught it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -58,6 +60,13 @@ def test_all_but_people_start_from_formulas(make, source, level):
     assert bool(problem.start.angles.abs().sum() > 0) == (level < 1)
     assert stages_of(problem)[0](problem.start).level == level
     assert not any("experimental" in warning for warning in problem.warnings)
+
+
+def test_frozen_joints_stay_as_they_are_at_rest():
+    prior = tiny_prior()
+    prior.experience = (Experience("walk", "leg4", "artist", True, 20, 20),)
+    config = replace(preset_for("draft", prior), freeze=("tail.1",))
+    assert not prepare(dog(), "it walks", prior, config).start.angles.any()
 
 
 def test_seeds_give_other_styles():

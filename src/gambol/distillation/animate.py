@@ -291,7 +291,7 @@ def _track_layout(
         wanted = cyclic if config.loop is None else config.loop
         timing = timing_for(clip.duration, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
     else:
-        formula = _formula(chains, intent, config.seed) if cyclic and prior.experience else None
+        formula = _formula(chains, intent, config) if cyclic and prior.experience else None
         natural = prior.seconds(shape, intent.action, cyclic) / FASTER**intent.pace
         if formula is not None:
             natural = formula.seconds
@@ -317,11 +317,16 @@ def _track_layout(
     return replace(start, contacts=None if low is None else low.round()), timing
 
 
-def _formula(chains: Chains, intent: Intent, seed: int) -> BodyTracks | None:
-    """Return the motion by formula to start from: gaits of bodies of which there are few clips, all but people."""
-    if shape_of(chains).build == PEOPLE or ACTIONS[intent.action].turns:  # a start that turns would have to be unturned
+def _formula(chains: Chains, intent: Intent, config: AnimateConfig) -> BodyTracks | None:
+    """Return the motion by formula to start from: gaits of bodies of which there are few clips, all but people.
+
+    There is none for turns, whose start would have to be unturned, nor if joints are frozen, which move as in the
+    start, nor for score distillation, whose start is the rest pose.
+    """
+    turns = bool(ACTIONS[intent.action].turns)
+    if shape_of(chains).build == PEOPLE or turns or config.freeze or config.method == "score":
         return None
-    return formula_tracks(chains, intent.action, np.random.default_rng(seed), intent.pace)
+    return formula_tracks(chains, intent.action, np.random.default_rng(config.seed), intent.pace)
 
 
 def track_frames(seconds: float, loops: bool) -> int:

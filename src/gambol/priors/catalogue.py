@@ -43,7 +43,7 @@ COGVIDEOX_LICENCE = "CogVideoX License"
 # fmt: off
 _ROWS = (
     # name, licence, where; millions of parameters, video, GiB, with offload, of weights, TFLOP
-    ("tracks", "Apache-2.0", None, 5.73, None, 0.0, 0.0, 0.0, 0.002),
+    ("tracks", "Apache-2.0", None, 5.73, None, 0.0, 0.0, 0.0, 0.001),
     ("pixels", "Apache-2.0", None, 4.15, (16, 60, 60), 0.0, 0.0, 0.0, 0.003),
     ("cogvideox-2b", "Apache-2.0", "zai-org/CogVideoX-2b", 1694, (49, 720, 480), 20.9, 17.8, 12.4, 240),
     ("cogvideox-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX-5b", 5570, (49, 720, 480), 28.1, 17.8, 19.6, 664),
