@@ -24,11 +24,11 @@ from gambol.motion.legs import leg_length
 from gambol.motion.rig_motion import RigMotion
 from gambol.priors.catalogue import open_prior
 from gambol.priors.prior import Prior
-from gambol.priors.tracks.features import features_of, nominal_seconds, shape_of
+from gambol.priors.tracks.features import PEOPLE, QUADRUPEDS, features_of, nominal_seconds, shape_of
 from gambol.priors.tracks.training.clips import TrackSample
 from gambol.priors.tracks.training.dataset import SUFFIXES, family_of
 
-BUILDS = ("arm2 leg2", "leg4")
+BUILDS = (PEOPLE, QUADRUPEDS)
 """Builds, as `BodyShape.build` says them, on which priors are compared: people and quadrupeds."""
 
 

@@ -40,7 +40,7 @@ from gambol.motion.rig_motion import RigMotion, clip_of, rig_motion_of
 from gambol.priors.catalogue import DEFAULT, open_prior
 from gambol.priors.prior import Prior, Prompt, VideoPrior
 from gambol.priors.tracks.experience import ENOUGH
-from gambol.priors.tracks.features import FPS, BodyShape, shape_of
+from gambol.priors.tracks.features import FPS, PEOPLE, BodyShape, shape_of
 from gambol.priors.tracks.formulas import formula_tracks
 from gambol.priors.tracks.network import LONGEST, PATCH
 from gambol.priors.tracks.prior import BodyTrackPrior, TrackPrior
@@ -51,11 +51,10 @@ LONGEST_START = 60.0
 minute, and 600 s have not ended after five."""
 LOOPS, DEEDS = (0.2, 5.0), (0.5, 6.0)
 """Shortest and longest cycle, and action that does not loop, of the prior tracks [s]."""
-PEOPLE = "arm2 leg2"
 FORMULA_LEVEL, TAUGHT_LEVEL = 0.3, 0.6
 """Noise level at which motions by formula are resampled, and where clips taught the prior how such bodies do it. Their
 footfalls stay. On five walks and gallops of quadrupeds, the report calls one good if they are sampled from noise, three
-from level 0.3 and four from 0.6."""
+from level 0.3 and four from 0.6, one seed each; the levels were chosen on these."""
 SEVERAL_CYCLES = 2.5
 """A clip this many times longer than an action usually takes holds more than one cycle of it."""
 

@@ -24,6 +24,8 @@ FPS = 30.0
 """Frames per second of the motions."""
 SIDES = ("left", "middle", "right")
 MOST_RANKS = 8
+PEOPLE, QUADRUPEDS = "arm2 leg2", "leg4"
+"""The commonest builds (`BodyShape.build`)."""
 
 
 @dataclass(frozen=True, eq=False)

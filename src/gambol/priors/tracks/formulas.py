@@ -23,10 +23,10 @@ from gambol.priors.tracks.network import PATCH
 
 FOLDED = ((75.0, 3), (-35.0, 5), (80.0, STATIONS))
 """How a wing lies at the body: angle backwards from where it is spread, up to which station [degrees]."""
+LOWERED = 8.0
+"""How far a folded wing hangs down [degrees]."""
 STEADY = 0.4
 """Share of a crawling body, from its head on, over which the wave grows: heads look where they go."""
-LOWERED = 8.0
-"""How far it hangs down [degrees]."""
 
 
 def formula_actions(chains: Chains) -> tuple[str, ...]:

@@ -13,7 +13,18 @@ from torch import Tensor
 
 from gambol.motion.chains import STATIONS
 from gambol.priors.tracks.experience import Experience
-from gambol.priors.tracks.features import CONTACT, FPS, LEFTWARD, PART, PATH, SHAPE, TURNING, BodyShape
+from gambol.priors.tracks.features import (
+    CONTACT,
+    FPS,
+    LEFTWARD,
+    PART,
+    PATH,
+    PEOPLE,
+    QUADRUPEDS,
+    SHAPE,
+    TURNING,
+    BodyShape,
+)
 from gambol.priors.tracks.network import LONGEST, PATCH, SOURCES, Conditions
 from gambol.priors.tracks.training.clips import TrackSample
 from gambol.priors.tracks.training.labels import ACTION_NAMES, CYCLIC
@@ -35,7 +46,7 @@ GATHERED = 0.4
 """How much rarer combinations of action and build are drawn oftener: 0 as often as they are, 1 all equally often."""
 SOURCE_WEIGHTS = {"artist": 1.0, "mocap": 0.6, "procedural": 0.5}
 """How often motions are drawn by source: captures are long, and formulas simple."""
-COMMON, COMMON_WEIGHT = ("arm2 leg2", "leg4"), 1.6
+COMMON, COMMON_WEIGHT = (PEOPLE, QUADRUPEDS), 1.6
 """Builds that most users have, people and quadrupeds, and how much oftener they are drawn."""
 OTHER_BODY = {"mocap": 0.5, "artist": 0.2}
 """Share of people's motions that are learned on the body of somebody else, by source: captured people are all alike."""
@@ -80,7 +91,7 @@ class BatchSampler:
         self.people: dict[str, list[BodyShape]] = {}
         """Bodies of artists' people, by their parts."""
         for sample in {id(s.shape): s for s in self.samples if s.source == "artist"}.values():
-            if sample.shape.build == PERSON:
+            if sample.shape.build == PEOPLE:
                 self.people.setdefault(_parts_of(sample.shape), []).append(sample.shape)
 
     def batches(self, generator: np.random.Generator) -> list[Batch]:
@@ -100,13 +111,10 @@ class BatchSampler:
 
     def _on_other_body(self, sample: TrackSample, generator: np.random.Generator) -> TrackSample:
         """The same motion, done by somebody else: rotations from the canonical pose mean the same on every body."""
-        others = self.people.get(_parts_of(sample.shape)) if sample.shape.build == PERSON else None
+        others = self.people.get(_parts_of(sample.shape)) if sample.shape.build == PEOPLE else None
         if not others or generator.random() >= OTHER_BODY.get(sample.source, 0.0):
             return sample
         return replace(sample, shape=others[generator.integers(len(others))])
-
-
-PERSON = "arm2 leg2"
 
 
 def _parts_of(shape: BodyShape) -> str:
