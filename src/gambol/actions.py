@@ -15,6 +15,10 @@ LegRule = Literal["still", "alternate", "diagonals", "gallop", "aloft"]
 """What the legs must do: swing little; left and right by turns; also diagonal legs together; front legs together and
 hind legs together; all feet off the ground at some time."""
 
+Hallmark = Literal["foot up", "hand up", "hand out", "head down", "hips down", "lying", "over"]
+"""What must be seen: one foot rises; a hand gets above its shoulder, or reaches ahead; the head, of who has no hands,
+or the hips come down; the body lies; it turns over."""
+
 
 @dataclass(frozen=True)
 class Action:
@@ -47,6 +51,10 @@ class Action:
     """What the legs must do (`gambol.quality.rules`); None if nothing can be said."""
     four_legs: LegRule | None = None
     """What the legs of a four-legged body must do, if it differs from `legs`."""
+    shows: Hallmark | None = None
+    """What must be seen of it (`gambol.motion.hallmarks`)."""
+    weak: bool = False
+    """Whether the prior tracks does it badly on people, by the grades in docs/priors.md: it is called experimental."""
     kind_of: str = ""
     """The more general action that stands for it where it is not known: sneaking is walking."""
     kind_pace: float = 0.0
@@ -89,30 +97,30 @@ TABLE = (
     Action("turn right", "turns to its right in place", seconds=1.4, turns=-1, gaits=("turn right",)),
     Action("fly", "flies, flapping its wings", seconds=0.4, travels=True, afloat=True, needs=("wings",)),
     Action("swim", "swims", seconds=1.4, travels=True, afloat=True),
-    Action("crawl", "crawls or slithers", seconds=0.8, travels=True),
+    Action("crawl", "crawls or slithers", seconds=0.8, travels=True, weak=True),
     Action("dance", "dances", seconds=1.5),
-    Action("eat", "eats or grazes", seconds=3.3),
+    Action("eat", "eats or grazes", seconds=3.3, shows="head down"),
     Action("attack", "attacks: bites, claws, strikes", seconds=0.8, loops=False),
-    Action("kick", "kicks", seconds=0.8, loops=False, needs=("legs",), kind_of="attack"),
-    Action("punch", "punches", seconds=0.75, loops=False, needs=("arms",), kind_of="attack"),
-    Action("wave", "waves a hand", seconds=1.5, loops=False, needs=("arms",)),
-    Action("die", "dies, collapses", seconds=0.9, loops=False, falls=True),
-    Action("sit", "sits, stays seated", seconds=3.0),
-    Action("sit down", "sits down, takes a seat", seconds=1.2, loops=False),
+    Action("kick", "kicks", seconds=0.8, loops=False, needs=("legs",), kind_of="attack", shows="foot up"),
+    Action("punch", "punches", seconds=0.75, loops=False, needs=("arms",), kind_of="attack", shows="hand out"),
+    Action("wave", "waves a hand", seconds=1.5, loops=False, needs=("arms",), shows="hand up"),
+    Action("die", "dies, collapses", seconds=0.9, loops=False, falls=True, shows="lying"),
+    Action("sit", "sits, stays seated", seconds=3.0, shows="hips down"),
+    Action("sit down", "sits down, takes a seat", seconds=1.2, loops=False, shows="hips down"),
     Action("get up", "gets up, rises to its feet", seconds=1.3, loops=False),
-    Action("lie down", "lies down", seconds=2.0, loops=False, falls=True),
-    Action("crouch", "crouches, squats, ducks", seconds=0.8, loops=False),
-    Action("roll", "rolls, rolls over", seconds=0.9, loops=False),
-    Action("throw", "throws, hurls, tosses something", seconds=1.0, loops=False, needs=("arms",)),
+    Action("lie down", "lies down", seconds=2.0, loops=False, falls=True, shows="lying", weak=True),
+    Action("crouch", "crouches, squats, ducks", seconds=0.8, loops=False, shows="hips down"),
+    Action("roll", "rolls, rolls over", seconds=0.9, loops=False, shows="over", weak=True),
+    Action("throw", "throws, hurls, tosses something", seconds=1.0, loops=False, needs=("arms",), weak=True),
     Action("sword", "strikes with a sword or another weapon", seconds=0.9, loops=False, needs=("arms",),
            kind_of="attack"),
     Action("pick up", "picks something up", seconds=1.3, loops=False, needs=("arms",)),
     Action("hit", "is hit, flinches", seconds=0.6, loops=False),
-    Action("cheer", "cheers, celebrates", seconds=1.5, loops=False, needs=("arms",)),
+    Action("cheer", "cheers, celebrates", seconds=1.5, loops=False, needs=("arms",), shows="hand up"),
     Action("nod", "nods", seconds=1.1, loops=False),
     Action("shake head", "shakes its head", seconds=1.3, loops=False),
-    Action("cartwheel", "turns a cartwheel", seconds=1.2, loops=False, needs=("legs", "arms")),
-    Action("climb", "climbs", seconds=1.1),
+    Action("cartwheel", "turns a cartwheel", seconds=1.2, loops=False, needs=("legs", "arms"), shows="over"),
+    Action("climb", "climbs", seconds=1.1, weak=True),
     Action("sneak", "sneaks, creeps, tiptoes", seconds=1.3, travels=True, needs=("legs",), legs="alternate",
            kind_of="walk", kind_pace=-0.6),
     Action("march", "marches", seconds=0.9, travels=True, needs=("legs",), legs="alternate", kind_of="walk"),
@@ -120,17 +128,57 @@ TABLE = (
     Action("push", "pushes, shoves something", seconds=1.1, needs=("arms",)),
     Action("clap", "claps, applauds", seconds=0.5, needs=("arms",)),
     Action("bow", "bows, takes a bow", seconds=1.8, loops=False),
-    Action("point", "points at something", seconds=1.3, loops=False, needs=("arms",)),
+    Action("point", "points at something", seconds=1.3, loops=False, needs=("arms",), shows="hand out", weak=True),
     Action("look", "looks around", seconds=2.2, loops=False),
     Action("stretch", "stretches", seconds=2.5, loops=False),
     Action("laugh", "laughs, giggles", seconds=1.5),
-    Action("fall", "falls, trips, tumbles", seconds=1.0, loops=False, falls=True, kind_of="die"),
-    Action("flip", "does a flip or a somersault", seconds=1.0, loops=False, needs=("legs",)),
+    Action("fall", "falls, trips, tumbles", seconds=1.0, loops=False, falls=True, kind_of="die", weak=True),
+    Action("flip", "does a flip or a somersault", seconds=1.0, loops=False, needs=("legs",), shows="over"),
     Action("walk backwards", "walks backwards, backs away", seconds=1.0, travels=True, needs=("legs",),
            legs="alternate", kind_of="walk"),
     Action("sidestep", "sidesteps, walks sideways", seconds=0.9, travels=True, needs=("legs",), kind_of="walk"),
     Action("roar", "roars", seconds=1.7, loops=False),
     Action("headbutt", "butts with its head", seconds=0.8, loops=False, kind_of="attack"),
+    Action("sleep", "sleeps", seconds=4.0, shows="lying"),
+    Action("drink", "drinks", seconds=2.0, shows="head down"),
+    Action("shake off", "shakes itself, as when wet", seconds=1.5, loops=False),
+    Action("scratch", "scratches itself", seconds=2.6, loops=False),
+    Action("sniff", "sniffs at the ground", seconds=2.2, shows="head down"),
+    Action("howl", "howls", seconds=2.8, loops=False, kind_of="roar"),
+    Action("bark", "barks", seconds=0.9),
+    Action("dig", "digs", seconds=0.6),
+    Action("rear", "rears up", seconds=2.0, loops=False),
+    Action("kick back", "kicks with its hind legs", seconds=1.0, loops=False, needs=("legs",), kind_of="attack",
+           shows="foot up"),
+    Action("bucking", "bucks", seconds=1.5, loops=False, needs=("legs",)),
+    Action("pounce", "pounces", seconds=1.5, loops=False, kind_of="attack"),
+    Action("wag tail", "wags its tail", seconds=1.0),
+    Action("tail strike", "strikes with its tail", seconds=1.2, loops=False, kind_of="attack"),
+    Action("play dead", "plays dead", seconds=2.4, loops=False, falls=True, kind_of="die", shows="lying"),
+    Action("peck", "pecks", seconds=1.2, kind_of="eat", shows="head down"),
+    Action("preen", "preens its feathers", seconds=2.6, loops=False, needs=("wings",)),
+    Action("spread wings", "spreads its wings", seconds=1.8, loops=False, needs=("wings",)),
+    Action("glide", "glides through the air", seconds=2.0, travels=True, afloat=True, needs=("wings",), kind_of="fly"),
+    Action("hover", "hovers in place", seconds=0.4, afloat=True, needs=("wings",), kind_of="fly"),
+    Action("coil", "coils up", seconds=2.2, loops=False),
+    Action("zombie walk", "walks like a zombie", seconds=1.4, travels=True, needs=("legs",), legs="alternate",
+           kind_of="walk", kind_pace=-0.6),
+    Action("stiff walk", "walks stiffly", seconds=1.1, travels=True, needs=("legs",), legs="alternate",
+           kind_of="walk"),
+    Action("stagger", "staggers, reels as if drunk", seconds=1.3, travels=True, needs=("legs",), kind_of="walk"),
+    Action("carry", "walks carrying something", seconds=0.9, travels=True, needs=("legs", "arms"), legs="alternate",
+           kind_of="walk"),
+    Action("push up", "does push-ups", seconds=1.2, needs=("legs", "arms"), shows="hips down"),
+    Action("sit up", "does sit-ups", seconds=1.6, needs=("legs", "arms"), shows="hips down"),
+    Action("jumping jacks", "does jumping jacks", seconds=0.9, needs=("legs", "arms"), shows="hand up"),
+    Action("interact", "uses, operates, repairs something", seconds=1.2, loops=False, needs=("arms",), weak=True),
+    Action("dodge", "dodges", seconds=0.7, loops=False, needs=("legs",), weak=True),
+    Action("balance", "balances", seconds=1.5, needs=("legs", "arms"), weak=True),
+    Action("wash", "washes, wipes something", seconds=1.2, needs=("arms",), weak=True),
+    Action("golf", "swings a golf club", seconds=1.6, loops=False, needs=("arms",), weak=True),
+    Action("dribble", "dribbles a ball", seconds=0.7, needs=("arms",)),
+    Action("conduct", "conducts an orchestra", seconds=1.4, needs=("arms",), weak=True),
+    Action("cast spell", "casts a spell", seconds=1.3, loops=False, needs=("arms",)),
 )
 # fmt: on
 ACTIONS = {action.name: action for action in TABLE}
@@ -143,6 +191,12 @@ def gait_names(name: str) -> tuple[str, ...]:
     """The analytic gaits that do for an action or a gait, one of that very name first: ('run', 'gallop') for 'run'."""
     action = ACTIONS.get(ACTION_OF_GAIT.get(name, name))
     return tuple(dict.fromkeys((name, *(action.gaits if action else ()))))
+
+
+def mirrored_action(name: str) -> str:
+    """What the mirror image of an action shows: a turn to the other side, else the same."""
+    turns = ACTIONS[name].turns if name in ACTIONS else 0
+    return next((action.name for action in TABLE if turns and action.turns == -turns), name)
 
 
 def known_action(name: str, vocabulary: Collection[str] | None) -> str | None:

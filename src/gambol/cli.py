@@ -15,6 +15,7 @@ from typing import Annotated, Any, NoReturn
 
 import tyro
 
+from gambol.commands.actions import ActionsCommand
 from gambol.commands.animate import AnimateCommand
 from gambol.commands.clip import ClipCommand
 from gambol.commands.create import CreateCommand
@@ -44,6 +45,7 @@ EPILOGUE = """examples:
   gambol clip hero.glb --clip run --loop --in-place           edit a clip: loop, root motion, frame rate, foot lock
   gambol retarget horse.glb --clip gallop wolf.glb -o wolf-gallop.glb   carry a clip onto another character
   gambol report hero.glb --clip run                           how good a clip is: a table, report.json and a page in 3D
+  gambol actions fox                          what it can be told to do, and how well that is known
   gambol info fox.glb                         meshes and clips, which way it faces, where its feet are
   gambol info fox.glb --picture fox.png       the same as a picture: parts, bones, ground contacts
   gambol flex fox.glb -o fox-flex.glb         a clip that bends every joint, to check weights and your importer
@@ -62,6 +64,7 @@ Command = (
     | Annotated[ClipCommand, tyro.conf.subcommand("clip")]
     | Annotated[RetargetCommand, tyro.conf.subcommand("retarget")]
     | Annotated[ReportCommand, tyro.conf.subcommand("report")]
+    | Annotated[ActionsCommand, tyro.conf.subcommand("actions")]
     | Annotated[InfoCommand, tyro.conf.subcommand("info")]
     | Annotated[FlexCommand, tyro.conf.subcommand("flex")]
     | Annotated[SkinCommand, tyro.conf.subcommand("skin")]

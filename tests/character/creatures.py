@@ -100,6 +100,17 @@ def bird() -> Character:
     return CLAY["clay"]("bird", CLAY["both_sides"](middle, left))
 
 
+def cock() -> Character:
+    """A bird on two legs whose tail weighs more than the rest."""
+    middle = {
+        "torso": (None, (0, 0.35, -0.08), (0, 0.4, 0.12), 0.1, 0.1, GREY),
+        "head": ("torso", (0, 0.5, 0.16), (0, 0.58, 0.26), 0.06, 0.05, GREY),
+        "tail": ("torso", (0, 0.45, -0.15), (0, 0.8, -0.75), 0.2, 0.25, GREY),
+    }
+    left = {"leg": ("torso", (0.08, 0.25, 0.1), (0.08, 0.02, 0.1), 0.02, 0.02, GREY)}
+    return CLAY["clay"]("cock", CLAY["both_sides"](middle, left))
+
+
 def without_names(character: Character) -> Character:
     """The same character, its joints called node 0, node 1, ..."""
     names = tuple(f"node {i}" for i in range(len(character.skeleton)))

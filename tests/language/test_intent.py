@@ -12,6 +12,7 @@ from gambol.creatures.words import COLORS, SIZES, SYNONYMS
 from gambol.language import action_of_clip, parse_intent, require_intent
 from gambol.language.english import LEXICON, forms_of
 from gambol.language.vocabulary import MANNERS, is_misspelling, verbs
+from gambol.motion.styles import STYLES
 
 SMALL = "a the not to and , . that is while with its 's as - stops at which ... turn- -s too 7 left never or by an"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -25,9 +26,9 @@ def action(text):
     ("text", "said"),
     [
         ("a fox walks", "walk (from 'walks')"),
-        ("The old king strode in.", "walk, fast (from 'strode')"),
+        ("The old king strode in.", "walk, old, fast (from 'strode')"),
         ("goes for a walk in the park", "walk (from 'goes for a walk')"),
-        ("takes a stroll", "walk, slowly (from 'takes a stroll')"),
+        ("takes a stroll", "walk, slow (from 'takes a stroll')"),
         ("breaks into a gallop", "run (from 'breaks into a gallop')"),
         ("is on the run", "run (from 'on the run')"),
         ("sets off at a trot", "trot (from 'at a trot')"),
@@ -161,8 +162,13 @@ def test_backwards_is_not_forwards(text):
 
 
 @pytest.mark.parametrize("text", ["she runs backward", "swims backwards", "trotting in reverse"])
-def test_nothing_but_walks_goes_backwards(text):
-    assert parse_intent(text) is None
+def test_whatever_travels_may_go_backwards(text):
+    assert parse_intent(text).manner.backwards and not parse_intent(text).manner.ignored
+
+
+def test_a_walk_backwards_is_a_walk_played_backwards_to_who_knows_no_better():
+    intent = require_intent("a dog walks backwards", ["walk"])
+    assert intent.action == "walk" and intent.manner.backwards and not intent.note
 
 
 def test_the_name_of_an_action_means_it():
@@ -379,3 +385,45 @@ def test_words_are_understood_without_torch():
     code = "import sys; from gambol.language import parse_intent; parse_intent('a red fox runs')\n"
     code += "print([m for m in ('torch', 'warp', 'numpy') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "styles", "side", "ignored"),
+    [
+        ("a sad man walks slowly", ("sad",), "", ()),
+        ("waves with his right hand", (), "right", ()),
+        ("throws a left hook", (), "left", ()),
+        ("an exhausted old woman walks with a cane", ("tired", "old"), "", ()),
+        ("a knight walks with his sword", (), "", ("with his sword",)),
+        ("walks backwards", (), "", ()),
+        ("runs in circles", (), "", ("circles",)),
+        ("a lion walks with its head held high", ("head high",), "", ()),
+        ("is not angry and walks", (), "", ()),
+        ("runs at full speed", (), "", ()),
+        ("walks diligently", (), "", ("diligently",)),
+    ],
+)
+def test_how_it_is_done(text, styles, side, ignored):
+    manner = parse_intent(text).manner
+    assert (manner.styles, manner.side, manner.ignored) == (styles, side, ignored)
+
+
+def test_styles_of_the_lexicon_are_those_of_the_table():
+    assert set(LEXICON["styles"]) == set(STYLES)
+
+
+@pytest.mark.parametrize(
+    ("text", "both"),
+    [
+        ("he waves while walking", ("walk", "wave")),
+        ("a man walks and waves", ("walk", "wave")),
+        ("he nods as he strolls past", ("walk", "nod")),
+        ("a walking robot waves", ("wave", "")),
+        ("walks and then waves", ("walk", "")),
+        ("walks and jumps", ("walk", "")),
+    ],
+)
+def test_two_at_once(text, both):
+    intent = parse_intent(text)
+    assert (intent.action, intent.meanwhile) == both
+    assert intent.meanwhile not in intent.left_out

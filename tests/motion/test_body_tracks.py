@@ -19,6 +19,7 @@ from gambol.motion.body_tracks import (
 )
 from gambol.motion.chains import DIGITS, END, GIRDLE, LINKS, STATIONS, UPPER, find_chains
 from gambol.motion.rig_motion import RigMotion
+from gambol.priors.tracks.formulas import formula_tracks
 
 
 def random_motion(rig, frames=12, size=0.5, loops=False):
@@ -129,3 +130,14 @@ def test_gradients_flow_from_tracks_to_joints_and_back():
     written = poses_of_tracks(chains, apart)
     written[..., 3].square().sum().backward()
     assert rotations.grad.isfinite().all() and rotations.grad.abs().max() > 0
+
+
+def test_backwards_twice_is_forwards():
+    chains = find_chains(analyze(create("dog")))
+    tracks = formula_tracks(chains, "walk", np.random.default_rng(0))
+    back = tracks.backwards()
+    assert back.travel[1] == -tracks.travel[1]
+    assert torch.diff(back.path[:, 1]).mean() < 0 < torch.diff(tracks.path[:, 1]).mean()
+    assert torch.equal(back.rotations[0], tracks.rotations[0]) and torch.equal(back.rotations[1], tracks.rotations[-1])
+    assert torch.allclose(back.backwards().path, tracks.path, atol=1e-5)
+    assert torch.allclose(back.backwards().rotations, tracks.rotations)

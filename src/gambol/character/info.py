@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from gambol.character.anatomy import Anatomy
+from gambol.character.anatomy import UNSURE, Anatomy
 from gambol.character.axes import axis_name
 from gambol.character.character import Character
 from gambol.text import printable
@@ -13,8 +13,6 @@ from gambol.text import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-UNSURE = 0.3
-"""Certainty of the facing below which the user is asked to look."""
 UNITS = (0.02, 60.0)
 """Heights [m] outside of which a file is probably in centimetres or inches."""
 

@@ -26,6 +26,7 @@ def find_kinds(
     kinds = {a: _kind_of(stance, a, symmetry.normal, labels, standing) for a, _ in pairs}
     _find_ears(stance.body, symmetry, pairs, kinds, labels)
     _find_short_legs(stance, pairs, kinds, labels)
+    _find_stiff_arms(stance, symmetry, kinds, labels)
     if clips.swims and not standing:
         _find_fins(stance.body, kinds, labels)
     else:
@@ -115,6 +116,24 @@ def _find_short_legs(
         alike = spoken <= {None, "trunk"} and stance.reaches_ground(a) and stance.body.reach[a] > enough
         if kinds[a] == "ear" and (called or alike):
             kinds[a] = "leg"
+
+
+def _find_stiff_arms(stance: StandingPose, symmetry: Symmetry, kinds: dict[int, LimbKind], labels: list[str]) -> None:
+    """Arms of one bone each, of a body on two legs without names: they are above the legs rather than behind, and leave
+    the middle where it goes on to a heavy head, at whose end ears would be. Changes kinds."""
+    body, middle = stance.body, symmetry.partners == np.arange(len(symmetry.partners))
+    legs = [a for a, kind in kinds.items() if kind == "leg"]
+    if len(legs) != 1 or {"arm", "wing"} & set(kinds.values()):
+        return
+    for a, kind in kinds.items():
+        unnamed = {names.hint(labels[joint]) for joint in body.subtree(a)} <= {None, "trunk"}
+        if kind != "ear" or not unnamed or body.parents[a] < 0 or body.reach[a] < SMALLEST * body.size:
+            continue
+        onward = [child for child in body.children[body.parents[a]] if middle[child]]
+        way = (body.heads[a] + body.tips[a]) / 2 - body.heads[legs[0]]
+        rise, ahead = float(way @ stance.up), abs(float(way @ np.cross(symmetry.normal, stance.up)))
+        if rise > ahead and body.mass[onward].sum() > 0.1:
+            kinds[a] = "arm"
 
 
 def _find_fins(body: Body, kinds: dict[int, LimbKind], labels: list[str]) -> None:

@@ -11,6 +11,8 @@ from gambol.character.symmetry import Symmetry
 
 LimbKind = Literal["leg", "arm", "wing", "fin", "ear"]
 
+HANGING = 0.6
+"""Share of its length by which a leg that hangs down is lower at its end than where it begins."""
 NEAR_GROUND = 0.05
 """Share of the body's height: skin below it may bear weight."""
 
@@ -94,6 +96,12 @@ class StandingPose:
         slack = 0.35 * self.body.reach[low].max()
         over = touching.min() - slack < centre @ forward < touching.max() + slack
         return bool(over and centre @ self.up > self.near)
+
+    def hangs_down(self, joint: int) -> bool:
+        """Whether a limb reaches the ground, most of its length below where it begins: not so of who lies."""
+        points = self.skin(joint)
+        drop = float(self.body.heads[joint] @ self.up - (points @ self.up).min()) if len(points) else 0.0
+        return self.reaches_ground(joint) and drop > HANGING * float(self.body.reach[joint])
 
     def _sprawl(self, joint: int, normal: Float[np.ndarray, "3"]) -> float:
         """How far sideways a limb's lowest point is from where the limb begins, relative to how far below."""

@@ -89,7 +89,8 @@ def symmetric_parents(body: Body, up: Float[np.ndarray, "3"], labels: list[str])
     Some files hang a trunk on a leg, or the left leg elsewhere than the right one, or have a leg for a root. There
     joints are matched with their mirror images wherever they hang; then what lies in the middle hangs on the middle,
     and pairs on the same joint or on another pair. In a file of rigid parts without names, limbs that hang beside each
-    other on one limb, as parts whose tree was guessed do, hang on the middle as well. The parent of a new root is -1.
+    other on one limb, as parts whose tree was guessed do, hang on the middle as well; where nothing is left of the
+    middle, because the trunk has no mesh, each pair is a pair of roots. The parent of a new root is -1.
     """
     tree = find_symmetry(body, up, labels)
     free = find_symmetry(body, up, labels, by_branch=False)
@@ -113,9 +114,11 @@ def symmetric_parents(body: Body, up: Float[np.ndarray, "3"], labels: list[str])
         trunk = next((above for above in body.above(int(joint)) if middle[above]), hub)
         if trunk is not None and joint != hub:
             parents[int(joint)] = trunk
-    for a in np.flatnonzero((partners > own) & ((body.parents >= 0) | (hub is not None))):
+    lost = guessed and not middle.any()
+    for a in np.flatnonzero((partners > own) & ((body.parents >= 0) | (hub is not None) | lost)):
         b = int(partners[a])
-        found = _common_parents(body, int(a), b, partners, hub, guessed)
+        found = _common_parents(body, int(a), b, partners, hub, up if guessed else None)
+        found = (-1, -1) if lost and not found else found
         if found:
             parents[int(a)], parents[b] = found
     changed = {joint: parent for joint, parent in parents.items() if parent != body.parents[joint]}
@@ -132,17 +135,23 @@ def has_cycle(parents: Int[np.ndarray, " joints"]) -> bool:
 
 
 def _common_parents(
-    body: Body, a: int, b: int, partners: Int[np.ndarray, " joints"], hub: int | None, guessed: bool
+    body: Body,
+    a: int,
+    b: int,
+    partners: Int[np.ndarray, " joints"],
+    hub: int | None,
+    guessed_up: Float[np.ndarray, "3"] | None,
 ) -> tuple[int, int] | None:
     """Parents of a pair: another pair above both, which it continues, else the nearer one of the middle joints above
-    either, or the hub."""
+    either, or the hub. guessed_up: up if the tree was guessed, so that a pair may hang on another by mistake."""
     beyond = set(body.above(b))
     candidates = []
     for above in body.above(a):
         if partners[above] == above:
             candidates.append(above)
             break
-        if partners[above] >= 0 and int(partners[above]) in beyond and not (guessed and _beside(body, above, a)):
+        mistaken = guessed_up is not None and (_beside(body, above, a) or _stands_alone(body, above, a, guessed_up))
+        if partners[above] >= 0 and int(partners[above]) in beyond and not mistaken:
             return above, int(partners[above])
     candidates += [above for above in body.above(b) if partners[above] == above][:1]
     candidates += [hub] if hub is not None and not candidates else []
@@ -162,6 +171,14 @@ def _beside(body: Body, above: int, joint: int) -> bool:
     outwards = skin.mean(0) - body.heads[above]
     end = skin[np.argmax((skin - body.heads[above]) @ outwards)]
     return bool(np.linalg.norm(body.heads[joint] - body.heads[above]) < np.linalg.norm(body.heads[joint] - end))
+
+
+def _stands_alone(body: Body, above: int, joint: int, up: Float[np.ndarray, "3"]) -> bool:
+    """Whether a limb is on the ground with its own skin, and the joint's is far above: antennae do not leave feet."""
+    skin, own = body.skin_of([above]) @ up, body.skin_of(body.subtree(joint)) @ up
+    ground = float((body.points[0] @ up).min())
+    height = float(np.ptp(body.points[0] @ up))
+    return bool(len(skin) and len(own) and skin.min() < ground + 0.05 * height and own.min() > ground + 0.4 * height)
 
 
 def _distance(body: Body, joint: int, point: Float[np.ndarray, "3"]) -> float:
@@ -218,8 +235,10 @@ class _Matcher:
         exact[self._sides[pairs] * self._sides[others] > 0] = 0.0
         exact[(self._sides[pairs] * self._sides[others] < 0) & (self._words[pairs] != self._words[others])] *= 0.5
         score = float((apart * np.maximum(exact, 0.5 * vouched)).sum()) / self._body.size / len(partners)
-        # Front and hind legs may be images of each other, but not head and tail; names are better witnesses.
-        matched = 1.0 if vouched.any() else float((partners >= 0).mean())
+        # Front and hind legs may be images of each other, but not head and tail, nor the halves of a heavy trunk; names
+        # are better witnesses.
+        has_image = partners >= 0
+        matched = 1.0 if vouched.any() else float(has_image.mean() * self._body.mass[has_image].sum())
         return 0.0 if self._is_lengthwise(partners, normal) else score * matched
 
     def _is_lengthwise(self, partners: np.ndarray, normal: np.ndarray) -> bool:

@@ -42,7 +42,7 @@ class TrainPriorCommand:
     exclude: tuple[str, ...] = ()
     """What to leave out of the training, to evaluate on later: families, which are the names of the folders that files
     are in; for pixels files, by name without suffix."""
-    steps: Annotated[int, Range(1, 100_000_000)] = 4500
+    steps: Annotated[int, Range(1, 100_000_000)] = 8500
     """tracks: number of steps."""
     videos: Annotated[int, Range(1, 1_000_000_000)] = 250_000
     """pixels: number of videos, each rendered anew; more than before continues a finished training."""
@@ -51,7 +51,7 @@ class TrainPriorCommand:
     lr_decay: float = 0.3
     """Last part of the training, from 0 to 1, in which the learning rate falls; 1 suits --init-weights."""
     creatures: int | None = None
-    """Random creatures to train on, about a second each at every start; by default 110 for tracks, 900 for pixels."""
+    """Random creatures to train on, about a second each at every start; by default 160 for tracks, 900 for pixels."""
     batch: Annotated[int, Range(1, 10_000)] = 24
     """pixels: videos in a step."""
     seed: int = 0
@@ -81,7 +81,7 @@ class TrainPriorCommand:
             skipped += left_out
         write_file(self.folder / "skipped.txt", encodable("\n".join(skipped) + "\n").encode())
         with progress("making creatures") as advance:
-            samples += creature_samples(110 if self.creatures is None else self.creatures, self.seed, advance)
+            samples += creature_samples(160 if self.creatures is None else self.creatures, self.seed, advance)
         say(f"{len(samples):,} motions to train on, {len(held_out):,} to validate on, {len(skipped):,} clips left out")
         sampler = BatchSampler(samples)
         config = TrackTrainConfig(steps=self.steps, seed=self.seed, lr_decay=self.lr_decay)

@@ -15,6 +15,7 @@ from gambol.actions import Action
 from gambol.character.anatomy import Anatomy
 from gambol.character.rig import Rig
 from gambol.motion.gait import leg_correlations, leg_swing
+from gambol.motion.hallmarks import hallmark
 from gambol.motion.joint_poses import Poses, bone_ends, spread
 from gambol.motion.legs import leg_length
 from gambol.motion.rig_motion import RigMotion
@@ -29,6 +30,8 @@ STANDS = 0.06
 """Height of the lowest joint or bone's end above the ground up to which a body stands [leg lengths]."""
 LIVELY = 0.8
 """Least movement, as a share of what candidates move in the median."""
+LACKING = 4.0
+"""Weight of a hallmark that is missing: better a kick with a flaw than a hop without one."""
 FASTEST_SLIDE = 2.0
 """Slide that counts as the worst [leg lengths/s]."""
 
@@ -36,16 +39,11 @@ FASTEST_SLIDE = 2.0
 def best_of(anatomy: Anatomy, rig: Rig, motions: Sequence[RigMotion], action: Action | None) -> int:
     """Number of the motion with the least flaws; the first of equals. Who moves less than others has fewer, and so
     stillness counts as one."""
-    poses = [_poses(rig, motion) for motion in motions]
+    poses = [motion.poses(rig) for motion in motions]
     moved = np.array([spread(bone_ends(anatomy, each)) for each in poses])
     still = np.maximum(LIVELY - moved / max(float(np.median(moved)), 1e-12), 0.0)
     found = [flaws(anatomy, each, motion, action) for each, motion in zip(poses, motions, strict=True)]
     return int(np.argmin(np.array(found) + 3.0 * still))
-
-
-def _poses(rig: Rig, motion: RigMotion) -> Poses:
-    world = motion.world(rig).double().numpy()
-    return np.concatenate([world, np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*world.shape[:2], 1, 4))], 2)
 
 
 def flaws(anatomy: Anatomy, poses: Poses, motion: RigMotion, action: Action | None) -> float:
@@ -55,6 +53,8 @@ def flaws(anatomy: Anatomy, poses: Poses, motion: RigMotion, action: Action | No
     lowest = ((bone_ends(anatomy, poses) @ anatomy.up).min(1) - anatomy.ground) / unit
     depth = np.maximum(-lowest, 0.0)
     found = 3.0 * float(depth.mean()) + float(depth.max())
+    if action is not None:
+        found += LACKING * (1 - hallmark(anatomy, poses, action))
     if not anatomy.legs or not anatomy.stands or action is None or action.afloat:
         return found
     if not action.airborne:

@@ -22,6 +22,9 @@ from gambol.priors.prior import VideoPrior
 from gambol.progress import peak_memory
 from gambol.render.clip_renderer import MOVIE_FPS, ClipRenderer
 
+DRAFT_MOVIE_FPS = 10.0
+"""Largest frame rate of the movie of a draft [frames/s]."""
+
 
 @dataclass(frozen=True)
 class RunResult:
@@ -92,7 +95,8 @@ def write_outputs(
         written.append(folder / f"clip.{kind}")
         warnings += export(problem.character, clip, written[-1], problem.config.fps)
     try:
-        clip_renderer.movie(clip, folder / MOVIE, folder / SHEET, min(problem.config.fps, MOVIE_FPS), on_progress)
+        most = DRAFT_MOVIE_FPS if config.preset == "draft" else MOVIE_FPS
+        clip_renderer.movie(clip, folder / MOVIE, folder / SHEET, min(problem.config.fps, most), on_progress)
         written += [folder / MOVIE, folder / SHEET]
         warnings += clip_renderer.warnings
     except GambolError as error:

@@ -9,22 +9,26 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gambol.actions import Action
+from gambol.actions import ACTIONS, Action
 from gambol.character.rig import Rig
 from gambol.distillation.candidates import best_of
 from gambol.distillation.sample_and_fit import SampleConfig
 from gambol.distillation.stage_runner import generator_for
+from gambol.language import Intent, Manner
 from gambol.motion.body_tracks import BodyTracks, heading_of, rig_motion_of_tracks, tracks_of_poses
 from gambol.motion.chains import Chains
 from gambol.motion.constraints import Constraints
 from gambol.motion.optimization import Losses
 from gambol.motion.rig_motion import RigMotion
+from gambol.motion.styles import acting_side, joined, styled
 from gambol.priors.prior import Prompt
 from gambol.priors.sample import change_level, draw_noise
 from gambol.priors.schedule import Latents
 from gambol.priors.tracks.prior import BodyTrackPrior
 
 STATE = ("latents", "clean")
+MORE = 2
+"""How many times as many samples of a deed are drawn from noise if something must be seen of it, which few show."""
 
 
 class TrackSampling:
@@ -42,14 +46,19 @@ class TrackSampling:
         constraints: Constraints,
         level: float,
         config: SampleConfig,
-        action: Action | None = None,
+        intent: Intent | None = None,
     ):
-        """start: the motion that is changed. level: noise level at which; at 1 nothing of it is left. action: what it
-        shall be, by which the best of several samples is chosen."""
+        """start: the motion that is changed. level: noise level at which; at 1 nothing of it is left. intent: what it
+        shall be, by which the best of several samples is chosen, and how it is to be done."""
         self.rig, self.chains, self.start, self.prior, self.prompt = rig, chains, start, prior, prompt
         self.constraints, self.level, self.config, self.steps = constraints, level, config, config.steps
-        self.free = not (constraints.pins or constraints.frozen.any() or constraints.segment)
-        self.action, self.candidates = action, config.candidates if self.free else 1
+        self.free = not constraints.given
+        self.action = ACTIONS[intent.action] if intent else None
+        self.manner = intent.manner if intent and self.free else Manner()
+        tried = MORE if level >= 1 and self.action and self.action.shows else 1
+        self.candidates = tried * config.candidates if self.free else 1
+        rule = self.action.leg_rule(len(chains.legs)) if self.action else None
+        self.takes_turns = self.free and start.loops and rule in ("alternate", "diagonals")
         self.heading = heading_of(chains, start.world(rig))
         self.origin = self._tracks(start).path[0]
         self.latents: Latents | None = None
@@ -60,6 +69,7 @@ class TrackSampling:
         here, there = (self.level * (1 - index / self.steps) for index in (number, number + 1))
         noisy = self._noisy() if self.latents is None else self.latents
         clean = self.prior.denoise(noisy, here, self.prompt, self.config.guidance)
+        clean = self.prior.symmetric(clean, torch.as_tensor(self.chains.partners)) if self.takes_turns else clean
         self.clean = clean if self.free else self._constrained(clean)
         self.latents = self.clean if there <= 0 else change_level(self.prior.schedule, noisy, self.clean, here, there)
         if there <= 0 and len(self.clean) > 1:
@@ -81,8 +91,10 @@ class TrackSampling:
         )
 
     def _motion(self, latents: Latents) -> RigMotion:
-        tracks = self.prior.decode(latents)
-        return rig_motion_of_tracks(self.chains, self.rig, tracks.shifted(self.origin), self.heading)
+        tracks = in_manner(self.prior.decode(latents), self.chains, self.manner, self.action)
+        motion = rig_motion_of_tracks(self.chains, self.rig, tracks.shifted(self.origin), self.heading)
+        stays = self.free and self.action is not None and not (self.action.travels or self.action.turns)
+        return motion.in_place() if stays else motion
 
     def _constrained(self, latents: Latents) -> Latents:
         """Latents of the nearest motion that keeps what is to be kept."""
@@ -110,3 +122,19 @@ class TrackSampling:
 
     def slow_down(self) -> None:
         return None
+
+
+def in_manner(tracks: BodyTracks, chains: Chains, manner: Manner, action: Action | None) -> BodyTracks:
+    """Return the motion as it is to be done: backwards, to a side, by the limb of a side, in a style; who falls only
+    does so at its pace."""
+    tracks = tracks.backwards() if manner.backwards else tracks
+    if action and action.turns * tracks.turn < 0:
+        tracks = tracks.mirrored(chains)
+    if manner.side:
+        kinds = [chain.kind for chain in chains.chains]
+        kind = "arm" if "arm" in kinds and not (action and action.needs == ("legs",)) else "leg"
+        if acting_side(tracks, chains, kind) not in ("", manner.side):
+            tracks = tracks.mirrored(chains)
+    if not manner.styles or (action and action.falls):
+        return tracks
+    return styled(tracks, chains, joined(manner.styles), walks=bool(action and action.travels and action.on_legs))

@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gambol.actions import ACTIONS, general_action, known_action
 from gambol.errors import GambolError
 from gambol.language.english import LEXICON, PAUSE, STOP, describes_noun, may_be_noun, tokenize, words
+from gambol.language.manner import Manner, manner_of
 from gambol.language.parser import Predicate, Role, SentenceParser
-from gambol.language.vocabulary import corrected, group, longest_idiom, nouns, pace_idioms, verbs
+from gambol.language.vocabulary import corrected, group, longest_idiom, nouns, pace_idioms, paces, verbs
 
 MAX_LETTERS = 2000
 """Largest number of characters of a sentence; the time to parse grows faster than its length."""
-PACES = {word: row["pace"] for row in LEXICON["paces"] for word in row["words"].split()}
+
+DESCRIBES = (Role.NOUN, Role.ATTRIBUTE, Role.NONE)
+"""What says who does something, as in 'a walking robot'."""
+AFTERWARDS = frozenset({"then", "before", "after", "afterwards", "finally", "until", "once", "followed", "next"})
+"""Words by which actions follow each other."""
+BACKWARDS_WALK, BACKWARDS = "walk backwards", frozenset({"backward", "backwards", "reverse"})
 
 
 @dataclass(frozen=True)
@@ -32,28 +38,57 @@ class Intent:
     """Further actions of the sentence: a clip shows one at a time, the first."""
     instead_of: str = ""
     """The action that the sentence means, if a prior knows only the more general `action`."""
+    manner: Manner = field(default_factory=Manner)
+    """How it is done."""
+    meanwhile: str = ""
+    """An action of arms or head that is done at the same time."""
+
+    @property
+    def meaning(self) -> str:
+        """What is done and how, in words for the user: 'walk and wave, sad, slow'."""
+        both = f" and {self.meanwhile}" if self.meanwhile else ""
+        how = "".join(f", {style}" for style in self.manner.styles)
+        pace = "" if abs(self.pace) < 0.25 else ", slow" if self.pace < 0 else ", fast"
+        side = ", backwards" * self.manner.backwards + (f", {self.manner.side} side" if self.manner.side else "")
+        return f"{self.action}{both}{how}{pace}{side}"
 
     def __str__(self) -> str:
-        pace = "" if abs(self.pace) < 0.25 else ", slowly" if self.pace < 0 else ", fast"
         rest = f"; left out: {', '.join(self.left_out)}" if self.left_out else ""
-        return f"{self.action}{pace} (from '{self.words}'){rest}"
+        return f"{self.meaning} (from '{self.words}'){rest}"
 
     @property
     def note(self) -> str:
-        """What the user should know: that an action is shown instead of another, or that some are left out."""
+        """What the user should know: that an action is shown instead of another, that some are left out, which words
+        are not understood."""
         general = f"this prior does not know '{self.instead_of}': '{self.action}' is shown instead"
         rest = f"only '{self.action}' is shown, not {' and '.join(self.left_out)}"
-        return "; ".join([general] * bool(self.instead_of) + [rest] * bool(self.left_out))
+        ignored = f"not understood: {', '.join(repr(words) for words in self.manner.ignored)}"
+        said = ((general, self.instead_of), (rest, self.left_out), (ignored, self.manner.ignored))
+        return "; ".join(text for text, why in said if why)
+
+    @property
+    def unshown(self) -> str:
+        """What the user should know if only the action and its pace can be shown."""
+        side = (f"the {self.manner.side} side",) if self.manner.side else ()
+        back = ("backwards",) * self.manner.backwards
+        also = (self.meanwhile,) if self.meanwhile else ()
+        found = (*self.manner.styles, *side, *back, *also)
+        return f"understood but not shown: {', '.join(found)}" if found else ""
 
     def known_to(self, vocabulary: Collection[str] | None) -> Intent | None:
         """The same for a prior that knows some actions only, a more general action at its pace if need be; None if it
         knows none. vocabulary: names of actions; None if all are known."""
+        if self.meanwhile and known_action(self.meanwhile, vocabulary) is None:
+            left_out = (*self.left_out, self.meanwhile)
+            return replace(self, meanwhile="", left_out=left_out).known_to(vocabulary)
         name, action, pace = self.action, known_action(self.action, vocabulary), self.pace
         if action is None or action == self.action:
             return self if action else None
         while name != action:
             name, pace = ACTIONS[name].kind_of, pace + ACTIONS[name].kind_pace
         left_out = tuple(each for each in self.left_out if each != action)
+        if self.action == BACKWARDS_WALK:  # the same walk, the other way
+            return replace(self, action=action, left_out=left_out, manner=replace(self.manner, backwards=True))
         return replace(self, action=action, pace=_bounded(pace), left_out=left_out, instead_of=self.action)
 
 
@@ -68,18 +103,41 @@ def parse_intent(sentence: str) -> Intent | None:
     chosen = _instead_of_standing(min(wanted, key=lambda each: (-each.role, each.start)), wanted, tokens)
     action = _with_side(chosen, tokens)
     asked = dict.fromkeys(_with_side(each, tokens) for each in wanted if each.role >= Role.ADJUNCT)
-    if ACTIONS[action].travels and {"backward", "backwards", "reverse"}.intersection(tokens):
-        if general_action(action) != "walk":
-            return None  # nothing else goes backwards
+    backwards = ACTIONS[action].travels and bool(BACKWARDS.intersection(tokens))
+    if backwards and general_action(action) == "walk":
         asked.pop(action, None)
-        action = "walk backwards"
+        action, backwards = BACKWARDS_WALK, False
     if chosen.meaning.lemma in words.postures or chosen.start > min(each.start for each in wanted):
         asked.pop("stand", None)
     spoken = tokens[chosen.start : chosen.end]
     while spoken[-1] in words.articles | words.possessives:
         spoken = spoken[:-1]  # 'rams' in 'rams the'
     left_out = tuple(name for name in asked if name != action)
-    return Intent(action, _pace(chosen, wanted, tokens), " ".join(spoken), left_out)
+    meanwhile = ""
+    if not AFTERWARDS.intersection(tokens):
+        action, meanwhile = _at_once(
+            action, [_with_side(each, tokens) for each in wanted if each.role not in DESCRIBES]
+        )
+        left_out = tuple(name for name in (*left_out, *asked) if name not in (action, meanwhile))
+        left_out = tuple(dict.fromkeys(left_out))
+    places = {place for each in wanted for place in range(each.start, each.end)}
+    manner = replace(manner_of(tokens, places), backwards=backwards)
+    if ACTIONS[action].turns:
+        manner = replace(manner, side="")
+    if backwards or action == BACKWARDS_WALK:
+        manner = replace(manner, ignored=tuple(word for word in manner.ignored if word not in BACKWARDS))
+    return Intent(action, _pace(chosen, wanted, tokens), " ".join(spoken), left_out, manner=manner, meanwhile=meanwhile)
+
+
+def _at_once(action: str, asked: Sequence[str]) -> tuple[str, str]:
+    """What carries the body, and what arms or head do at the same time, of two actions that go together."""
+    others = [name for name in dict.fromkeys(asked) if name != action]
+    if len(others) != 1:
+        return action, ""
+    for base, other in ((action, others[0]), (others[0], action)):
+        if ACTIONS[base].steps and LEXICON["actions"].get(other, {}).get("while_standing"):
+            return base, other
+    return action, ""
 
 
 def require_intent(sentence: str, vocabulary: Collection[str] | None = None) -> Intent:
@@ -178,7 +236,7 @@ def _bounded(pace: float) -> float:
 
 
 def _pace_of_word(tokens: Sequence[str], at: int, chosen: Predicate) -> float:
-    said = PACES.get(tokens[at], 0.0)
+    said = paces().get(tokens[at], 0.0)
     if tokens[at] not in words.pace_adjectives or chosen.start <= at < chosen.end:
         return said
     before, after = tokens[at - 1] if at else "", tokens[at + 1] if at + 1 < len(tokens) else ""

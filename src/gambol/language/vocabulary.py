@@ -124,16 +124,22 @@ def idioms() -> Idioms:
     """Idioms that mean an action, hint at one, or mean none."""
     entries = [("action", *entry) for entry in _texts("idioms")]
     entries += [("hint", *entry) for entry in _texts("hint_idioms")]
-    return _table([*entries, *((kind, "", 0.0, text) for kind, text in LEXICON["idioms"].items())])
+    return idiom_table([*entries, *((kind, "", 0.0, text) for kind, text in LEXICON["idioms"].items())])
 
 
 @cache
 def pace_idioms() -> Idioms:
     """What is said about pace."""
-    return _table([("action", "", row["pace"], row["idioms"]) for row in LEXICON["paces"]])
+    return idiom_table([("action", "", row["pace"], row["idioms"]) for row in LEXICON["paces"]])
 
 
-def _table(entries: Sequence[tuple]) -> Idioms:
+@cache
+def paces() -> dict[str, float]:
+    """What single words say about pace."""
+    return {word: row["pace"] for row in LEXICON["paces"] for word in row["words"].split()}
+
+
+def idiom_table(entries: Sequence[tuple]) -> Idioms:
     """entries: kind, action, pace and text of idioms."""
     found: Idioms = {}
     for kind, action, pace, text in entries:

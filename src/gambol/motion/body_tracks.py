@@ -66,6 +66,25 @@ class BodyTracks:
             turn=-self.turn,
         )
 
+    def backwards(self) -> BodyTracks:
+        """The same played backwards: who walked ahead walks back. A loop still begins with its first frame."""
+
+        def back(values: Tensor) -> Tensor:
+            return values.flip(0).roll(1, 0) if self.loops else values.flip(0)
+
+        path = back(self.path)
+        if self.loops:
+            path = torch.cat([path[:1], path[1:] - self.travel])
+        return replace(
+            self,
+            rotations=back(self.rotations),
+            height=back(self.height),
+            path=path - path[:1] + self.path[:1],
+            contacts=back(self.contacts),
+            travel=-self.travel,
+            turn=-self.turn,
+        )
+
 
 def orthonormal(columns: Float[Tensor, "*batch 3 2"]) -> Rotations:
     """Rotations from two columns by Gram-Schmidt (Zhou et al. 2019)."""

@@ -39,8 +39,10 @@ LINK_STATIONS = {1: (0,), 2: (0, 2), 3: (0, 2, 4), 4: (0, 1, 2, 4), 5: (0, 1, 2,
 """Stations of links, counted from UPPER, by their number: knee and elbow are always at the third."""
 UPRIGHT, SPRAWLED = np.radians(30.0), np.radians(60.0)
 """Legs that leave the vertical by less are brought to it in the canonical pose, others, as a lizard's, are not."""
-KNEE = np.radians(35.0)
-"""Thighs and shins of people leave the line of the leg by less."""
+KNEE, CROUCHED = np.radians(35.0), np.radians(75.0)
+"""Thighs and shins of people leave the line of the leg by less; if they have arms, they may also be bound crouching."""
+UPRIGHT_TRUNK = 0.8
+"""Cosine of the angle between the vertical and the way from hips to head of who stands upright."""
 MOST_YAW = np.radians(60.0)
 """Feet that point aside by less point forward in the canonical pose."""
 
@@ -263,7 +265,15 @@ class _Builder:
     def _is_human_leg(self, bones: Float[np.ndarray, "links 3"], line: Float[np.ndarray, 3]) -> bool:
         """Whether a leg is thigh and shin, about in line, of a body on two legs: not a bird's, nor a dog's."""
         ways = normalize(bones) @ normalize(line)
-        return len(self.anatomy.legs) == 2 and len(bones) == 2 and bool((ways > np.cos(KNEE)).all())
+        most = CROUCHED if self.anatomy.pairs("arm") and self._stands_upright() else KNEE
+        return len(self.anatomy.legs) == 2 and len(bones) == 2 and bool((ways > np.cos(most)).all())
+
+    def _stands_upright(self) -> bool:
+        """Whether the head is above the hips."""
+        hips = np.mean([self.anatomy.body.heads[leg.chain[0]] for leg in self.anatomy.legs], axis=0)
+        middle = [joint for chain in self.chains if chain.kind in ("trunk", "neck") for joint in chain.joints]
+        way = self.anatomy.body.tips[middle[-1]] - hips
+        return bool(normalize(way) @ self.anatomy.up > UPRIGHT_TRUNK)
 
     def _add(
         self,

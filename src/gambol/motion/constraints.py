@@ -44,6 +44,11 @@ class Constraints:
     segment: tuple[float, float] | None = None
     """Start and end of the segment outside of which the base motion is kept, as shares of the clip."""
 
+    @property
+    def given(self) -> bool:
+        """Whether there are any."""
+        return bool(self.pins or self.frozen.any() or self.segment)
+
     def applied(self, controls: Controls, base: RigMotion, up: Float[Tensor, 3]) -> Controls:
         """The controls with the constraints applied: exactly at pinned frames, smoothly around them; differentiable."""
         angles, shift, turns = controls

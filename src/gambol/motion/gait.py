@@ -77,9 +77,11 @@ def foot_lift(anatomy: Anatomy, leg: Limb, poses: Poses) -> float:
 
 
 def leg_swing(anatomy: Anatomy, leg: Limb, poses: Poses) -> Float[np.ndarray, " frames"]:
-    """Angle of the line from hip to foot against the vertical, seen from the side; forward is positive [degrees]."""
+    """Angle of the line from hip to foot against the vertical, seen from the side; forward is positive. Of more than
+    four legs, which sprawl, against the plane across the body [degrees]."""
     line = soles_of(anatomy, leg, poses).mean(1) - poses[:, leg.chain[0], :3, 3]
-    return np.degrees(np.arctan2(line @ anatomy.forward, -line @ anatomy.up))
+    across = -line @ anatomy.up if len(anatomy.legs) <= 4 else np.hypot(line @ anatomy.up, line @ anatomy.left)
+    return np.degrees(np.arctan2(line @ anatomy.forward, across))
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,19 @@ class Leg:
         """Point that the chain places: the ankle, or the point that the leg stands on."""
         return self.chain.points[-1]
 
+    def sunk(
+        self,
+        place: Float[np.ndarray, "frames 3"],
+        link: Float[np.ndarray, "frames 3 3"],
+        up: Float[np.ndarray, "3"],
+        ground: float,
+    ) -> Float[np.ndarray, " frames"]:
+        """How deep the tip is below the ground when the end is at a place and the last link turned [file units]."""
+        if not len(self.tip):
+            return np.zeros(len(place))
+        points = np.einsum("fij,pj->fpi", link, self.tip - self.end) + place[:, None]
+        return np.maximum(ground - (points @ up).min(1), 0.0)
+
 
 def hip_height_of(anatomy: Anatomy) -> float:
     """Height of the hips of the hind legs above the ground [file units]."""

@@ -25,6 +25,7 @@ from gambol.motion.chains import Chains, find_chains
 from gambol.motion.clip_tracks import ClipTracks, tracks_of_clip
 from gambol.motion.correspondence import Correspondence, match_parts
 from gambol.motion.footing import Footing, on_ground
+from gambol.motion.holding import held_apart, with_hands_together
 from gambol.motion.leg_folding import with_folded_legs
 from gambol.motion.loops import key_step
 from gambol.motion.mocap_ground import levelled, standing_on_ground
@@ -169,6 +170,11 @@ def _raw_motion(
     else:
         turned = turned_as_namesakes(target, turned_of_poses(read.chains, theirs, read.heading), namesakes)
     anchor = anchor_path(target, poses)
+    held = held_apart(read.chains, theirs)
+    if held is not None:
+        sin, cos = np.sin(read.heading), np.cos(read.heading)
+        held = held @ np.array([[cos, 0.0, sin], [0.0, 1.0, 0.0], [-sin, 0.0, cos]])  # seen from the heading
+        turned = with_hands_together(target, turned, anchor, held)
     if namesakes is None and tracks.contacts.any():
         turned = with_tail_above_ground(target, turned, anchor)
     return rig_motion_of_turned(target, rig, turned, anchor, tracks)

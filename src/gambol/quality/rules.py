@@ -1,4 +1,4 @@
-"""Rules: what the legs must do in an action, as far as it can be said without comparing clips.
+"""Rules: what must be seen of an action, of legs above all, as far as it can be said without comparing clips.
 
 Of artists' clips of characters that stand on legs, 3 of 50 walks, 4 of 39 runs and trots, 3 of 31 jumps and 2 of 68
 stands break them, half of these because their legs are not found as they are.
@@ -10,6 +10,7 @@ import numpy as np
 
 from gambol.actions import ACTIONS
 from gambol.motion.gait import leg_correlations, leg_swing
+from gambol.motion.hallmarks import missing_hallmark
 from gambol.motion.legs import leg_length
 from gambol.quality.normalized_clip import NormalizedClip
 
@@ -34,6 +35,8 @@ def broken_rule(clip: NormalizedClip, action: str | None) -> str:
         return f"there are no legs to {action} with" if ACTIONS[action].on_legs else ""
     looped = clip.contacts.looped
     poses = looped.poses(looped.even(FRAMES))
+    if missing := missing_hallmark(anatomy, poses, ACTIONS[action]):
+        return missing
     rule = ACTIONS[action].leg_rule(len(anatomy.legs))
     if rule == "still":
         swings = [np.ptp(leg_swing(anatomy, leg, poses)) for leg in anatomy.legs]

@@ -146,10 +146,3 @@ class FootPath:
         height = self.lift * self.swing(cycles) + (self.raised(cycles % 1.0) if self.raised else 0.0)
         place = self.path.apply(end, middle) + height[:, None] * self.path.up
         return place, self.path.rotation(middle) @ rolled
-
-    def sunk(self, place: Vectors, link: Rotations) -> PerFrame:
-        """How deep the tip is below the ground when the end is at a place and the last link turned."""
-        if not len(self.leg.tip):
-            return np.zeros(len(place))
-        points = np.einsum("fij,pj->fpi", link, self.leg.tip - self.leg.end) + place[:, None]
-        return np.maximum(self.ground - (points @ self.path.up).min(1), 0.0)

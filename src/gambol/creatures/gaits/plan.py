@@ -7,9 +7,10 @@ from jaxtyping import Float
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.rig import Rig
-from gambol.creatures.gaits.foot_paths import FootPath, GroundPath, PerFrame, Rotations, Turns, Vectors
+from gambol.creatures.gaits.foot_paths import FootPath, GroundPath, PerFrame, Point, Rotations, Turns, Vectors
 from gambol.creatures.gaits.footfalls import Footfalls, GaitName
 from gambol.creatures.gaits.trunk import TrunkMotion, transforms
+from gambol.motion.legs import Leg
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,30 @@ class GaitPlan:
 
 def place_foot(turns: Turns, foot: FootPath, cycles: PerFrame, above: tuple[Rotations, Vectors]) -> None:
     """Write the turns of a leg's joints. above: rotation and shift of what the leg hangs on."""
-    leg = foot.leg
     place, turned = foot.pose(cycles)
-    curl = foot.curl(cycles)
+    place_leg(turns, foot.leg, place, turned, foot.curl(cycles), above, foot.path.up, foot.ground)
+
+
+def place_leg(
+    turns: Turns,
+    leg: Leg,
+    place: Vectors,
+    turned: Rotations,
+    curl: Float[np.ndarray, "frames links"],
+    above: tuple[Rotations, Vectors],
+    up: Point,
+    ground: float,
+) -> None:
+    """Write the turns of the joints that bring a leg's end to places and its foot to rotations.
+
+    curl: extra turns of its joints [rad]. above: rotation and shift of what the leg hangs on. ground: height of the
+    ground, above which its tip is held [file units].
+    """
     links = leg.chain.rotations(_seen_from(above, place), curl)
     for _ in range(6 if len(leg.tip) else 0):  # what rocks about the end may sink into the ground: raise it by that
-        place = place + foot.sunk(place, above[0] @ links[:, -1])[:, None] * foot.path.up
+        place = place + leg.sunk(place, above[0] @ links[:, -1], up, ground)[:, None] * up
         links = leg.chain.rotations(_seen_from(above, place), curl)
-    before = np.tile(np.eye(3), (len(cycles), 1, 1))
+    before = np.tile(np.eye(3), (len(place), 1, 1))
     for number, joint in enumerate(leg.links):
         turns[:, joint] = before.transpose(0, 2, 1) @ links[:, number]
         before = links[:, number]

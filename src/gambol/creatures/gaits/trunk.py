@@ -41,6 +41,40 @@ def transforms(
     return rotations, shifts
 
 
+def line_to_head(anatomy: Anatomy) -> list[int]:
+    """Joints of neck and head, from the trunk outwards, along the way to the last of the head."""
+    parts, parents = anatomy.parts, anatomy.body.parents
+    heads = [joint for joint in anatomy.joints_of("head") if parents[joint] < 0 or parts[parents[joint]] != "head"]
+    last = heads[0] if heads else next(iter(anatomy.joints_of("neck")[::-1]), None)
+    if last is None:
+        return []
+    return [joint for joint in list(line_up(parents, last))[::-1] if parts[joint] in ("neck", "head")]
+
+
+def is_upright(anatomy: Anatomy) -> bool:
+    """Whether a body on two legs has a trunk that stands, as a human's, rather than lies, as a bird's."""
+    chain, body = line_to_head(anatomy), anatomy.body
+    if not (len(anatomy.legs) == 2 and chain):
+        return False
+    hips = np.mean([body.heads[limb.chain[0]] for limb in anatomy.legs], axis=0)
+    way = body.heads[chain[0]] - hips
+    if np.linalg.norm(way) < 0.1 * anatomy.height:  # the neck seems to begin at the hips
+        way = body.tips[chain[-1]] - hips
+    return bool(normalize(way) @ anatomy.up > 0.8)
+
+
+def spine_of(anatomy: Anatomy) -> list[int]:
+    """Joints of the trunk between the hind legs and the neck, from the pelvis forward."""
+    parents = anatomy.body.parents
+    carried = set()
+    for limb in anatomy.legs[-2:]:
+        carried |= set(line_up(parents, limb.chain[0]))
+    neck = line_to_head(anatomy)
+    start = neck[0] if neck else anatomy.legs[0].chain[0]
+    line = list(line_up(parents, int(parents[start])))[::-1] if parents[start] >= 0 else []
+    return [joint for joint in line if joint not in carried and anatomy.parts[joint] == "trunk"]
+
+
 @dataclass(frozen=True)
 class TrunkMotion:
     """Movement of all that is not a leg, of one character in one action."""
@@ -81,37 +115,16 @@ class TrunkMotion:
     @cached_property
     def upright(self) -> bool:
         """A trunk that stands, as a human's, rather than lies, as a bird's."""
-        chain, body = self._line_to_head, self.anatomy.body
-        if not (self.bipedal and chain):
-            return False
-        hips = np.mean([body.heads[limb.chain[0]] for limb in self.anatomy.legs], axis=0)
-        way = body.heads[chain[0]] - hips
-        if np.linalg.norm(way) < 0.1 * self.anatomy.height:  # the neck seems to begin at the hips
-            way = body.tips[chain[-1]] - hips
-        return bool(normalize(way) @ self.anatomy.up > 0.8)
+        return is_upright(self.anatomy)
 
     @cached_property
     def _line_to_head(self) -> list[int]:
-        """Joints of neck and head, from the trunk outwards, along the way to the last of the head."""
-        parts, parents = self.anatomy.parts, self.anatomy.body.parents
-        heads = [
-            joint for joint in self.anatomy.joints_of("head") if parents[joint] < 0 or parts[parents[joint]] != "head"
-        ]
-        last = heads[0] if heads else next(iter(self.anatomy.joints_of("neck")[::-1]), None)
-        if last is None:
-            return []
-        return [joint for joint in list(line_up(parents, last))[::-1] if parts[joint] in ("neck", "head")]
+        return line_to_head(self.anatomy)
 
     @cached_property
     def spine(self) -> list[int]:
         """Joints of the trunk between the hind legs and the neck, from the pelvis forward."""
-        parents = self.anatomy.body.parents
-        carried = set()
-        for limb in self.anatomy.legs[-2:]:
-            carried |= set(line_up(parents, limb.chain[0]))
-        start = self._line_to_head[0] if self._line_to_head else (self.anatomy.legs[0].chain[0])
-        line = list(line_up(parents, int(parents[start])))[::-1] if parents[start] >= 0 else []
-        return [joint for joint in line if joint not in carried and self.anatomy.parts[joint] == "trunk"]
+        return spine_of(self.anatomy)
 
     def root(self, cycles: PerFrame) -> tuple[Rotations, Vectors]:
         """Rotation and shift of the whole body about its path, apart from leaps."""

@@ -88,6 +88,16 @@ class Features:
     path: Float[Tensor, "*batch frames 4"]
 
 
+def mirrored_features(features: Features, partners: Int[Tensor, " parts"]) -> Features:
+    """The mirror image: left does what right did. partners: the part on the other side of each."""
+    flip = torch.tensor([-1.0, 1.0, 1.0])
+    columns = features.parts[..., :CONTACT].unflatten(-1, (STATIONS, 2, 3)) * flip * flip[:2, None]
+    parts = torch.cat([columns.flatten(-3), features.parts[..., CONTACT:]], -1)[..., partners, :]
+    path = features.path.clone()
+    path[..., [LEFTWARD, TURNING]] *= -1
+    return Features(parts, path)
+
+
 def nominal_seconds(frames: int, loops: bool) -> float:
     """Duration at FPS: the network sees all motions at that rate [s]."""
     return (frames if loops else max(frames - 1, 1)) / FPS

@@ -33,7 +33,7 @@ class TrackNetworkConfig:
     width: int = 256
     layers: int = 6
     heads: int = 4
-    actions: int = 64
+    actions: int = 128
     """Number of actions, with the unknown one, which is the first."""
 
 

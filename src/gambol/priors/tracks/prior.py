@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from gambol.actions import ACTIONS
@@ -19,8 +19,18 @@ from gambol.language import Intent, require_intent
 from gambol.motion.body_tracks import BodyTracks
 from gambol.priors.prior import Prior, Prompt, SamplingPreset
 from gambol.priors.schedule import FlowSchedule, Latents, Level
-from gambol.priors.tracks.experience import Experience, best_experience
-from gambol.priors.tracks.features import PART, PATH, BodyShape, Features, features_of, nominal_seconds, tracks_of
+from gambol.priors.tracks.experience import ENOUGH, Experience, best_experience
+from gambol.priors.tracks.features import (
+    CONTACT,
+    PART,
+    PATH,
+    BodyShape,
+    Features,
+    features_of,
+    mirrored_features,
+    nominal_seconds,
+    tracks_of,
+)
 from gambol.priors.tracks.network import LONGEST, PATCH, SOURCES, Conditions, TrackNetwork, TrackNetworkConfig
 from gambol.tensor_files import checksum, read_tensors, write_tensors
 
@@ -48,6 +58,11 @@ class Normalization:
         return self.part_mean[kinds].unsqueeze(-3), self.part_deviation[kinds].unsqueeze(-3)
 
 
+SMOOTHING = (1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16)
+"""Weights of neighbouring frames: a deviation of one frame, 33 ms."""
+FAINT = 0.2
+"""Feet of a loop that stand are as sure to as they ever are: steps of a run are so short that the network is never sure
+of them. Those that never stand more than this do not."""
 PRESETS = {
     "draft": SamplingPreset(views=1, steps=8, fit_steps=1, fit_lr=0.01, guidance=2.0, candidates=4),
     "standard": SamplingPreset(views=1, steps=14, fit_steps=1, fit_lr=0.01, guidance=2.0, candidates=6),
@@ -140,6 +155,15 @@ class TrackPrior(Prior):
         known = self.seen(shape, action)[0]
         return known.source if known else "any"
 
+    def sources(self, shape: BodyShape, action: str, loops: bool) -> list[str]:
+        """Whose ways of moving samples are given by turns, the best first. Of deeds there are so few clips that both
+        artists' and captured ones are tried; cycles of captured people were seen as windows, and not as loops."""
+        best = self.source(shape, action)
+        if loops or best == "procedural":
+            return [best]
+        rows = [row for row in self.experience if row.action == action and row.build == shape.build]
+        return [best, *(row.source for row in rows if row.motions >= ENOUGH and row.source not in (best, "procedural"))]
+
 
 def shipped() -> Path:
     """The weights that come with gambol."""
@@ -175,8 +199,20 @@ class BodyTrackPrior:
     def decode(self, latents: Latents) -> BodyTracks:
         """The motion of the first of some latents."""
         found = self.prior.normalization.original(self._features(latents), self.shape.kinds)
-        tracks = tracks_of(Features(found.parts[0], found.path[0]), self.nominal, self.loops)
-        return replace(tracks, seconds=self.seconds)
+        turned = torch.cat([_smooth(found.parts[0, ..., :CONTACT], self.loops), found.parts[0, ..., CONTACT:]], -1)
+        tracks = tracks_of(Features(turned, _smooth(found.path[0], self.loops)), self.nominal, self.loops)
+        peak = tracks.contacts.amax(0)
+        sure = torch.where((peak > FAINT) & self.loops, peak.clamp(max=1), torch.ones_like(peak))
+        return replace(tracks, contacts=tracks.contacts / sure, seconds=self.seconds)
+
+    def symmetric(self, latents: Latents, partners: Int[Tensor, " parts"]) -> Latents:
+        """The mean of a loop and its mirror image half a cycle later: left and right take turns. partners: the part on
+        the other side of each."""
+        here = self.prior.normalization.original(self._features(latents), self.shape.kinds)
+        image, half = mirrored_features(here, partners), self.frames // 2
+        both = Features((here.parts + image.parts.roll(half, 1)) / 2, (here.path + image.path.roll(half, 1)) / 2)
+        normal = self.prior.normalization.normalized(both, self.shape.kinds)
+        return torch.cat([normal.parts.flatten(2), normal.path], 2)
 
     def _features(self, latents: Latents) -> Features:
         count = len(self.shape.kinds)
@@ -186,17 +222,28 @@ class BodyTrackPrior:
     def denoise(self, noisy: Latents, level: Level, prompt: Prompt, guidance: float = 1.0) -> Latents:
         """The clean latents that noisy ones come from, with classifier-free guidance away from any action."""
         wanted = int(prompt.embedding)
-        source = self.prior.source(self.shape, self.prior.actions[wanted])
+        known = self.prior.sources(self.shape, self.prior.actions[wanted], self.loops)
+        sources = [known[number % len(known)] for number in range(len(noisy))]
         asked = [wanted] if guidance == 1.0 else [wanted, 0]
-        found = [self._clean(noisy, level, action, source) for action in asked]
+        found = [self._clean(noisy, level, action, sources) for action in asked]
         return found[0] if guidance == 1.0 else found[1] + guidance * (found[0] - found[1])
 
-    def _clean(self, noisy: Latents, level: Level, action: int, source: str) -> Latents:
+    def _clean(self, noisy: Latents, level: Level, action: int, sources: Sequence[str]) -> Latents:
         features, count = self._features(noisy), len(noisy)
-        conditions = conditions_of(self.shape, action, self.loops, self.frames, count, source)
+        conditions = conditions_of(self.shape, action, self.loops, self.frames, count)
+        conditions = conditions.where(conditions.action, torch.tensor([SOURCES.index(source) for source in sources]))
         levels = torch.as_tensor(level, dtype=torch.float32).expand(count)
         parts, path = self.prior.network(features.parts, features.path, levels, conditions)
         return torch.cat([parts.flatten(2), path], 2)
+
+
+def _smooth(values: Float[Tensor, "frames ..."], loops: bool) -> Float[Tensor, "frames ..."]:
+    """The mean of each frame and its neighbours: samples tremble a little from frame to frame, and bodies do not."""
+    reach = len(SMOOTHING) // 2
+    before, after = (values[-reach:], values[:reach]) if loops else (values[:1], values[-1:])
+    padded = torch.cat([before.expand(reach, *values.shape[1:]), values, after.expand(reach, *values.shape[1:])])
+    windows = [padded[number : number + len(values)] * weight for number, weight in enumerate(SMOOTHING)]
+    return sum(windows[1:], windows[0])
 
 
 def conditions_of(

@@ -11,19 +11,19 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from gambol.actions import mirrored_action
 from gambol.motion.chains import STATIONS
 from gambol.priors.tracks.experience import Experience
 from gambol.priors.tracks.features import (
     CONTACT,
     FPS,
-    LEFTWARD,
     PART,
     PATH,
     PEOPLE,
     QUADRUPEDS,
     SHAPE,
-    TURNING,
     BodyShape,
+    mirrored_features,
 )
 from gambol.priors.tracks.network import LONGEST, PATCH, SOURCES, Conditions
 from gambol.priors.tracks.training.clips import TrackSample
@@ -36,7 +36,7 @@ SIZE_CLASSES = (4, 7, 9, 12)
 """Numbers of parts up to which bodies are put into one batch."""
 TEMPO = 0.15
 """Largest change of tempo."""
-PROPORTIONS = 0.08
+PROPORTIONS = 0.1
 """Standard deviation of the logarithm of changes of lengths."""
 CYCLIC_WINDOW = (3, 8)
 """Lengths of windows of cyclic actions that do not loop [patches]."""
@@ -44,12 +44,13 @@ DEED_WINDOW = (6, 15)
 """Lengths of windows of deeds that are longer than that [patches]: motion capture of 20 s holds several."""
 GATHERED = 0.4
 """How much rarer combinations of action and build are drawn oftener: 0 as often as they are, 1 all equally often."""
-SOURCE_WEIGHTS = {"artist": 1.0, "mocap": 0.6, "procedural": 0.5}
+SOURCE_WEIGHTS = {"artist": 1.0, "mocap": 0.6, "procedural": 0.15}
 """How often motions are drawn by source: captures are long, and formulas simple."""
 COMMON, COMMON_WEIGHT = (PEOPLE, QUADRUPEDS), 1.6
 """Builds that most users have, people and quadrupeds, and how much oftener they are drawn."""
 OTHER_BODY = {"mocap": 0.5, "artist": 0.2}
-"""Share of people's motions that are learned on the body of somebody else, by source: captured people are all alike."""
+"""Share of motions of common builds that are learned on the body of somebody else, by source: captured people are all
+alike, and of animals there are few."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,22 +78,22 @@ class BatchSampler:
 
     def __init__(self, samples: Sequence[TrackSample]):
         self.samples = list(samples)
-        groups = Counter((sample.action, sample.shape.build) for sample in self.samples)
-        families = Counter((s.action, s.shape.build, s.family, s.source) for s in self.samples)
+        groups = Counter((sample.action, sample.shape.build, sample.source) for sample in self.samples)
+        families = Counter((s.action, s.shape.build, s.source, s.family) for s in self.samples)
         weights = []
         for sample in self.samples:
-            group = (sample.action, sample.shape.build)
+            group = (sample.action, sample.shape.build, sample.source)
             # Within a group, families with the same motions on many bodies count less.
-            shared = families[*group, sample.family, sample.source]
+            shared = families[*group, sample.family]
             weight = groups[group] ** -GATHERED * shared**-GATHERED
             weight *= COMMON_WEIGHT if sample.shape.build in COMMON else 1.0
             weights.append(weight * SOURCE_WEIGHTS[sample.source])
         self.weights = np.array(weights) / np.sum(weights)
-        self.people: dict[str, list[BodyShape]] = {}
-        """Bodies of artists' people, by their parts."""
+        self.bodies: dict[str, list[BodyShape]] = {}
+        """Bodies that artists moved, of common builds, by their parts."""
         for sample in {id(s.shape): s for s in self.samples if s.source == "artist"}.values():
-            if sample.shape.build == PEOPLE:
-                self.people.setdefault(_parts_of(sample.shape), []).append(sample.shape)
+            if sample.shape.build in COMMON:
+                self.bodies.setdefault(_parts_of(sample.shape), []).append(sample.shape)
 
     def batches(self, generator: np.random.Generator) -> list[Batch]:
         """Several batches, each of about as many tokens."""
@@ -111,7 +112,7 @@ class BatchSampler:
 
     def _on_other_body(self, sample: TrackSample, generator: np.random.Generator) -> TrackSample:
         """The same motion, done by somebody else: rotations from the canonical pose mean the same on every body."""
-        others = self.people.get(_parts_of(sample.shape)) if sample.shape.build == PEOPLE else None
+        others = self.bodies.get(_parts_of(sample.shape)) if sample.shape.build in COMMON else None
         if not others or generator.random() >= OTHER_BODY.get(sample.source, 0.0):
             return sample
         return replace(sample, shape=others[generator.integers(len(others))])
@@ -172,7 +173,10 @@ def vary(sample: TrackSample, generator: np.random.Generator | None) -> Varied:
         most = LONGEST * PATCH
         return Varied(parts[:most], path[:most], sample, offsets, bones, after=max(count // PATCH - LONGEST, 0))
     if generator.random() < 0.5:
-        parts, path, offsets, bones = _mirrored(parts, path, offsets, bones, sample.partners)
+        image = mirrored_features(sample.features, sample.partners)
+        parts, path, flip = image.parts, image.path, torch.tensor([-1.0, 1.0, 1.0])
+        offsets, bones = (offsets * flip)[sample.partners], (bones * flip)[sample.partners]
+        sample = replace(sample, action=mirrored_action(sample.action))
     tempo = float(np.exp(generator.uniform(-TEMPO, TEMPO)))
     count = min(max(round(len(parts) * tempo / PATCH), 1 if sample.loops else 2), 200) * PATCH
     parts, path = resampled(parts, path, count, sample.loops)
@@ -206,17 +210,6 @@ def _start(parts: Tensor, length: int, generator: np.random.Generator, evenly: b
     amount = (through[starts + length * PATCH - 1] - through[starts]).double().numpy() + 1e-9
     weights = amount**2
     return int(generator.choice(count, p=weights / weights.sum()))
-
-
-def _mirrored(
-    parts: Tensor, path: Tensor, offsets: Tensor, bones: Tensor, partners: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    flip = torch.tensor([-1.0, 1.0, 1.0])
-    columns = parts[..., :CONTACT].unflatten(-1, (STATIONS, 2, 3)) * flip * flip[:2, None]
-    parts = torch.cat([columns.flatten(-3), parts[..., CONTACT:]], -1)[:, partners]
-    path = path.clone()
-    path[:, [LEFTWARD, TURNING]] *= -1
-    return parts, path, (offsets * flip)[partners], (bones * flip)[partners]
 
 
 def resampled(parts: Tensor, path: Tensor, frames: int, loops: bool) -> tuple[Tensor, Tensor]:

@@ -100,7 +100,7 @@ def _read_file(path: Path) -> ReadFile:
         return found
     mocap = path.suffix.lower() == ".bvh"
     for name, clip in character.clips.items():
-        label = label_of(_index(path).get(path.name, name) if mocap else name)
+        label = label_of(_index(path).get(path.name, name) if mocap else name, len(anatomy.legs))
         if label is None:
             found.skipped.append(f"{path.name}, {name}: the name means nothing that is learned")
             continue

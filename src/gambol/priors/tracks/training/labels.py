@@ -19,6 +19,8 @@ class Label:
     """Whether feet carry the body somewhere: clips that do not say how far are not learned from."""
     afloat: float = 0.0
     """How far a cycle in place of a swimmer or flier is taken to lead [lengths of the body]."""
+    four_legs: str = ""
+    """The label that it is of a body on four legs, if another: who has no arms kicks backwards."""
     whole: bool = False
     """Whether a clip is one cycle, even if parts of it are alike."""
 
@@ -43,30 +45,40 @@ LABELS = (
     Label("limp", r"limp|uneven", gait=True),
     Label("march", r"march|formal", gait=True),
     Label("stiff walk", r"stiff walk", gait=True),
-    Label("drunk walk", r"drunk|stagger|dizzy", gait=True),
+    Label("stagger", r"drunk|stagger|dizzy", gait=True),
     Label("carry", r"carry"),
     Label("sneak", r"sneak|crouch fwd|sneaking", gait=True),
     Label("crouch", r"crouch|duck", loops=False),
-    Label("dance", r"dance|samba|ymca|charleston|the ?wave$|jumping jacks|keow", whole=True),
+    Label("jumping jacks", r"jumping jacks", whole=True),
+    Label("dance", r"dance|samba|ymca|charleston|the ?wave$|keow", whole=True),
+    Label("shake off", r"shake (off|body|dry)|shaking off", loops=False),
     Label("roll", r"roll(?! h)", loops=False),
     Label("crawl", r"crawl|slither"),
     Label("swim", r"swim", afloat=0.5),
     Label("climb", r"climb|stairs"),
     Label("get up", r"stand ?up|get up|sitting exit|sit exit|lay to idle|^(fe)?(male|man) standing$", loops=False),
     Label("sit down", r"sit ?down|sitting enter|sit enter|sitting start|(chair|floor) down|^sit$", loops=False),
-    Label("sit", r"sit ?idle|sitting|(chair|floor) idle|sit|meditate|kneel", whole=True),
+    Label("push up", r"push ?ups?$"),
+    Label("sit up", r"sit ?ups"),
+    Label("sit", r"\bsit|(chair|floor) idle|meditate|kneel", whole=True),
     Label("lie down", r"lie ?down|sit to lie|^lie$", loops=False),
     Label("sleep", r"sleep|lie idle|lie", whole=True),
-    Label("eat", r"eat|graze|idle eating|drink|consume", whole=True),
+    Label("drink", r"drink|consume", whole=True),
+    Label("eat", r"\beat|graze", whole=True),
     Label("pick up", r"pick ?up|pickup", loops=False),
     Label("push", r"push ?loop|^push$"),
-    Label("push up", r"push ?ups?$|sit ?ups"),
-    Label("throw", r"throw|golf|basketball|spell|magic|blast|cast", loops=False),
-    Label("kick", r"kick|soccer", loops=False),
+    Label("golf", r"golf", loops=False),
+    Label("dribble", r"basketball|dribbl"),
+    Label("cast spell", r"spell|magic|blast|\bcast", loops=False),
+    Label("throw", r"throw", loops=False),
+    Label("kick back", r"kick back|hind kick|back kick", loops=False),
+    Label("bucking", r"\bbuck", loops=False),
+    Label("kick", r"kick|soccer", loops=False, four_legs="kick back"),
     Label("punch", r"punch|jab|box", loops=False),
     Label("sword", r"sword(?! idle)|slash|chop|slice|stab|melee (?!idle|unarmed idle)(?!.*idle)", loops=False),
     Label("headbutt", r"head ?but", loops=False),
-    Label("attack", r"attack|bite|tail attack|slam", loops=False),
+    Label("tail strike", r"tail (attack|strike|whip|swipe)", loops=False),
+    Label("attack", r"attack|bite|slam", loops=False),
     Label("wave", r"wave|waving|hello|greeting", loops=False),
     Label("point", r"point", loops=False),
     Label("bow", r"bow$", loops=False),
@@ -74,16 +86,33 @@ LABELS = (
     Label("cheer", r"cheer|victory|fist pump|taunt|power up", loops=False),
     Label("nod", r"^yes$|nod|emote yes|gesture positive", loops=False),
     Label("shake head", r"^no$|emote no|gesture negative|reject", loops=False),
-    Label("interact", r"interact|use item|working|fixing|conduct|wash", loops=False),
+    Label("wash", r"\bwash"),
+    Label("conduct", r"conduct"),
+    Label("interact", r"interact|use item|working|fixing", loops=False),
     Label("look", r"look|confused|listening|survey", loops=False),
     Label("stretch", r"stretch", loops=False),
     Label("laugh", r"laugh", whole=True),
     Label("balance", r"balance", whole=True),
-    Label("roar", r"roar|rear", loops=False),
+    Label("rear", r"\brear", loops=False),
+    Label("howl", r"howl", loops=False),
+    Label("bark", r"bark"),
+    Label("roar", r"roar", loops=False),
+    Label("scratch", r"scratch", loops=False),
+    Label("sniff", r"sniff|smell", whole=True),
+    Label("dig", r"\bdig", whole=True),
+    Label("pounce", r"pounce|leap attack", loops=False),
+    Label("wag tail", r"\bwag|tail wag", whole=True),
+    Label("peck", r"peck", whole=True),
+    Label("preen", r"preen|groom", loops=False),
+    Label("spread wings", r"spread|open wings", loops=False),
+    Label("play dead", r"play dead", loops=False),
+    Label("coil", r"coil", loops=False),
     Label("fall", r"fall", loops=False),
     Label("turn left", r"turn left"),
     Label("turn right", r"turn right"),
-    Label("fly", r"fly|flap|hover|flying|glide", afloat=1.5),
+    Label("hover", r"hover|flying idle"),
+    Label("glide", r"glide|soar", afloat=1.5),
+    Label("fly", r"fly|flap|flying", afloat=1.5),
     Label("jump", r"jump", loops=False),
     Label("hop", r"hop"),
     Label("trot", r"trot|jog", gait=True),
@@ -99,9 +128,11 @@ ACTION_NAMES = ("any", *(label.name for label in LABELS if label.name))
 CYCLIC = frozenset(label.name for label in LABELS if label.loops)
 
 
-def label_of(name: str) -> Label | None:
-    """The label of a clip by its name, None if there is none."""
+def label_of(name: str, legs: int = 2) -> Label | None:
+    """The label of a clip by its name, None if there is none. legs: their number."""
     words = re.sub(r"([a-z\d])([A-Z])", r"\1 \2", name.split("|")[-1])
     spoken = " ".join(re.findall(r"[a-z]+", words.lower()))
     found = next((label for label in LABELS if re.search(label.pattern, spoken)), None)
+    if found and legs == 4 and found.four_legs:
+        found = next(label for label in LABELS if label.name == found.four_legs)
     return found if found and found.name else None

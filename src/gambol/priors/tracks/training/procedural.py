@@ -21,6 +21,8 @@ def procedural_samples(chains: Chains, name: str, family: str, generator: np.ran
         tracks = formula_tracks(chains, action, generator, float(generator.uniform(-1, 1)))
         if tracks is None:
             continue
-        features = features_of(replace(tracks, seconds=nominal_seconds(len(tracks), True)))
-        found.append(TrackSample(name, family, action, "procedural", True, tracks.seconds, shape, features, partners))
+        features = features_of(replace(tracks, seconds=nominal_seconds(len(tracks), tracks.loops)))
+        found.append(
+            TrackSample(name, family, action, "procedural", tracks.loops, tracks.seconds, shape, features, partners)
+        )
     return found

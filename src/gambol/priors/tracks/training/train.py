@@ -41,7 +41,7 @@ POINT, STEP = 0.25, 0.04
 class TrackTrainConfig:
     """Everything the weights depend on, besides the data."""
 
-    steps: int = 4000
+    steps: int = 8500
     seed: int = 0
     lr: float = 1.5e-3
     """Learning rate of AdamW (vectors, first and last layers)."""

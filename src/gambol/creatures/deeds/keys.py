@@ -1,0 +1,135 @@
+"""The table of deeds (deeds.toml): goals for parts of a body over time, by build."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+from scipy.interpolate import PchipInterpolator
+
+from gambol.character.anatomy import Anatomy
+from gambol.creatures.gaits.foot_paths import PerFrame, smooth
+from gambol.creatures.gaits.trunk import is_upright
+from gambol.motion.legs import hip_height_of
+
+Build = Literal["quadruped", "biped", "crawler", "legless"]
+BUILDS: tuple[Build, ...] = ("quadruped", "biped", "crawler", "legless")
+"""Four legs; two legs below a trunk that lies, as a bird's; six legs or more; none."""
+GOALS = (
+    "rise", "ahead", "aside", "pitch", "roll", "yaw", "sit", "lie", "arch", "bend", "neck", "nod", "look", "tilt",
+    "muzzle", "steady", "settle", "tail", "wag", "wings", "flap", "arms", "raise", "coil",
+)  # fmt: skip
+"""What a body can be told to do; deeds.toml says what each means."""
+FEET = ("ahead", "up", "out", "aside", "free", "curl")
+ROUNDED, BINOMIAL = 0.015, (1, 6, 15, 20, 15, 6, 1)
+"""Steps, as shares of a deed, and weights of a mean over time that rounds the corners of speed at keys."""
+LOWEST_HIP = 0.02
+"""Share of its height below which the hips of a body are too low for deeds on legs."""
+
+
+@dataclass(frozen=True)
+class Wave:
+    """An oscillation that is added to a goal."""
+
+    goal: str
+    size: float
+    times: float
+    """Whole periods from `start` to `end`."""
+    phase: float = 0.0
+    start: float = 0.0
+    end: float = 1.0
+    """Shares of the deed; it swells and fades within them unless they are all of a loop."""
+
+
+@dataclass(frozen=True)
+class Deed:
+    """One deed of one build."""
+
+    action: str
+    build: Build
+    seconds: float
+    """Usual duration, of a body 1 m high [s]."""
+    loops: bool
+    keys: dict[str, tuple[tuple[float, float], ...]]
+    """Times as shares of the deed, and values, of each goal."""
+    waves: tuple[Wave, ...] = ()
+    needs: str = ""
+    """Kind of limb or part without which it makes no sense: 'wing', 'tail'."""
+
+    def value(self, goal: str, share: PerFrame, default: float = 0.0) -> PerFrame:
+        """A goal over time. share: of the deed, from 0 to 1."""
+        keys = self.keys.get(goal)
+        found = np.full(len(share), default)
+        if keys:
+            times, values = np.array(keys, np.float64).T
+            eased = _eased(times, values, self.loops)
+            found = np.average([eased(share + ROUNDED * number) for number in range(-3, 4)], axis=0, weights=BINOMIAL)
+        for wave in self.waves:
+            if wave.goal == goal:
+                found = found + self._wave(wave, share)
+        return found
+
+    def _wave(self, wave: Wave, share: PerFrame) -> PerFrame:
+        inside = np.clip((share - wave.start) / (wave.end - wave.start), 0.0, 1.0)
+        turn = wave.size * np.sin(2 * np.pi * (wave.times * inside - wave.phase))
+        if self.loops and wave.start == 0 and wave.end == 1:
+            return turn
+        return turn * smooth(inside / 0.2) * smooth((1 - inside) / 0.25)
+
+    def has(self, goal: str) -> bool:
+        """Whether anything is said of a goal."""
+        return goal in self.keys or any(wave.goal == goal for wave in self.waves)
+
+
+def _eased(times: Float[np.ndarray, " keys"], values: Float[np.ndarray, " keys"], loops: bool) -> PchipInterpolator:
+    """Values between keys, without overshoot; still before the first and after the last, or periodic."""
+    if loops:
+        times = np.concatenate([times - 1, times, times + 1])
+        values = np.tile(values, 3)
+    else:
+        times = np.concatenate([[min(times[0], 0) - 1], times, [max(times[-1], 1) + 1]])
+        values = np.concatenate([values[:1], values, values[-1:]])
+    return PchipInterpolator(times, values)
+
+
+def build_of(anatomy: Anatomy) -> Build | None:
+    """The build that a body has for deeds; None for people, and for who stands on no pairs of legs but has some."""
+    legs = len(anatomy.legs)
+    if not legs:
+        limbs = {limb.kind for limb in anatomy.limbs} - {"ear"}
+        return None if limbs & {"arm", "wing", "fin"} else "legless"
+    if not anatomy.stands or legs % 2 or hip_height_of(anatomy) < LOWEST_HIP * anatomy.height:
+        return None
+    if legs == 2:
+        return None if is_upright(anatomy) and anatomy.pairs("arm") and not anatomy.pairs("wing") else "biped"
+    return "quadruped" if legs == 4 else "crawler"
+
+
+def deeds_of(anatomy: Anatomy) -> dict[str, Deed]:
+    """The deeds of a body by action."""
+    build = build_of(anatomy)
+    has = {limb.kind for limb in anatomy.limbs} | ({"tail"} if anatomy.joints_of("tail") else set()) | {""}
+    return {} if build is None else {name: deed for name, deed in _table()[build].items() if deed.needs in has}
+
+
+@cache
+def _table() -> dict[Build, dict[str, Deed]]:
+    data = tomllib.loads((files("gambol.creatures.deeds") / "deeds.toml").read_text("utf-8"))
+    return {build: {name: _deed(name, build, row) for name, row in data[build].items()} for build in BUILDS}
+
+
+def _deed(action: str, build: Build, row: dict) -> Deed:
+    row = dict(row)
+    seconds, loops = float(row.pop("seconds")), bool(row.pop("loops", False))
+    needs = str(row.pop("needs", ""))
+    waves = tuple(Wave(str(each[0]), *map(float, each[1:])) for each in row.pop("waves", []))
+    keys = {goal: tuple((float(at), float(value)) for at, value in pairs) for goal, pairs in row.items()}
+    for goal in (*keys, *(wave.goal for wave in waves)):
+        part, _, what = goal.partition(".")
+        assert goal in GOALS or what in FEET, f"{build}, {action}: unknown goal '{goal}' of '{part}'"
+    return Deed(action, build, seconds, loops, keys, waves, needs)

@@ -1,0 +1,126 @@
+"""What the sampling of tracks starts from (a clip of the user, a motion by formula, noise), and how long it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from gambol.actions import ACTIONS
+from gambol.character.character import Character
+from gambol.character.rig import Rig
+from gambol.creatures.gaits.gait import FASTER
+from gambol.distillation.config import AnimateConfig
+from gambol.distillation.timing import STRETCH, Timing, clip_to_start_from, seconds_for, timing_for, timing_without_loop
+from gambol.language import Intent
+from gambol.motion.body_tracks import BodyTracks, rig_motion_of_tracks
+from gambol.motion.chains import Chains
+from gambol.motion.foot_lock import find_loads
+from gambol.motion.legs import leg_length
+from gambol.motion.loops import loop_travel
+from gambol.motion.rig_motion import RigMotion, rig_motion_of
+from gambol.motion.styles import joined
+from gambol.priors.tracks.experience import ENOUGH
+from gambol.priors.tracks.features import FPS, PEOPLE, BodyShape, shape_of
+from gambol.priors.tracks.formulas import formula_tracks
+from gambol.priors.tracks.network import LONGEST, PATCH
+from gambol.priors.tracks.prior import TrackPrior
+
+LOOPS, DEEDS = (0.2, 5.0), (0.5, 6.0)
+"""Shortest and longest cycle, and action that does not loop, of the prior tracks [s]."""
+FORMULA_LEVEL, TAUGHT_LEVEL = 0.3, 0.4
+"""Noise level at which motions by formula are resampled, and where clips taught the prior how such bodies do it. Their
+footfalls stay. On six gaits of quadrupeds, levels 0.4 and 0.6 give the same verdicts, and at 0.4 legs swing aside less
+(by 0.05 instead of 0.07 rad on a dog, 0 instead of 0.04 on a horse), one seed each."""
+
+
+def track_layout(
+    character: Character, rig: Rig, chains: Chains, prior: TrackPrior, intent: Intent, config: AnimateConfig
+) -> tuple[RigMotion, Timing]:
+    """Return the initial motion for the prior tracks and how it fills the clip; one with contacts is to be kept in
+    part, one without only says how long it is."""
+    if config.init:
+        return _from_clip(character, rig, chains, config)
+    shape, pace = shape_of(chains), _pace(intent)
+    known = prior.seen(shape, intent.action)[0]
+    formula = _formula(chains, intent, config) if prior.experience else None
+    if formula and formula.loops and known and not known.cyclic:  # leaps without end where single jumps were seen
+        formula = None
+    cyclic = formula.loops if formula else ACTIONS[intent.action].loops and (known is None or known.cyclic)
+    natural = prior.seconds(shape, intent.action, cyclic) / FASTER**pace
+    if formula is not None:
+        natural = formula.seconds
+    elif known and not known.timed:
+        natural = seconds_for(chains.anatomy, intent.action, pace)
+    elif cyclic and ACTIONS[intent.action].travels:  # of rare walks the duration of a cycle is hardly learned
+        natural = min(natural, STRETCH * seconds_for(chains.anatomy, intent.action, pace))
+    natural = float(np.clip(natural, *(LOOPS if cyclic else DEEDS)))
+    if cyclic and config.loop is False:
+        timing = timing_without_loop(natural, config.seconds, config.fps)
+    else:
+        loops = cyclic or bool(config.loop)
+        timing = timing_for(natural, config.seconds, config.fps, loops=loops, cyclic=cyclic)
+    frames = track_frames(timing.seconds, timing.loops)
+    if formula is None or formula.loops != timing.loops:
+        return RigMotion.at_rest(len(rig.nodes), frames, timing.seconds, timing.loops), timing
+    start = replace(rig_motion_of_tracks(chains, rig, formula), seconds=timing.seconds)
+    return start.resampled(frames), timing
+
+
+def _pace(intent: Intent) -> float:
+    """Return how fast it is done, by words of pace and by its style, from -1 to 1."""
+    return float(np.clip(intent.pace + joined(intent.manner.styles).pace, -1, 1))
+
+
+def _from_clip(character: Character, rig: Rig, chains: Chains, config: AnimateConfig) -> tuple[RigMotion, Timing]:
+    """Return a clip of the character as the initial motion, and how it fills the new clip."""
+    anatomy, clip = chains.anatomy, clip_to_start_from(character, config)
+    cyclic = loop_travel(character, clip) is not None
+    wanted = cyclic if config.loop is None else config.loop
+    timing = timing_for(clip.duration, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
+    frames = track_frames(timing.seconds, timing.loops)
+    times = clip.start + clip.duration * np.arange(frames) / (frames if timing.loops else frames - 1)
+    start = replace(rig_motion_of(character, rig, clip, times, timing.loops), seconds=timing.seconds)
+    loads = find_loads(anatomy, rig, start, leg_length(anatomy), goes=False)
+    feet = torch.arange(len(anatomy.legs))
+    low = torch.stack([loads.weights[:, loads.legs == leg].amax(1) for leg in feet], 1) if len(loads.joints) else None
+    return replace(start, contacts=None if low is None else low.round()), timing
+
+
+def _formula(chains: Chains, intent: Intent, config: AnimateConfig) -> BodyTracks | None:
+    """Return the motion by formula to start from: of bodies of which there are few clips, all but people.
+
+    There is none for turns, whose start would have to be unturned, nor if joints are frozen, which move as in the
+    start, nor for score distillation, whose start is the rest pose.
+    """
+    turns = bool(ACTIONS[intent.action].turns)
+    if shape_of(chains).build == PEOPLE or turns or config.freeze or config.method == "score":
+        return None
+    return formula_tracks(chains, intent.action, np.random.default_rng(config.seed), _pace(intent))
+
+
+def formula_level(prior: TrackPrior, shape: BodyShape, action: str) -> float:
+    """Return the noise level at which a motion by formula is resampled: more if the prior knows better."""
+    known, same = prior.seen(shape, action)
+    return TAUGHT_LEVEL if known and same and known.source != "procedural" else FORMULA_LEVEL
+
+
+def track_frames(seconds: float, loops: bool) -> int:
+    """Return the number of frames in which the prior tracks shows a motion: about 30 for each second."""
+    least = 1 if loops else 2
+    return min(max(round(seconds * FPS / PATCH), least), LONGEST) * PATCH
+
+
+def experimental(prior: TrackPrior, shape: BodyShape, action: str) -> str:
+    """Return a warning if the prior was not, or hardly, shown how bodies like this do an action."""
+    known, same = prior.seen(shape, action)
+    if prior.experience and shape.build == PEOPLE and ACTIONS[action].weak:
+        return f"experimental: '{action}' was graded as wrong on people that the prior had not seen: look at it closely"
+    # Dinosaurs have two arms and two legs, too: what only formulas showed, people were not seen doing.
+    borrowed = known and known.source == "procedural" and shape.build == PEOPLE and not ACTIONS[action].gaits
+    if not prior.experience or (same and known and known.motions >= ENOUGH and not borrowed):
+        return ""
+    same = same and not borrowed
+    seen = f"{known.motions} motion{'s' * (known.motions > 1)}" if same and known else "nothing"
+    return f"experimental: the prior was shown {seen} of '{action}' by bodies built like this, so look at it closely"

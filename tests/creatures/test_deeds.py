@@ -1,0 +1,104 @@
+"""Deeds of animals from goals for their parts."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gambol.actions import ACTIONS
+from gambol.character.anatomy import analyze
+from gambol.creatures.deeds import BUILDS, build_of, deeds_of, perform
+from gambol.creatures.deeds.keys import _table
+from gambol.creatures.gaits.trunk import line_to_head
+from gambol.creatures.zoo import random_creature
+from gambol.motion.legs import legs_of
+
+PLANS = {"quadruped": "quadruped", "biped": "bird", "crawler": "arachnid"}
+
+
+@pytest.fixture(scope="module", params=PLANS)
+def animal(request):
+    found = analyze(random_creature(7, PLANS[request.param]).character())
+    assert build_of(found) == request.param
+    return found
+
+
+def test_every_deed_is_an_action_and_loops_as_it_does():
+    for build in BUILDS:
+        for name, deed in _table()[build].items():
+            assert ACTIONS[name].loops == deed.loops, (build, name)
+            assert not ACTIONS[name].needs or set(ACTIONS[name].needs) <= {"legs", "wings"}
+
+
+def test_every_deed_can_be_done(animal):
+    for name, deed in deeds_of(animal).items():
+        found = perform(animal, deed, 24, np.random.default_rng(0))
+        assert np.isfinite(found.world).all() and found.world.shape[:2] == (24, len(animal.body)), name
+        jumps = np.abs(np.diff(found.world[..., :3, 3], axis=0)).max()
+        assert jumps < 0.6 * animal.body.size, name
+
+
+def test_styles_differ_by_seed_and_a_seed_gives_one(animal):
+    deed = deeds_of(animal)["attack"]
+    a, b, c = (perform(animal, deed, 16, np.random.default_rng(seed)).world for seed in (1, 1, 2))
+    assert np.array_equal(a, b) and not np.allclose(a, c)
+
+
+def test_feet_stand_where_they_are_said_to(animal):
+    for name in ("attack", "look", "hit"):
+        found = perform(animal, deeds_of(animal)[name], 40, np.random.default_rng(0))
+        rest = animal.body.T_world_node[animal.body.nodes]
+        for number, leg in enumerate(legs_of(animal)):
+            joint = leg.foot if leg.foot is not None else leg.links[-1]
+            local = np.linalg.solve(rest[joint], np.append(leg.end, 1.0))
+            places = (found.world[:, joint] @ local)[:, :3]
+            down = (found.down[1:, number] > 0) & (found.down[:-1, number] > 0)
+            assert np.linalg.norm(np.diff(places, axis=0), axis=1)[down].max(initial=0) < 0.03 * animal.height, name
+
+
+def head_heights(anatomy, action):
+    head = line_to_head(anatomy)[-1]
+    world = perform(anatomy, deeds_of(anatomy)[action], 30, np.random.default_rng(0)).world[:, head]
+    rest = anatomy.body.T_world_node[anatomy.body.nodes[head]]
+    skin = anatomy.body.skin_of(anatomy.body.subtree(head))
+    local = np.linalg.solve(rest, np.c_[skin, np.ones(len(skin))].T)
+    return ((world @ local)[:, :3].swapaxes(1, 2) @ anatomy.up).min(1) - anatomy.ground
+
+
+def test_who_eats_brings_the_muzzle_to_the_ground():
+    horse = analyze(random_creature(7, "quadruped").character())
+    standing = head_heights(horse, "stand").mean()
+    assert head_heights(horse, "eat").max() < 0.4 * standing
+
+
+def test_who_sits_lowers_the_hips_and_not_the_shoulders():
+    dog = analyze(random_creature(7, "quadruped").character())
+    world = perform(dog, deeds_of(dog)["sit down"], 30, np.random.default_rng(0)).world
+    hip, shoulder = (
+        next(limb.chain[0] for limb in dog.legs if limb.rank == rank) for rank in (max(leg.rank for leg in dog.legs), 0)
+    )
+    heights = world[..., :3, 3] @ dog.up - dog.ground
+    assert heights[-1, hip] < 0.55 * heights[0, hip]
+    assert heights[-1, shoulder] > 0.8 * heights[0, shoulder]
+
+
+def test_who_dies_lies_on_the_ground():
+    for plan in PLANS.values():
+        animal = analyze(random_creature(7, plan).character())
+        world = perform(animal, deeds_of(animal)["die"], 30, np.random.default_rng(0)).world
+        body, rest = animal.body, animal.body.T_world_node[animal.body.nodes]
+        wings = [joint for limb in animal.limbs if limb.kind == "wing" for joint in limb.joints]
+        held = np.flatnonzero((body.owners >= 0) & ~np.isin(body.owners, wings))
+        moved = world[-1] @ np.linalg.inv(rest)
+        points = np.einsum("vij,vj->vi", moved[body.owners[held]], np.c_[body.vertices[held], np.ones(len(held))])
+        assert abs((points[:, :3] @ animal.up).min() - animal.ground) < 0.06 * animal.height, plan
+
+
+def test_people_have_no_deeds_of_animals():
+    assert not deeds_of(analyze(random_creature(7, "humanoid").character()))
+
+
+def test_the_docs_list_them():
+    page = (Path(__file__).parents[2] / "docs" / "actions.md").read_text(encoding="utf-8")
+    listed = [row.split("|")[2].strip().split(", ") for row in page.splitlines() if row.startswith("| ")][1:]
+    assert listed == [sorted(_table()[build]) for build in BUILDS]
