@@ -18,9 +18,9 @@ import gambol
 from gambol.creatures.gaits import gait
 from gambol.distillation import run as runs
 from gambol.distillation.animate import stages_of
-from gambol.distillation.config import AnimateConfig, Preset, preset_for
+from gambol.distillation.config import AnimateConfig, Preset, preset_for, steps_of
 from gambol.distillation.fit import VideoFitConfig
-from gambol.distillation.run import LossLog, Run, check_unused, read_losses, steps_of
+from gambol.distillation.run import LossLog, Run, check_unused, read_losses
 from gambol.distillation.run_config import PriorChoice, RunConfig, hash_character
 from gambol.distillation.sample_and_fit import SampleConfig
 from gambol.distillation.score_distillation import ScoreConfig

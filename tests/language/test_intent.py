@@ -34,10 +34,10 @@ def action(text):
         ("sets off at a trot", "trot (from 'at a trot')"),
         ("sneaks", "sneak (from 'sneaks')"),
         ("sprints away", "run, fast (from 'sprints')"),
-        ("walks and then jumps", "walk (from 'walks'); left out: jump"),
+        ("walks and then jumps", "walk, then jump (from 'walks')"),
         ("stands there waving", "wave (from 'waving')"),
         ("spins around", "turn left (from 'spins around')"),
-        ("turns to its right, then walks off", "turn right (from 'turns to its right'); left out: walk"),
+        ("turns to its right, then walks off", "turn right, then walk (from 'turns to its right')"),
         ("a robot that runs, jumps and dances", "run (from 'runs'); left out: jump, dance"),
     ],
 )
@@ -196,6 +196,8 @@ def test_who_does_not_know_an_action_knows_a_more_general_one(text, vocabulary, 
 
 def test_the_more_general_action_is_not_left_out_as_well():
     intent = require_intent("sneaks in, walks about and jumps", {"walk", "jump"})
+    assert [each.action for each in (intent, *intent.then)] == ["walk", "walk", "jump"] and not intent.left_out
+    intent = require_intent("a robot that sneaks, walks and jumps", {"walk", "jump"})
     assert intent.action == "walk" and intent.left_out == ("jump",)
     assert intent.note.endswith("only 'walk' is shown, not jump")
     assert not parse_intent("a fox walks").note
@@ -427,3 +429,31 @@ def test_two_at_once(text, both):
     intent = parse_intent(text)
     assert (intent.action, intent.meanwhile) == both
     assert intent.meanwhile not in intent.left_out
+
+
+@pytest.mark.parametrize(
+    ("text", "meaning"),
+    [
+        ("a man walks and then sits down", "walk, then sit down"),
+        ("she walks sadly, then runs", "walk, sad, then run"),
+        ("a sad man walks and sits down slowly", "walk, sad, then sit down, sad, slow"),
+        ("a dog runs, jumps and lies down", "run, then jump, then lie down"),
+        ("a cat stretches before it lies down", "stretch, then lie down"),
+        ("before jumping, the cat walks", "walk, then jump"),
+        ("he walks; after that he sits down", "walk, then sit down"),
+        ("a knight walks backwards and then kicks with his left foot", "walk backwards, then kick, left side"),
+        # At the same time, or not at all.
+        ("a man walks and waves", "walk and wave"),
+        ("a girl stands and waves", "wave"),
+        ("after walking, he sits down", "sit down"),
+        ("a robot walks as if it were to fall", "walk"),
+    ],
+)
+def test_actions_that_follow_each_other(text, meaning):
+    assert parse_intent(text).meaning == meaning
+
+
+def test_what_a_prior_does_not_know_does_not_follow():
+    intent = require_intent("walks and then claps", {"walk", "jump"})
+    assert not intent.then and intent.left_out == ("clap",)
+    assert "only 'walk' is shown, not clap" in intent.note

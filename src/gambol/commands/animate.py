@@ -57,6 +57,7 @@ class AnimateCommand:
       gambol animate hero.glb "a knight is running" -o hero-run    your own file
       gambol animate --resume hero-run                             continue after Ctrl-C
       gambol animate hero.glb "a man jumps" --preset draft --watch
+      gambol animate hero.glb "a knight walks, then bows"          one clip of both; or --then "he bows"
       gambol animate hero.glb "a knight walks" --seconds 4 --freeze hand.L hand.R
       gambol animate hero.glb "a knight walks" --pin 0:idle --pin 20:wave@0.5
       gambol animate hero.glb "a knight runs" --init run --strength 0.5 --frames 10:25
@@ -67,6 +68,8 @@ class AnimateCommand:
     """A rigged character (.glb, .vrm or .gltf), or one of the zoo: fox."""
     prompt: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[SENTENCE]")] = None
     """What the character does, such as "a fox is walking"."""
+    then: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="SENTENCE")] = ()
+    """What the character does next, in the same clip, as in --then "he sits down". May be given several times."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None
     """Folder of the run; by default a new one here, named after character and action: fox-walk."""
     resume: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
@@ -133,6 +136,8 @@ class AnimateCommand:
         if not self.character or not self.prompt or not self.prompt.strip():
             missing = "a character and a sentence" if not self.character else "a sentence that says what it does"
             raise GambolError(f"""{missing} is needed, as in: gambol animate fox "a fox is walking\"""")
+        if not all(sentence.strip() for sentence in self.then):
+            raise GambolError("--then needs a sentence that says what the character does next")
         if self.loop and self.no_loop:
             raise GambolError("--loop and --no-loop exclude each other; leave one out")
         check_frames(self.seconds or 0.0, self.fps)
@@ -177,6 +182,7 @@ class AnimateCommand:
         run_config = RunConfig(
             character=lasting_name(self.character),
             prompt=self.prompt,
+            then=self.then,
             config=dataclasses.replace(preset_for(self.preset, prior, self.seed), **settings),
             preset=self.preset,
             prior=choice.lasting(),
@@ -264,14 +270,15 @@ def resumed_problem(run: Run, may_download: bool) -> Problem:
 def execute(run: Run, problem: Problem, watch: bool) -> None:
     """Do all steps that are left, and write all files."""
     from gambol.commands.animate_progress import StepReporter
+    from gambol.distillation.config import steps_of
     from gambol.distillation.outputs import draw_with, write_outputs
-    from gambol.distillation.run import STATE, steps_of
+    from gambol.distillation.run import STATE
     from gambol.progress import progress
     from gambol.render.clip_renderer import ClipRenderer
 
     for warning in problem.warnings:
         warn(warning)
-    planned = steps_of(problem.config, problem.prior.name)
+    planned = steps_of(problem.config, problem.prior.name, max(len(problem.parts), 1))
     begins = "resuming" if (run.folder / STATE).exists() else "animating"
     say(f"{begins} '{problem.character.name}': {_outline(run, problem)}, {sum(planned):,} steps in {run.folder}")
     clip_renderer, page = ClipRenderer(problem.character, problem.anatomy), None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,12 +23,13 @@ from gambol.distillation.overlay import acting_joints, cycles_for, overlaid
 from gambol.distillation.preflight import preflight_warnings, require_body
 from gambol.distillation.sample_and_fit import SampleAndFit
 from gambol.distillation.score_distillation import Observer, ScoreDistillation, TrackObserver, VideoObserver
+from gambol.distillation.sequence import FollowingActions, with_cycles
 from gambol.distillation.stage_runner import MakeStage, Stage, StageRunner, StepLog
 from gambol.distillation.timing import Timing, clip_to_start_from, seconds_for, timing_for, timing_without_loop
 from gambol.distillation.track_layout import experimental, formula_level, track_layout
 from gambol.distillation.track_sampling import TrackSampling
 from gambol.errors import GambolError
-from gambol.language import Intent, Manner, parse_intent, require_intent
+from gambol.language import Intent, parse_intent, require_intent
 from gambol.motion.chains import Chains, find_chains
 from gambol.motion.constraints import Constraints
 from gambol.motion.cuboids import fit_cuboids
@@ -56,16 +57,18 @@ def animate(
     prior: Prior | None = None,
     config: AnimateConfig | None = None,
     *,
+    then: Sequence[str] = (),
     name: str | None = None,
     on_step: Callable[[StepLog], None] = lambda log: None,
 ) -> Clip:
     """Return a clip in which the character does what the sentence says.
 
-    prior: by default `catalogue.DEFAULT`. config: by default the preset 'standard'. name: of the clip; by default the
-    action, or the first words of the sentence. on_step: called after every step.
+    prior: by default `catalogue.DEFAULT`. config: by default the preset 'standard'. then: sentences that say what it
+    does next, in the same clip. name: of the clip; by default the action, or the first words of the sentence. on_step:
+    called after every step.
     """
     prior = prior or open_prior(DEFAULT)
-    problem = prepare(character, prompt, prior, config or preset_for("standard", prior))
+    problem = prepare(character, prompt, prior, config or preset_for("standard", prior), then=then)
     return problem.clip(StageRunner(stages_of(problem), problem.start).run(on_step), name or problem.title)
 
 
@@ -91,6 +94,8 @@ class Problem:
     """Caveats to show the user."""
     meanwhile: tuple[RigMotion, list[int]] | None = None
     """What some joints do at the same time, and these joints."""
+    parts: tuple[Problem, ...] = ()
+    """Problems of actions that follow each other; this one is then about their joined motion."""
     displacement: Float[np.ndarray, 3] | None = None
     """Root displacement that is removed before the prior sees the motion and restored on export [file units]; None if
     the prior's cameras follow the character."""
@@ -109,23 +114,28 @@ class Problem:
     @property
     def title(self) -> str:
         """A name for the clip."""
+        if self.parts:
+            return " then ".join(each.title for each in self.parts)
         return self.intent.action if self.intent else " ".join(self.prompt.text.split()[:6])
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Everything that the user should know before the work starts."""
-        found = (*self.character.warnings, self.prompt.note, *self.notes)
+        followers = [note for each in self.parts[1:] for note in (each.prompt.note, *each.notes)]
+        found = (*self.character.warnings, self.prompt.note, *self.notes, *followers)
         return tuple(dict.fromkeys(warning for warning in found if warning))
 
     @property
     def seconds(self) -> float:
-        """Length of the clip [s]."""
+        """Length of the clip, without transitions [s]."""
+        if self.parts:
+            return sum(each.seconds for each in self.parts)
         return self.timing.cut or self.timing.cycles * self.start.seconds + self.timing.hold
 
     @property
     def loops(self) -> bool:
         """Whether the clip loops."""
-        return self.start.loops and self.timing.cut is None
+        return self.start.loops and self.timing.cut is None and not self.parts
 
     @property
     def action(self) -> Action | None:
@@ -174,10 +184,11 @@ def prepare(
     prior: Prior,
     config: AnimateConfig,
     anatomy: Anatomy | None = None,
-    manner: Manner | None = None,
+    intent: Intent | None = None,
+    then: Sequence[str] = (),
 ) -> Problem:
-    """Analyse the character, understand the sentence, and choose the initial motion and its timing. manner: how it is
-    done, if not as the sentence says."""
+    """Analyse the character, understand the sentence, and choose the initial motion and its timing. intent: what is
+    understood of the sentence; by default that is found here. then: sentences that say what is done next."""
     if not prompt.strip():
         raise GambolError("the sentence is empty: say what the character does, as in 'a fox is walking'")
     if not character.can_move:
@@ -193,9 +204,12 @@ def prepare(
     if isinstance(prior, TrackPrior):
         sees = find_chains(anatomy)
         shape = shape_of(sees)
-        intent: Intent | None = require_intent(prompt, prior.vocabulary_of(shape))
-        assert intent is not None
-        intent = intent if manner is None else replace(intent, manner=manner)
+        vocabulary = prior.vocabulary_of(shape)
+        intent = intent or require_intent(prompt, vocabulary).followed_by(
+            require_intent(sentence, vocabulary) for sentence in then
+        )
+        if intent.then:
+            return _sequence(character, prompt, prior, config, anatomy, intent)
         embedded = prior.prompt(intent, prompt)
         start, timing = track_layout(character, rig, sees, prior, intent, config)
         meanwhile = _meanwhile(character, prior, intent, config, anatomy)
@@ -204,6 +218,8 @@ def prepare(
         guess = "" if start.contacts is not None else experimental(prior, shape, intent.action)
     else:
         assert isinstance(prior, VideoPrior)
+        if then:
+            raise GambolError(f"--then is for the prior tracks: {prior.name} shows one action at a time; leave it out")
         intent = require_intent(prompt, prior.vocabulary) if prior.vocabulary else parse_intent(prompt)
         embedded = prior.embed(prompt)
     negative = prior.embed(config.negative) if config.negative else None
@@ -240,7 +256,7 @@ def prepare(
         timing,
         (*preflight_warnings(character, anatomy, intent.action if intent else None), guess, timing.note, unshown),
         meanwhile,
-        displacement,
+        displacement=displacement,
     )
 
 
@@ -251,10 +267,30 @@ def _meanwhile(
     if not intent.meanwhile or config.init or config.method == "score":
         return None
     alone = replace(config, seconds=None, loop=None, pins=(), freeze=(), foot_lock=None)
-    problem = prepare(character, intent.meanwhile, prior, alone, anatomy, manner=intent.manner)
+    other = Intent(intent.meanwhile, 0.0, intent.meanwhile, manner=intent.manner)
+    problem = prepare(character, intent.meanwhile, prior, alone, anatomy, other)
     motion = StageRunner(stages_of(problem), problem.start).run()
     assert isinstance(problem.sees, Chains)
     return motion, acting_joints(problem.sees, problem.rig, motion)
+
+
+def _sequence(
+    character: Character, prompt: str, prior: TrackPrior, config: AnimateConfig, anatomy: Anatomy, intent: Intent
+) -> Problem:
+    """Return the problem of actions that follow each other. Each is solved alone; the last stage joins them."""
+    given = {"a clip to start from": config.init, "pinned poses": config.pins, "a loop": config.loop}
+    if refused := [what for what, value in given.items() if value]:
+        raise GambolError(
+            f"'{intent.meaning}' is several actions, and {refused[0]} goes with one only; "
+            "leave that out, or ask for one action"
+        )
+    alone = replace(config, seconds=None, loop=None)
+    intents = (replace(intent, then=()), *intent.then)
+    parts = [prepare(character, prompt, prior, alone, anatomy, each) for each in intents]
+    parts = with_cycles(parts, config.seconds)
+    first = parts[0]
+    timing = Timing(sum(each.seconds for each in parts), loops=False)
+    return replace(first, intent=intent, config=config, timing=timing, meanwhile=None, parts=tuple(parts))
 
 
 def _walks(action: Action) -> bool:
@@ -324,6 +360,9 @@ def _from_clip(
 def stages_of(problem: Problem) -> list[MakeStage]:
     """Return the stages that solve a problem, in order."""
     config = problem.config
+    if problem.parts:
+        solvers = [StageRunner(stages_of(each), each.start) for each in problem.parts[1:]]
+        return [*stages_of(problem.parts[0]), partial(FollowingActions, problem.parts, solvers)]
     if config.method == "score":
         stages: list[MakeStage] = [partial(_score, problem)]
     elif isinstance(problem.prior, TrackPrior):

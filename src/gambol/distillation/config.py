@@ -77,3 +77,16 @@ def preset_for(preset: Preset, prior: Prior | type[Prior], seed: int = 0) -> Ani
         negative=usual.negative,
         seed=seed,
     )
+
+
+def steps_of(config: AnimateConfig, prior: str, actions: int = 1) -> tuple[int, ...]:
+    """Return the number of steps of each stage that `animate.stages_of` makes. prior: its name. actions: how many
+    follow each other; the last stage solves all but the first."""
+    if config.method == "score":
+        stages = [config.score.steps]
+    elif prior == "tracks":
+        stages = [config.sample.steps]
+    else:
+        stages = [config.sample.steps + config.fit.steps for _ in config.levels]
+    alone = (*stages, config.foot_lock.steps) if config.foot_lock else tuple(stages)
+    return alone if actions == 1 else (*alone, (actions - 1) * sum(alone))

@@ -104,7 +104,7 @@ def write_outputs(
     try:
         named = replace(clip, name=name)
         judge = problem.prior if isinstance(problem.prior, VideoPrior) else None
-        found = report(problem.character, named, problem.anatomy, prompt=problem.prompt.text, prior=judge)
+        found = report(problem.character, named, problem.anatomy, prompt=_sentence(config), prior=judge)
         write_file(folder / NUMBERS, json_of(found).encode())
         written.append(folder / NUMBERS)
     except GambolError as error:
@@ -112,7 +112,7 @@ def write_outputs(
         warnings.append(f"the clip could not be measured: {error}")
     shareable = _without_folders(config)
     details = RunDetails(
-        prompt=problem.prompt.text,
+        prompt=_sentence(config),
         character=problem.character.name,
         clip=path.name,
         clip_name=name,
@@ -127,6 +127,11 @@ def write_outputs(
     written.append(folder / REPORT)
     summary = found.summary if found else "the clip could not be measured"
     return RunResult(name, clip.duration, problem.loops, summary, tuple(written), tuple(details.warnings))
+
+
+def _sentence(config: RunConfig) -> str:
+    """Return all that was asked for, as one sentence."""
+    return ", then ".join([config.prompt, *config.then])
 
 
 def _facts(run: Run, problem: Problem, config: RunConfig) -> list[tuple[str, str]]:

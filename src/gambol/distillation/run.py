@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gambol.distillation.animate import Problem, stages_of
-from gambol.distillation.config import AnimateConfig
 from gambol.distillation.run_config import RunConfig
 from gambol.distillation.stage_runner import StageRunner, StepLog
 from gambol.errors import AssetError, GambolError
@@ -82,17 +81,6 @@ def room_for(problem: Problem) -> int:
         frames = max(len(problem.start), problem.prior.format.frames[0])
         videos = 4 * 3 * problem.renderer.views * frames * height * width
     return ROOM + 3 * len(raw) + 4 * videos
-
-
-def steps_of(config: AnimateConfig, prior: str) -> tuple[int, ...]:
-    """Return the number of steps of each stage that `stages_of` makes. prior: its name."""
-    if config.method == "score":
-        stages = [config.score.steps]
-    elif prior == "tracks":
-        stages = [config.sample.steps]
-    else:
-        stages = [config.sample.steps + config.fit.steps for _ in config.levels]
-    return (*stages, config.foot_lock.steps) if config.foot_lock else tuple(stages)
 
 
 class Run:

@@ -64,6 +64,8 @@ class RunConfig:
     """Path of a file, or the name of a zoo animal."""
     prompt: str
     config: AnimateConfig
+    then: tuple[str, ...] = ()
+    """Sentences that say what is done next, in the same clip."""
     preset: Preset = "standard"
     """Preset that the config was made from."""
     prior: PriorChoice = field(default_factory=PriorChoice)
@@ -99,7 +101,7 @@ class RunConfig:
             )
         given = (self.up, self.forward, self.plan, self.parts)
         anatomy = analyze(character, *given) if character.can_move else None
-        return prepare(character, self.prompt, prior, self.config, anatomy)
+        return prepare(character, self.prompt, prior, self.config, anatomy, then=self.then)
 
     def json(self) -> str:
         return json.dumps(dataclasses.asdict(self), indent=1, allow_nan=False)

@@ -23,13 +23,14 @@ from gambol.motion.rig_motion import RigMotion, rig_motion_of
 from gambol.motion.styles import joined
 from gambol.priors.tracks.experience import ENOUGH
 from gambol.priors.tracks.features import FPS, PEOPLE, BodyShape, shape_of
+from gambol.priors.tracks.formula_deeds import deed_names
 from gambol.priors.tracks.formulas import formula_tracks
 from gambol.priors.tracks.network import LONGEST, PATCH
 from gambol.priors.tracks.prior import TrackPrior
 
 LOOPS, DEEDS = (0.2, 5.0), (0.5, 6.0)
 """Shortest and longest cycle, and action that does not loop, of the prior tracks [s]."""
-FORMULA_LEVEL, TAUGHT_LEVEL = 0.3, 0.4
+FORMULA_LEVEL, TAUGHT_LEVEL, PEOPLE_LEVEL = 0.3, 0.4, float(__import__("os").environ.get("PL", "0.2"))
 """Noise level at which motions by formula are resampled, and where clips taught the prior how such bodies do it. Their
 footfalls stay. On six gaits of quadrupeds, levels 0.4 and 0.6 give the same verdicts, and at 0.4 legs swing aside less
 (by 0.05 instead of 0.07 rad on a dog, 0 instead of 0.04 on a horse), one seed each."""
@@ -89,19 +90,23 @@ def _from_clip(character: Character, rig: Rig, chains: Chains, config: AnimateCo
 
 
 def _formula(chains: Chains, intent: Intent, config: AnimateConfig) -> BodyTracks | None:
-    """Return the motion by formula to start from: of bodies of which there are few clips, all but people.
+    """Return the motion by formula to start from: of bodies of which there are few clips, and of people those deeds
+    that they do by goals for their parts; their gaits were learned.
 
     There is none for turns, whose start would have to be unturned, nor if joints are frozen, which move as in the
     start, nor for score distillation, whose start is the rest pose.
     """
     turns = bool(ACTIONS[intent.action].turns)
-    if shape_of(chains).build == PEOPLE or turns or config.freeze or config.method == "score":
+    learned = shape_of(chains).build == PEOPLE and intent.action not in deed_names(chains)
+    if learned or turns or config.freeze or config.method == "score":
         return None
     return formula_tracks(chains, intent.action, np.random.default_rng(config.seed), _pace(intent))
 
 
 def formula_level(prior: TrackPrior, shape: BodyShape, action: str) -> float:
     """Return the noise level at which a motion by formula is resampled: more if the prior knows better."""
+    if shape.build == PEOPLE and not ACTIONS[action].gaits:
+        return PEOPLE_LEVEL
     known, same = prior.seen(shape, action)
     return TAUGHT_LEVEL if known and same and known.source != "procedural" else FORMULA_LEVEL
 

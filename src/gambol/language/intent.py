@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gambol.actions import ACTIONS, general_action, known_action
@@ -21,6 +21,12 @@ DESCRIBES = (Role.NOUN, Role.ATTRIBUTE, Role.NONE)
 """What says who does something, as in 'a walking robot'."""
 AFTERWARDS = frozenset({"then", "before", "after", "afterwards", "finally", "until", "once", "followed", "next"})
 """Words by which actions follow each other."""
+CLAUSE_LINKS = frozenset({"before", "until"})
+"""Words that begin a clause of what is done afterwards; what is done 'after' or 'once' something was, is the action."""
+UNREAL = frozenset({"like", "as", "if", "almost", "nearly"})
+"""Words before what is not done: 'as if it were about to fall'."""
+MOST_PARTS = 6
+"""Largest number of actions that follow each other."""
 BACKWARDS_WALK, BACKWARDS = "walk backwards", frozenset({"backward", "backwards", "reverse"})
 
 
@@ -42,15 +48,18 @@ class Intent:
     """How it is done."""
     meanwhile: str = ""
     """An action of arms or head that is done at the same time."""
+    then: tuple[Intent, ...] = ()
+    """What is done afterwards, in order."""
 
     @property
     def meaning(self) -> str:
-        """What is done and how, in words for the user: 'walk and wave, sad, slow'."""
+        """What is done and how, in words for the user: 'walk and wave, sad, slow, then sit down'."""
         both = f" and {self.meanwhile}" if self.meanwhile else ""
         how = "".join(f", {style}" for style in self.manner.styles)
         pace = "" if abs(self.pace) < 0.25 else ", slow" if self.pace < 0 else ", fast"
         side = ", backwards" * self.manner.backwards + (f", {self.manner.side} side" if self.manner.side else "")
-        return f"{self.action}{both}{how}{pace}{side}"
+        then = "".join(f", then {each.meaning}" for each in self.then)
+        return f"{self.action}{both}{how}{pace}{side}{then}"
 
     def __str__(self) -> str:
         rest = f"; left out: {', '.join(self.left_out)}" if self.left_out else ""
@@ -64,7 +73,8 @@ class Intent:
         rest = f"only '{self.action}' is shown, not {' and '.join(self.left_out)}"
         ignored = f"not understood: {', '.join(repr(words) for words in self.manner.ignored)}"
         said = ((general, self.instead_of), (rest, self.left_out), (ignored, self.manner.ignored))
-        return "; ".join(text for text, why in said if why)
+        notes = (*(text for text, why in said if why), *(each.note for each in self.then if each.note))
+        return "; ".join(dict.fromkeys(notes))
 
     @property
     def unshown(self) -> str:
@@ -72,8 +82,14 @@ class Intent:
         side = (f"the {self.manner.side} side",) if self.manner.side else ()
         back = ("backwards",) * self.manner.backwards
         also = (self.meanwhile,) if self.meanwhile else ()
-        found = (*self.manner.styles, *side, *back, *also)
+        after = tuple(f"then {each.meaning}" for each in self.then)
+        found = (*self.manner.styles, *side, *back, *also, *after)
         return f"understood but not shown: {', '.join(found)}" if found else ""
+
+    def followed_by(self, others: Iterable[Intent]) -> Intent:
+        """The same, and afterwards what others say."""
+        added = [each for other in others for each in (replace(other, then=()), *other.then)]
+        return replace(self, then=(*self.then, *added))
 
     def known_to(self, vocabulary: Collection[str] | None) -> Intent | None:
         """The same for a prior that knows some actions only, a more general action at its pace if need be; None if it
@@ -81,6 +97,11 @@ class Intent:
         if self.meanwhile and known_action(self.meanwhile, vocabulary) is None:
             left_out = (*self.left_out, self.meanwhile)
             return replace(self, meanwhile="", left_out=left_out).known_to(vocabulary)
+        if self.then:
+            known = [(each, each.known_to(vocabulary)) for each in self.then]
+            left_out = (*self.left_out, *(each.action for each, shown in known if shown is None))
+            alone = replace(self, then=(), left_out=left_out).known_to(vocabulary)
+            return alone and replace(alone, then=tuple(shown for _, shown in known if shown))
         name, action, pace = self.action, known_action(self.action, vocabulary), self.pace
         if action is None or action == self.action:
             return self if action else None
@@ -121,6 +142,11 @@ def parse_intent(sentence: str) -> Intent | None:
         left_out = tuple(name for name in (*left_out, *asked) if name not in (action, meanwhile))
         left_out = tuple(dict.fromkeys(left_out))
     places = {place for each in wanted for place in range(each.start, each.end)}
+    followed = _sequence(chosen, wanted, tokens, (action, meanwhile))
+    if followed:
+        shown = {_with_side(each, tokens) for each in followed}
+        left_out = tuple(name for name in left_out if name not in shown)
+        return replace(_with_followers(followed, tokens, places), left_out=left_out)
     manner = replace(manner_of(tokens, places), backwards=backwards)
     if ACTIONS[action].turns:
         manner = replace(manner, side="")
@@ -138,6 +164,56 @@ def _at_once(action: str, asked: Sequence[str]) -> tuple[str, str]:
         if ACTIONS[base].steps and LEXICON["actions"].get(other, {}).get("while_standing"):
             return base, other
     return action, ""
+
+
+def _sequence(
+    chosen: Predicate, wanted: Sequence[Predicate], tokens: Sequence[str], shown: tuple[str, str]
+) -> list[Predicate]:
+    """Predicates of actions that follow each other, in the order in which they are done; none if there is one action
+    only. shown: the action, and what is done at the same time, which does not follow."""
+    order: list[Predicate] = []
+    waiting: list[Predicate] = []
+    for each in wanted:
+        before = tokens[max(each.start - 3, 0) : each.start]
+        links = CLAUSE_LINKS.intersection(before)
+        least = Role.ADJUNCT if AFTERWARDS.intersection(before) else Role.MAIN
+        least = Role.SUBORDINATE if links or {"after", "that"} <= set(before) else least
+        real = not UNREAL.intersection(tokens[max(each.start - 5, 0) : each.start])
+        if links and not order:  # 'before jumping, the cat walks'
+            waiting.append(each)
+        elif each == chosen or (each.role >= least and real and not each.relative):
+            order += [each, *waiting]
+            waiting = []
+    found: list[Predicate] = []
+    for each in order:  # 'is walking, walking on' is one action; 'stands up and stands' two words for one
+        name = _with_side(each, tokens)
+        if name == shown[1] or (name == "stand" and each.meaning.lemma in words.postures):
+            continue
+        if not found or name != _with_side(found[-1], tokens):
+            found.append(each)
+    return found[:MOST_PARTS] if len(found) > 1 and chosen == found[0] else []
+
+
+def _with_followers(parts: Sequence[Predicate], tokens: Sequence[str], spoken: set[int]) -> Intent:
+    """Actions that follow each other, each with what the words around it say of how it is done; what is said before
+    the first verb is said of all."""
+    starts = sorted(each.start for each in parts)
+    found = []
+    for each in parts:
+        after = next((start for start in starts if start > each.start), len(tokens))
+        clause = [at for at in range(len(tokens)) if each.start <= at < after or at < starts[0]]
+        own = [tokens[at] for at in clause]
+        manner = manner_of(own, {clause.index(at) for at in spoken if at in clause})
+        action = _with_side(each, tokens)
+        backwards = ACTIONS[action].travels and bool(BACKWARDS.intersection(own))
+        if backwards:
+            ignored = tuple(word for word in manner.ignored if word not in BACKWARDS)
+            manner = replace(manner, ignored=ignored, backwards=general_action(action) != "walk")
+            action = BACKWARDS_WALK if general_action(action) == "walk" else action
+        manner = replace(manner, side="") if ACTIONS[action].turns else manner
+        words_of = " ".join(tokens[each.start : each.end])
+        found.append(Intent(action, _pace(each, parts, tokens), words_of, manner=manner))
+    return replace(found[0], then=tuple(found[1:]))
 
 
 def require_intent(sentence: str, vocabulary: Collection[str] | None = None) -> Intent:

@@ -182,7 +182,7 @@ def rig_motion_of_poses(rig: Rig, T_world_joint: Poses, seconds: float, loops: b
     loops: the last pose is the first one of the next cycle, and is left out.
     """
     T_world = T_world_joint
-    rotations = _own_rotations(rig, T_world)
+    rotations = own_rotations(rig, T_world)
     roots = np.flatnonzero(rig.parents < 0)
     heads = rig.world()[roots, :3, 3]
     yaw = _headings(rig, T_world[:, roots[0]])
@@ -213,7 +213,7 @@ def _single(values: np.ndarray) -> Tensor:
     return torch.as_tensor(values).float()
 
 
-def _own_rotations(rig: Rig, T_world_joint: Poses) -> Float[np.ndarray, "frames joints 3 3"]:
+def own_rotations(rig: Rig, T_world_joint: Poses) -> Float[np.ndarray, "frames joints 3 3"]:
     """Rotation of each joint in its own space; the nearest rotation if its bone is also stretched."""
     parents = np.where(rig.parents >= 0, rig.parents, 0)
     T_parent = T_world_joint[:, parents]
