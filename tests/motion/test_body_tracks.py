@@ -9,7 +9,7 @@ from character.creatures import dog, human, snake, spider
 
 from gambol.character.anatomy import analyze
 from gambol.character.rig import build_rig
-from gambol.creatures.zoo import create
+from gambol.creatures.zoo import create, random_creature
 from gambol.motion.body_tracks import (
     closed,
     heading_of,
@@ -141,3 +141,18 @@ def test_backwards_twice_is_forwards():
     assert torch.equal(back.rotations[0], tracks.rotations[0]) and torch.equal(back.rotations[1], tracks.rotations[-1])
     assert torch.allclose(back.backwards().path, tracks.path, atol=1e-5)
     assert torch.allclose(back.backwards().rotations, tracks.rotations)
+
+
+@pytest.mark.parametrize("turn", [np.pi / 4, -np.pi / 4])
+def test_a_curving_walk_closes_its_circle(turn):
+    """Eight cycles of an eighth of a turn end where they began, and every step is as long as before."""
+    chains = find_chains(analyze(random_creature(0, "humanoid").character()))
+    tracks = formula_tracks(chains, "walk", np.random.default_rng(0))
+    rig = build_rig(chains.anatomy)
+    motion = rig_motion_of_tracks(chains, rig, tracks.curving(turn))
+    assert motion.turn == pytest.approx(turn, abs=1e-3)
+    round_trip = motion.repeated(8, rig)
+    assert round_trip.travel.norm() < 0.02 * chains.unit
+    straight = rig_motion_of_tracks(chains, rig, tracks)
+    lengths = [torch.diff(each.root_translation, dim=0).norm(dim=1).sum() for each in (motion, straight)]
+    assert lengths[0] == pytest.approx(float(lengths[1]), rel=0.1)

@@ -27,7 +27,7 @@ from gambol.distillation.sequence import FollowingActions, with_cycles
 from gambol.distillation.stage_runner import MakeStage, Stage, StageRunner, StepLog
 from gambol.distillation.timing import Timing, clip_to_start_from, seconds_for, timing_for, timing_without_loop
 from gambol.distillation.track_layout import experimental, formula_level, track_layout
-from gambol.distillation.track_sampling import TrackSampling
+from gambol.distillation.track_sampling import CIRCLE_CYCLES, CURVE_CYCLES, TrackSampling
 from gambol.errors import GambolError
 from gambol.language import Intent, parse_intent, require_intent
 from gambol.motion.chains import Chains, find_chains
@@ -38,6 +38,7 @@ from gambol.motion.ground import LowSkin
 from gambol.motion.legs import hip_height_of, leg_length
 from gambol.motion.loops import loop_travel
 from gambol.motion.parameters import CurveParameters, FrameParameters
+from gambol.motion.props import with_props_above_ground
 from gambol.motion.rig_motion import RigMotion, clip_of, rig_motion_of
 from gambol.priors.catalogue import DEFAULT, open_prior
 from gambol.priors.prior import Prior, Prompt, VideoPrior
@@ -158,6 +159,8 @@ class Problem:
         whole = motion.repeated(self.timing.cycles, self.rig) if motion.loops else motion
         whole = whole.resampled(self.frames(whole.seconds, whole.loops))
         whole = overlaid(whole, *self.meanwhile) if self.meanwhile else whole
+        if isinstance(self.sees, Chains) and not (self.constraints.given or self.parts):
+            whole = with_props_above_ground(self.anatomy, self.rig, whole)
         whole = whole if self.constraints.segment is None else self._outside_as_it_was(whole)
         if self.timing.cut is not None:
             cut = whole.chosen(torch.arange(round(self.timing.cut * self.config.fps) + 1))
@@ -215,6 +218,8 @@ def prepare(
         meanwhile = _meanwhile(character, prior, intent, config, anatomy)
         if meanwhile and timing.loops and not config.seconds and timing.cut is None:
             timing = replace(timing, cycles=cycles_for(meanwhile[0].seconds, timing.seconds))
+        if intent.manner.curve and timing.loops and not config.seconds and timing.cut is None:
+            timing = replace(timing, cycles=CIRCLE_CYCLES if intent.manner.circle else CURVE_CYCLES)
         guess = "" if start.contacts is not None else experimental(prior, shape, intent.action)
     else:
         assert isinstance(prior, VideoPrior)

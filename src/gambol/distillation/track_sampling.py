@@ -6,6 +6,7 @@ step, so that the rest of the motion is sampled to fit it.
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -27,6 +28,8 @@ from gambol.priors.schedule import Latents
 from gambol.priors.tracks.prior import BodyTrackPrior
 
 STATE = ("latents", "clean")
+CIRCLE_CYCLES, CURVE_CYCLES = 8, 2
+"""Cycles of a gait in which a body goes round a circle, and of one that turns a quarter of it on its way."""
 MORE = 2
 """How many times as many samples of a deed are drawn from noise if something must be seen of it, which few show."""
 
@@ -128,6 +131,8 @@ def in_manner(tracks: BodyTracks, chains: Chains, manner: Manner, action: Action
     """Return the motion as it is to be done: backwards, to a side, by the limb of a side, in a style; who falls only
     does so at its pace."""
     tracks = tracks.backwards() if manner.backwards else tracks
+    if manner.curve and tracks.loops and action and action.travels:
+        tracks = tracks.curving((1 if manner.curve == "left" else -1) * 2 * np.pi / CIRCLE_CYCLES)
     if action and action.turns * tracks.turn < 0:
         tracks = tracks.mirrored(chains)
     if manner.side:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from gambol.actions import ACTIONS, general_action, known_action
 from gambol.errors import GambolError
 from gambol.language.english import LEXICON, PAUSE, STOP, describes_noun, may_be_noun, tokenize, words
-from gambol.language.manner import Manner, manner_of
+from gambol.language.manner import Manner, Side, manner_of
 from gambol.language.parser import Predicate, Role, SentenceParser
 from gambol.language.vocabulary import corrected, group, longest_idiom, nouns, pace_idioms, paces, verbs
 
@@ -25,6 +25,9 @@ CLAUSE_LINKS = frozenset({"before", "until"})
 """Words that begin a clause of what is done afterwards; what is done 'after' or 'once' something was, is the action."""
 UNREAL = frozenset({"like", "as", "if", "almost", "nearly"})
 """Words before what is not done: 'as if it were about to fall'."""
+CIRCLES = frozenset({"circle", "circles"})
+TURNED = frozenset({"curve", "curving", "veering", "arc", "bend", "clockwise", "counterclockwise", "anticlockwise"})
+"""Words of a way that is not straight."""
 MOST_PARTS = 6
 """Largest number of actions that follow each other."""
 BACKWARDS_WALK, BACKWARDS = "walk backwards", frozenset({"backward", "backwards", "reverse"})
@@ -58,6 +61,7 @@ class Intent:
         how = "".join(f", {style}" for style in self.manner.styles)
         pace = "" if abs(self.pace) < 0.25 else ", slow" if self.pace < 0 else ", fast"
         side = ", backwards" * self.manner.backwards + (f", {self.manner.side} side" if self.manner.side else "")
+        side += f", {self.manner.course}" if self.manner.course else ""
         then = "".join(f", then {each.meaning}" for each in self.then)
         return f"{self.action}{both}{how}{pace}{side}{then}"
 
@@ -80,7 +84,7 @@ class Intent:
     def unshown(self) -> str:
         """What the user should know if only the action and its pace can be shown."""
         side = (f"the {self.manner.side} side",) if self.manner.side else ()
-        back = ("backwards",) * self.manner.backwards
+        back = (*("backwards",) * self.manner.backwards, *filter(None, [self.manner.course]))
         also = (self.meanwhile,) if self.meanwhile else ()
         after = tuple(f"then {each.meaning}" for each in self.then)
         found = (*self.manner.styles, *side, *back, *also, *after)
@@ -124,6 +128,10 @@ def parse_intent(sentence: str) -> Intent | None:
     chosen = _instead_of_standing(min(wanted, key=lambda each: (-each.role, each.start)), wanted, tokens)
     action = _with_side(chosen, tokens)
     asked = dict.fromkeys(_with_side(each, tokens) for each in wanted if each.role >= Role.ADJUNCT)
+    curve, circle = _course(action, wanted, tokens)
+    if curve and not circle:
+        wanted = [each for each in wanted if not ACTIONS[each.meaning.action].turns]
+        asked = {name: None for name in asked if not ACTIONS[name].turns}
     backwards = ACTIONS[action].travels and bool(BACKWARDS.intersection(tokens))
     if backwards and general_action(action) == "walk":
         asked.pop(action, None)
@@ -147,12 +155,28 @@ def parse_intent(sentence: str) -> Intent | None:
         shown = {_with_side(each, tokens) for each in followed}
         left_out = tuple(name for name in left_out if name not in shown)
         return replace(_with_followers(followed, tokens, places), left_out=left_out)
-    manner = replace(manner_of(tokens, places), backwards=backwards)
+    manner = replace(manner_of(tokens, places), backwards=backwards, curve=curve, circle=circle)
+    if curve:
+        manner = replace(manner, ignored=tuple(word for word in manner.ignored if word not in CIRCLES | TURNED))
     if ACTIONS[action].turns:
         manner = replace(manner, side="")
     if backwards or action == BACKWARDS_WALK:
         manner = replace(manner, ignored=tuple(word for word in manner.ignored if word not in BACKWARDS))
     return Intent(action, _pace(chosen, wanted, tokens), " ".join(spoken), left_out, manner=manner, meanwhile=meanwhile)
+
+
+def _course(action: str, wanted: Sequence[Predicate], tokens: Sequence[str]) -> tuple[Side, bool]:
+    """To which side what travels turns on its way, and whether it goes all around: 'runs in circles', 'walks, turning
+    left', 'trots in a curve to the right'."""
+    if not (ACTIONS[action].travels and ACTIONS[action].loops):
+        return "", False
+    circle = any(token in CIRCLES and tokens[max(at - 2, 0) : at].count("in") for at, token in enumerate(tokens))
+    curves = any(token in TURNED for token in tokens)
+    turns = [each for each in wanted if ACTIONS[each.meaning.action].turns and each.form == "ing"]
+    if not (circle or curves or turns):
+        return "", False
+    right = any(token in words.right | {"clockwise"} for token in tokens)
+    return "right" if right else "left", circle
 
 
 def _at_once(action: str, asked: Sequence[str]) -> tuple[str, str]:
@@ -211,6 +235,10 @@ def _with_followers(parts: Sequence[Predicate], tokens: Sequence[str], spoken: s
             manner = replace(manner, ignored=ignored, backwards=general_action(action) != "walk")
             action = BACKWARDS_WALK if general_action(action) == "walk" else action
         manner = replace(manner, side="") if ACTIONS[action].turns else manner
+        curve, circle = _course(action, [each], own)
+        if curve:
+            ignored = tuple(word for word in manner.ignored if word not in CIRCLES | TURNED)
+            manner = replace(manner, curve=curve, circle=circle, ignored=ignored)
         words_of = " ".join(tokens[each.start : each.end])
         found.append(Intent(action, _pace(each, parts, tokens), words_of, manner=manner))
     return replace(found[0], then=tuple(found[1:]))

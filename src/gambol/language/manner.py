@@ -23,8 +23,17 @@ class Manner:
     """Which hand or foot acts."""
     backwards: bool = False
     """Whether what travels goes backwards."""
+    curve: Side = ""
+    """To which side what travels turns on its way."""
+    circle: bool = False
+    """Whether it goes all around."""
     ignored: tuple[str, ...] = ()
     """Words that ask for something that is not shown."""
+
+    @property
+    def course(self) -> str:
+        """The way that is taken, in words for the user; "" if it is straight."""
+        return (f"in a circle to the {self.curve}" if self.circle else f"turning {self.curve}") if self.curve else ""
 
 
 def manner_of(tokens: Sequence[str], spoken: Collection[int]) -> Manner:

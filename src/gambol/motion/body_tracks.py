@@ -66,6 +66,19 @@ class BodyTracks:
             turn=-self.turn,
         )
 
+    def curving(self, turn: float) -> BodyTracks:
+        """The motion along an arc instead of a line. turn: of one cycle, to the left [rad]."""
+        share = torch.arange(len(self), dtype=self.path.dtype) / (len(self) if self.loops else max(len(self) - 1, 1))
+        after = self.path[:1] + self.travel if self.loops else self.path[-1:]
+        steps = torch.diff(torch.cat([self.path, after]), dim=0)
+        middle = _in_plane(turn * (share + 0.5 / len(self)))
+        way = torch.cumsum((middle @ steps[..., None])[..., 0], 0)
+        ahead = torch.cat([torch.zeros_like(way[:1]), way])
+        back = _in_plane(-turn * torch.cat([share, torch.ones(1, dtype=share.dtype)]))
+        path = self.path[:1] + (back @ ahead[..., None])[..., 0]
+        travel = path[-1] - path[0] if self.loops else self.travel
+        return replace(self, path=path[:-1], travel=travel, turn=self.turn + turn)
+
     def backwards(self) -> BodyTracks:
         """The same played backwards: who walked ahead walks back. A loop still begins with its first frame."""
 
@@ -191,6 +204,11 @@ def _about_up(angles: Float[Tensor, " frames"]) -> Float[Tensor, "frames 3 3"]:
     sin, cos, zero = angles.sin(), angles.cos(), torch.zeros_like(angles)
     rows = [cos, zero, sin, zero, zero + 1, zero, -sin, zero, cos]
     return torch.stack(rows, -1).unflatten(-1, (3, 3))
+
+
+def _in_plane(angles: Float[Tensor, " frames"]) -> Float[Tensor, "frames 2 2"]:
+    """Turns to the left [rad] of ways to the left and forward."""
+    return _about_up(angles)[:, [0, 2]][:, :, [0, 2]]
 
 
 def closed(tracks: BodyTracks) -> BodyTracks:
