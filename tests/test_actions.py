@@ -15,6 +15,9 @@ from gambol.priors.tracks.training.labels import ACTION_NAMES, CYCLIC
 ALLOWED = {
     "creatures/gaits/footfalls.py",  # the footfalls of each gait
     "creatures/deeds/keys.py",  # goals for parts, of which some share a name with an action
+    "creatures/deeds/person.py",  # the same
+    "quality/faults.py",  # what may be shown off the ground
+    "quality/recognition.py",  # actions that a person may take for each other
     "priors/pixels/actions.py",  # how the pixel prior's data shows each action
     "character/clip_motion.py",  # words in the names of clips that go forward, below the table of actions
 }
@@ -76,7 +79,7 @@ def test_what_leaves_the_ground_and_what_steps():
     assert stepping == ["walk", "trot", "run", "sneak", "march", "limp", "walk backwards", "sidestep",
                         "zombie walk", "stiff walk", "stagger", "carry"]  # fmt: skip
     assert [action.name for action in TABLE if action.evaluated] == ["stand", "walk", "trot", "run", "jump"]
-    assert [action.name for action in TABLE if action.falls] == ["die", "lie down", "fall", "play dead"]
+    assert [action.name for action in TABLE if action.falls] == ["die", "lie down", "roll", "fall", "play dead"]
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ class Action:
     afloat: bool = False
     """Whether no foot ever bears weight."""
     falls: bool = False
-    """Whether the body ends up lying, so that its feet need not be on the ground."""
+    """Whether the body comes to lie or rolls, so that its skin, and not its feet, is on the ground."""
     needs: tuple[Feature, ...] = ()
     """What a body must have to do it."""
     gaits: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ TABLE = (
     Action("turn right", "turns to its right in place", seconds=1.4, turns=-1, gaits=("turn right",)),
     Action("fly", "flies, flapping its wings", seconds=0.4, travels=True, afloat=True, needs=("wings",)),
     Action("swim", "swims", seconds=1.4, travels=True, afloat=True),
-    Action("crawl", "crawls or slithers", seconds=0.8, travels=True, weak=True),
+    Action("crawl", "crawls or slithers", seconds=0.8, travels=True),
     Action("dance", "dances", seconds=1.5),
     Action("eat", "eats or grazes", seconds=3.3, shows="head down"),
     Action("attack", "attacks: bites, claws, strikes", seconds=0.8, loops=False),
@@ -108,10 +108,10 @@ TABLE = (
     Action("sit", "sits, stays seated", seconds=3.0, shows="hips down"),
     Action("sit down", "sits down, takes a seat", seconds=1.2, loops=False, shows="hips down"),
     Action("get up", "gets up, rises to its feet", seconds=1.3, loops=False),
-    Action("lie down", "lies down", seconds=2.0, loops=False, falls=True, shows="lying", weak=True),
+    Action("lie down", "lies down", seconds=2.0, loops=False, falls=True, shows="lying"),
     Action("crouch", "crouches, squats, ducks", seconds=0.8, loops=False, shows="hips down"),
-    Action("roll", "rolls, rolls over", seconds=0.9, loops=False, shows="over", weak=True),
-    Action("throw", "throws, hurls, tosses something", seconds=1.0, loops=False, needs=("arms",), weak=True),
+    Action("roll", "rolls, rolls over", seconds=0.9, loops=False, falls=True, shows="over"),
+    Action("throw", "throws, hurls, tosses something", seconds=1.0, loops=False, needs=("arms",)),
     Action("sword", "strikes with a sword or another weapon", seconds=0.9, loops=False, needs=("arms",),
            kind_of="attack"),
     Action("pick up", "picks something up", seconds=1.3, loops=False, needs=("arms",)),
@@ -120,7 +120,7 @@ TABLE = (
     Action("nod", "nods", seconds=1.1, loops=False),
     Action("shake head", "shakes its head", seconds=1.3, loops=False),
     Action("cartwheel", "turns a cartwheel", seconds=1.2, loops=False, needs=("legs", "arms"), shows="over"),
-    Action("climb", "climbs", seconds=1.1, weak=True),
+    Action("climb", "climbs", seconds=1.1),
     Action("sneak", "sneaks, creeps, tiptoes", seconds=1.3, travels=True, needs=("legs",), legs="alternate",
            kind_of="walk", kind_pace=-0.6),
     Action("march", "marches", seconds=0.9, travels=True, needs=("legs",), legs="alternate", kind_of="walk"),
@@ -128,11 +128,11 @@ TABLE = (
     Action("push", "pushes, shoves something", seconds=1.1, needs=("arms",)),
     Action("clap", "claps, applauds", seconds=0.5, needs=("arms",)),
     Action("bow", "bows, takes a bow", seconds=1.8, loops=False),
-    Action("point", "points at something", seconds=1.3, loops=False, needs=("arms",), shows="hand out", weak=True),
+    Action("point", "points at something", seconds=1.3, loops=False, needs=("arms",), shows="hand out"),
     Action("look", "looks around", seconds=2.2, loops=False),
     Action("stretch", "stretches", seconds=2.5, loops=False),
     Action("laugh", "laughs, giggles", seconds=1.5),
-    Action("fall", "falls, trips, tumbles", seconds=1.0, loops=False, falls=True, kind_of="die", weak=True),
+    Action("fall", "falls, trips, tumbles", seconds=1.0, loops=False, falls=True, kind_of="die"),
     Action("flip", "does a flip or a somersault", seconds=1.0, loops=False, needs=("legs",), shows="over"),
     Action("walk backwards", "walks backwards, backs away", seconds=1.0, travels=True, needs=("legs",),
            legs="alternate", kind_of="walk"),
@@ -171,13 +171,13 @@ TABLE = (
     Action("push up", "does push-ups", seconds=1.2, needs=("legs", "arms"), shows="hips down"),
     Action("sit up", "does sit-ups", seconds=1.6, needs=("legs", "arms"), shows="hips down"),
     Action("jumping jacks", "does jumping jacks", seconds=0.9, needs=("legs", "arms"), shows="hand up"),
-    Action("interact", "uses, operates, repairs something", seconds=1.2, loops=False, needs=("arms",), weak=True),
+    Action("interact", "uses, operates, repairs something", seconds=1.2, loops=False, needs=("arms",)),
     Action("dodge", "dodges", seconds=0.7, loops=False, needs=("legs",), weak=True),
-    Action("balance", "balances", seconds=1.5, needs=("legs", "arms"), weak=True),
-    Action("wash", "washes, wipes something", seconds=1.2, needs=("arms",), weak=True),
-    Action("golf", "swings a golf club", seconds=1.6, loops=False, needs=("arms",), weak=True),
+    Action("balance", "balances", seconds=1.5, needs=("legs", "arms")),
+    Action("wash", "washes, wipes something", seconds=1.2, needs=("arms",)),
+    Action("golf", "swings a golf club", seconds=1.6, loops=False, needs=("arms",)),
     Action("dribble", "dribbles a ball", seconds=0.7, needs=("arms",)),
-    Action("conduct", "conducts an orchestra", seconds=1.4, needs=("arms",), weak=True),
+    Action("conduct", "conducts an orchestra", seconds=1.4, needs=("arms",)),
     Action("cast spell", "casts a spell", seconds=1.3, loops=False, needs=("arms",)),
 )
 # fmt: on

@@ -8,6 +8,7 @@ from motion.strides import stride
 
 from gambol.quality.measures import BY_KEY, MEASURES
 from gambol.quality.prior_score import UNLIKELY, PriorScore
+from gambol.quality.recognition import Comparison
 from gambol.quality.report import FROZEN, STILL, Report, report
 from gambol.quality.scale import Distribution, Scale
 
@@ -79,7 +80,7 @@ def test_posture_is_bad_only_well_outside_the_usual_range():
 
 
 def test_posture_is_compared_with_the_same_action_and_body_plan_only():
-    found = replace(walk(values={"trunk_twist": 100.0}), action="dance")
+    found = replace(walk(values={"trunk_twist": 100.0}), action="dance", comparison=None)
     assert found.ranks["trunk_twist"] is None and found.verdict == "plausible"
 
 
@@ -90,9 +91,17 @@ def test_a_prior_that_is_not_sure_does_not_decide():
 
 
 @pytest.mark.parametrize("action, verdict", [("walk", "good"), ("attack", "plausible"), (None, "plausible")])
-def test_an_action_without_a_rule_is_plausible_at_best(action, verdict):
-    found = walk(action=action)
+def test_an_action_without_a_rule_or_comparison_is_plausible_at_best(action, verdict):
+    found = walk(action=action, comparison=None)
     assert found.verdict == verdict and found.summary.startswith(f"{verdict}: nothing stands out")
+
+
+def test_an_action_that_artists_show_is_doubtful_if_it_is_not_recognised():
+    assert walk(action="attack", comparison=Comparison(20, 0.5, "die", {})).verdict == "plausible"
+    assert walk(action="attack", comparison=Comparison(0, 0.5, "die", {})).verdict == "plausible"
+    other = walk(action="attack", comparison=Comparison(20, 3.0, "die", {}))
+    assert other.verdict == "doubtful" and "it looks more like 'die'" in other.summary
+    assert "upside" in walk(faults=("the head is upside down",)).summary
 
 
 def test_what_hardly_moves_gets_no_rating():

@@ -220,7 +220,8 @@ def prepare(
             timing = replace(timing, cycles=cycles_for(meanwhile[0].seconds, timing.seconds))
         if intent.manner.curve and timing.loops and not config.seconds and timing.cut is None:
             timing = replace(timing, cycles=CIRCLE_CYCLES if intent.manner.circle else CURVE_CYCLES)
-        guess = "" if start.contacts is not None else experimental(prior, shape, intent.action)
+        if start.contacts is None or ACTIONS[intent.action].weak:  # who starts from a formula is shown how
+            guess = experimental(prior, shape, intent.action)
     else:
         assert isinstance(prior, VideoPrior)
         if then:

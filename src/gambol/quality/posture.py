@@ -23,9 +23,9 @@ SKINNED = 0.002
 def trunk_twist(clip: NormalizedClip) -> float | None:
     """Peak-to-peak rotation of the chest relative to the pelvis about the line from hips to shoulders [degrees].
 
-    It is 0 for a trunk of one joint, and None without a trunk (`_trunk`).
+    It is 0 for a trunk of one joint, and None without a trunk (`trunk_joints`).
     """
-    trunk = _trunk(clip)
+    trunk = trunk_joints(clip)
     if trunk is None:
         return None
     pelvis, chest, axis = trunk
@@ -37,9 +37,9 @@ def trunk_yaw(clip: NormalizedClip) -> float | None:
     """Peak-to-peak rotation of the chest about the vertical, beside an even turn of the whole clip [degrees].
 
     The even turn leads from the first to the last frame of a clip; of a loop, it is the number of its whole turns. None
-    without a trunk (`_trunk`).
+    without a trunk (`trunk_joints`).
     """
-    trunk = _trunk(clip)
+    trunk = trunk_joints(clip)
     if trunk is None:
         return None
     yaw = np.unwrap(twist(_rotations(clip, trunk[1]), np.array([0.0, 1.0, 0.0])))
@@ -152,7 +152,7 @@ def _trunk_limbs(anatomy: Anatomy) -> tuple[list[Limb], list[Limb]] | None:
     return (hips, shoulders) if both else None
 
 
-def _trunk(clip: NormalizedClip) -> tuple[int, int, Float[np.ndarray, 3]] | None:
+def trunk_joints(clip: NormalizedClip) -> tuple[int, int, Float[np.ndarray, 3]] | None:
     """Pelvis and chest, the joints that carry both hind legs, and both arms, wings or front legs; and the unit vector
     from hips to shoulders in the neutral pose. None without two such pairs of limbs, or if both hang on a joint without
     skin, as in a rig without hierarchy."""

@@ -1,4 +1,4 @@
-"""The table of deeds (deeds.toml): goals for parts of a body over time, by build."""
+"""The tables of deeds (deeds.toml, people.toml): goals for parts of a body over time, by build."""
 
 from __future__ import annotations
 
@@ -17,15 +17,25 @@ from gambol.creatures.gaits.foot_paths import PerFrame, smooth
 from gambol.creatures.gaits.trunk import is_upright
 from gambol.motion.legs import hip_height_of
 
-Build = Literal["quadruped", "biped", "crawler", "legless"]
-BUILDS: tuple[Build, ...] = ("quadruped", "biped", "crawler", "legless")
-"""Four legs; two legs below a trunk that lies, as a bird's; six legs or more; none."""
+Build = Literal["quadruped", "biped", "crawler", "legless", "person"]
+BUILDS: tuple[Build, ...] = ("quadruped", "biped", "crawler", "legless", "person")
+"""Four legs; two legs below a trunk that lies, as a bird's; six legs or more; none; two legs and arms, upright."""
+TABLES = ("deeds.toml", "people.toml")
 GOALS = (
     "rise", "ahead", "aside", "pitch", "roll", "yaw", "sit", "lie", "arch", "bend", "neck", "nod", "look", "tilt",
-    "muzzle", "steady", "settle", "tail", "wag", "wings", "flap", "arms", "raise", "coil",
+    "muzzle", "steady", "settle", "tail", "wag", "wings", "flap", "arms", "raise", "coil", "twist", "kneel", "prop",
 )  # fmt: skip
-"""What a body can be told to do; deeds.toml says what each means."""
+"""What a body can be told to do; deeds.toml and people.toml say what each means."""
 FEET = ("ahead", "up", "out", "aside", "free", "curl")
+HANDS, SOLES = ("hands", "near hand", "far hand"), ("feet", "near foot", "far foot")
+ORIGINS = {
+    **dict.fromkeys(HANDS, ("rest", "shoulder", "chest", "middle", "head", "hips", "other", "ground", "laid")),
+    **dict.fromkeys(SOLES, ("stand", "hips", "knee", "laid")),
+}
+"""What places of people's hands and feet are counted from."""
+USUAL_ORIGIN = {**dict.fromkeys(HANDS, "shoulder"), **dict.fromkeys(SOLES, "stand")}
+TWISTS = ("elbow", "palm", "wrist", "fist", "shrug", "turn", "heel", "curl", "splay")
+AXES = ("out", "up", "ahead")
 ROUNDED, BINOMIAL = 0.015, (1, 6, 15, 20, 15, 6, 1)
 """Steps, as shares of a deed, and weights of a mean over time that rounds the corners of speed at keys."""
 LOWEST_HIP = 0.02
@@ -60,6 +70,8 @@ class Deed:
     waves: tuple[Wave, ...] = ()
     needs: str = ""
     """Kind of limb or part without which it makes no sense: 'wing', 'tail'."""
+    travel: float = 0.0
+    """How far a cycle of a loop leads ahead [leg lengths]."""
 
     def value(self, goal: str, share: PerFrame, default: float = 0.0) -> PerFrame:
         """A goal over time. share: of the deed, from 0 to 1."""
@@ -98,7 +110,7 @@ def _eased(times: Float[np.ndarray, " keys"], values: Float[np.ndarray, " keys"]
 
 
 def build_of(anatomy: Anatomy) -> Build | None:
-    """The build that a body has for deeds; None for people, and for who stands on no pairs of legs but has some."""
+    """The build that a body has for deeds; None for who stands on no pairs of legs but has some."""
     legs = len(anatomy.legs)
     if not legs:
         limbs = {limb.kind for limb in anatomy.limbs} - {"ear"}
@@ -106,7 +118,7 @@ def build_of(anatomy: Anatomy) -> Build | None:
     if not anatomy.stands or legs % 2 or hip_height_of(anatomy) < LOWEST_HIP * anatomy.height:
         return None
     if legs == 2:
-        return None if is_upright(anatomy) and anatomy.pairs("arm") and not anatomy.pairs("wing") else "biped"
+        return "person" if is_upright(anatomy) and anatomy.pairs("arm") and not anatomy.pairs("wing") else "biped"
     return "quadruped" if legs == 4 else "crawler"
 
 
@@ -119,17 +131,50 @@ def deeds_of(anatomy: Anatomy) -> dict[str, Deed]:
 
 @cache
 def _table() -> dict[Build, dict[str, Deed]]:
-    data = tomllib.loads((files("gambol.creatures.deeds") / "deeds.toml").read_text("utf-8"))
-    return {build: {name: _deed(name, build, row) for name, row in data[build].items()} for build in BUILDS}
+    rows: dict[str, dict[str, dict]] = {}
+    for name in TABLES:
+        rows |= tomllib.loads((files("gambol.creatures.deeds") / name).read_text("utf-8"))
+    return {build: {name: _deed(name, build, row) for name, row in rows[build].items()} for build in BUILDS}
 
 
 def _deed(action: str, build: Build, row: dict) -> Deed:
     row = dict(row)
     seconds, loops = float(row.pop("seconds")), bool(row.pop("loops", False))
-    needs = str(row.pop("needs", ""))
+    needs, travel = str(row.pop("needs", "")), float(row.pop("travel", 0.0))
     waves = tuple(Wave(str(each[0]), *map(float, each[1:])) for each in row.pop("waves", []))
-    keys = {goal: tuple((float(at), float(value)) for at, value in pairs) for goal, pairs in row.items()}
+    keys: dict[str, tuple[tuple[float, float], ...]] = {}
+    for goal, pairs in row.items():
+        if build == "person" and goal in ORIGINS:
+            keys |= _places(goal, pairs)
+        else:
+            keys[goal] = tuple((float(at), float(value)) for at, value in pairs)
     for goal in (*keys, *(wave.goal for wave in waves)):
         part, _, what = goal.partition(".")
-        assert goal in GOALS or what in FEET, f"{build}, {action}: unknown goal '{goal}' of '{part}'"
-    return Deed(action, build, seconds, loops, keys, waves, needs)
+        assert goal in GOALS or what in _known(part), f"{build}, {action}: unknown goal '{goal}' of '{part}'"
+    return Deed(action, build, seconds, loops, keys, waves, needs, travel)
+
+
+def _known(part: str) -> tuple[str, ...]:
+    """What can be said of a foot or hand."""
+    if part not in ORIGINS:
+        return FEET
+    return *TWISTS, *ORIGINS[part], *(f"{origin}.{axis}" for origin in ORIGINS[part] for axis in AXES)
+
+
+def _places(part: str, rows: list) -> dict[str, tuple[tuple[float, float], ...]]:
+    """Goals from keys of a hand or foot: [time, [out, up, ahead], origin], or [time, origin] where it has no axes.
+
+    Each origin has a weight over time, 1 at its own keys, and places that are eased between these alone.
+    """
+    parsed = []
+    for at, *what in sorted(rows, key=lambda row: row[0]):
+        place = what[0] if isinstance(what[0], list) else [0.0, 0.0, 0.0]
+        origin = what[-1] if isinstance(what[-1], str) else USUAL_ORIGIN[part]
+        assert origin in ORIGINS[part], f"'{part}' cannot be counted from '{origin}'; use one of {ORIGINS[part]}"
+        parsed.append((float(at), [float(value) for value in place], origin))
+    found: dict[str, tuple[tuple[float, float], ...]] = {}
+    for origin in dict.fromkeys(origin for _, _, origin in parsed):
+        found[f"{part}.{origin}"] = tuple((at, float(origin == own)) for at, _, own in parsed)
+        for number, axis in enumerate(AXES):
+            found[f"{part}.{origin}.{axis}"] = tuple((at, place[number]) for at, place, own in parsed if own == origin)
+    return found

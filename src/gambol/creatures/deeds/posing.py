@@ -12,6 +12,7 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.rig import Rig, build_rig
 from gambol.character.transforms import nearest_rotation, rotation_about
 from gambol.creatures.deeds.keys import Deed
+from gambol.creatures.deeds.person import person_poses
 from gambol.creatures.gaits.foot_paths import PerFrame, Rotations, Turns, Vectors
 from gambol.creatures.gaits.gait import likely_metres
 from gambol.creatures.gaits.plan import place_leg
@@ -58,6 +59,10 @@ class DeedMotion:
 def perform(anatomy: Anatomy, deed: Deed, frames: int, generator: np.random.Generator) -> DeedMotion:
     """A deed in a random style, every frame an even share of its time; a loop without its last frame."""
     share = np.arange(frames) / (frames if deed.loops else frames - 1)
+    if deed.build == "person":
+        poses, down = person_poses(anatomy, deed, share, generator)
+        bottom = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*poses.shape[:2], 1, 4))
+        return DeedMotion(np.concatenate([poses, bottom], 2), down, np.zeros(frames), np.zeros(frames))
     return _Performer(anatomy, deed, share, generator).motion()
 
 

@@ -42,7 +42,8 @@ def deed_tracks(chains: Chains, action: str, generator: np.random.Generator, pac
     found = perform(chains.anatomy, deed, frames, generator)
     poses = torch.as_tensor(found.world[..., :3, :]).float()
     down = torch.as_tensor(found.down).float()
-    tracks = tracks_of_poses(chains, poses, seconds, deed.loops, contacts=down, heading=0.0)
+    travel = deed.travel * chains.unit * chains.anatomy.forward
+    tracks = tracks_of_poses(chains, poses, seconds, deed.loops, travel, contacts=down, heading=0.0)
     wings = folded_wings(chains, tracks.rotations)
     flap = torch.as_tensor(found.flap).float()
     spread = torch.as_tensor(found.wings).float()[:, None, None, None]

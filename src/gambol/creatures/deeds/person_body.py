@@ -1,0 +1,159 @@
+"""Measures of a person's body that its deeds need, and its joints in any pose. Vectors are in body axes (left, up,
+forward), lengths in leg lengths, heights above the ground."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+
+from gambol.character.anatomy import Anatomy
+from gambol.character.limbs import LimbKind
+from gambol.creatures.gaits.foot_paths import PerFrame, Point, Vectors
+from gambol.motion.body_tracks import BodyTracks, poses_of_tracks
+from gambol.motion.chains import END, STATIONS, UPPER, Chain, find_chains
+
+LOWER = UPPER + 2
+"""First station below knee or elbow."""
+SKIN = 1200
+"""Number of vertices by which a body that lies is put onto the ground."""
+GRIP = 0.5
+"""Where a hand grips, as a share of its length."""
+
+Stations = Float[np.ndarray, "frames chains stations 3 3"]
+Heads = Float[np.ndarray, "frames joints 3"]
+
+
+@dataclass(frozen=True, eq=False)
+class TwoLinkLimb:
+    """An arm or leg in the canonical rest pose, arms sideways and legs down."""
+
+    number: int
+    """Of its chain."""
+    side: float
+    """1 if left, -1 if right."""
+    joint: int
+    """Shoulder or hip."""
+    upper: Point
+    lower: Point
+    """Bones; the lower one of an arm leads to the grip of its hand."""
+    end: Point
+    """Bone of the hand or foot."""
+
+    @property
+    def length(self) -> float:
+        """From shoulder to grip, or from hip to ankle."""
+        return float(np.linalg.norm(self.upper) + np.linalg.norm(self.lower))
+
+
+class PersonBody:
+    """A body with two legs and arms."""
+
+    def __init__(self, anatomy: Anatomy):
+        self.anatomy, self.chains = anatomy, find_chains(anatomy)
+        chains = self.chains
+        self.height = chains.rest_height / chains.unit
+        """Of the middle between the hips, on straight legs."""
+        self.legs = [self._limb(number, chain) for number, chain in enumerate(chains.chains) if chain.kind == "leg"]
+        self.arms = [self._limb(number, chain) for number, chain in enumerate(chains.chains) if chain.kind == "arm"]
+        self.neck = next((number for number, chain in enumerate(chains.chains) if chain.kind == "neck"), None)
+        self.origin = chains.anchor - (chains.rest_height - chains.lift) * anatomy.up
+        """Point on the ground below the hips [file units, world]."""
+
+    def _limb(self, number: int, chain: Chain) -> TwoLinkLimb:
+        bones = self.chains.bones[number]
+        upper, lower, end = bones[UPPER:LOWER].sum(0), bones[LOWER:END].sum(0), bones[END:].sum(0)
+        if np.linalg.norm(lower) < 1e-3:  # no elbow: both halves go the same way
+            upper, lower = upper / 2, upper / 2
+        if chain.kind == "arm":
+            lower = lower + GRIP * bones[END]
+        joint = chain.joints[chain.stations.index(UPPER)]
+        return TwoLinkLimb(number, 1.0 if chain.side == "left" else -1.0, joint, upper, lower, end)
+
+    @cached_property
+    def spine(self) -> Float[np.ndarray, " stations"]:
+        """How much of what the spine does each station of the trunk shows: none where legs hang, all where arms do."""
+        hangs_on = self.chains.roots[0]
+        low = max(int(hangs_on[leg.number]) for leg in self.legs)
+        high = min((int(hangs_on[arm.number]) for arm in self.arms), default=STATIONS - 1)
+        if high <= low:
+            return np.zeros(STATIONS)
+        return np.clip((np.arange(STATIONS) - low) / (high - low), 0.0, 1.0)
+
+    @cached_property
+    def nape(self) -> Float[np.ndarray, " stations"]:
+        """How far each station of the neck goes with the head, from the trunk on."""
+        assert self.neck is not None
+        stations = self.chains.chains[self.neck].stations
+        return np.interp(np.arange(STATIONS), stations, np.arange(1, len(stations) + 1) / len(stations))
+
+    @cached_property
+    def head(self) -> tuple[int, Point, Point]:
+        """Joint of the head, the middle of its skin from there, and half its extent."""
+        body = self.anatomy.body
+        joint = self.chains.chains[self.neck or 0].joints[-1]
+        skin = body.skin_of(body.subtree(joint)) if self.neck is not None else np.zeros((0, 3))
+        points = (skin - body.heads[joint]) @ self.chains.axes / self.chains.unit
+        if len(points) < 8:
+            return joint, np.array([0.0, 0.12, 0.0]), np.full(3, 0.12)
+        low, high = np.percentile(points, (6, 94), axis=0)
+        return joint, (low + high) / 2, np.maximum((high - low) / 2, 0.02)
+
+    @cached_property
+    def at_rest(self) -> Float[np.ndarray, "joints 3"]:
+        """Where joints are in the canonical rest pose."""
+        rest = np.tile(np.eye(3), (1, *self.chains.bones.shape[:2], 1, 1))
+        return self.heads(rest, np.array([[0.0, self.height, 0.0]]))[0]
+
+    @cached_property
+    def ankle(self) -> float:
+        """Height of the ankles."""
+        return max(self.height - float(np.mean([leg.length for leg in self.legs])), 0.0)
+
+    @cached_property
+    def _skin(self) -> tuple[Float[np.ndarray, "points 3"], Int[np.ndarray, " points"]]:
+        """Points of the skin in the neutral pose [file units] and their joints."""
+        body = self.anatomy.body
+        held = np.flatnonzero(body.owners >= 0)
+        held = held[:: max(len(held) // SKIN, 1)]
+        return (body.vertices[held], body.owners[held]) if len(held) else (body.heads, np.arange(len(body)))
+
+    def poses(self, stations: Stations, hips: Vectors) -> Float[np.ndarray, "frames joints 3 4"]:
+        """T_world_joint [file units]. hips: where the middle between them is."""
+        count = len(stations)
+        tracks = BodyTracks(
+            torch.as_tensor(stations),
+            torch.as_tensor(hips[:, 1] - self.height),
+            torch.as_tensor(hips[:, [0, 2]]),
+            torch.zeros(count, len(self.chains.chains)),
+            1.0,
+            False,
+            torch.zeros(2),
+        )
+        return poses_of_tracks(self.chains, tracks).numpy()
+
+    def heads(self, stations: Stations, hips: Vectors) -> Heads:
+        """Where joints are."""
+        return self.seen(self.poses(stations, hips)[..., 3])
+
+    def seen(self, points: Float[np.ndarray, "*batch 3"]) -> Float[np.ndarray, "*batch 3"]:
+        """World points [file units] in body axes."""
+        return (points - self.origin) @ self.chains.axes / self.chains.unit
+
+    def lowest(self, stations: Stations, hips: Vectors, without: tuple[LimbKind, ...]) -> PerFrame:
+        """Height of the lowest skin. without: limbs that do not count, with what they hold."""
+        poses = self.poses(stations, hips)
+        body = self.anatomy.body
+        points, owners = self._skin
+        held = [joint for limb in self.anatomy.limbs if limb.kind in without for joint in limb.joints]
+        points, owners = points[~np.isin(owners, held)], owners[~np.isin(owners, held)]
+        if not len(points):
+            points, owners = body.heads, np.arange(len(body))
+        rest = body.T_world_node[body.nodes][owners]
+        local = np.linalg.solve(rest, np.concatenate([points, np.ones((len(points), 1))], 1)[..., None])[..., 0]
+        up = poses[:, owners].transpose(0, 1, 3, 2) @ self.anatomy.up
+        heights = (up * local).sum(-1)
+        return (heights.min(1) - self.anatomy.ground) / self.chains.unit
