@@ -45,9 +45,11 @@ class Measure:
     tolerance: float = 0.0
     """Smallest visible fault, in the measure's unit: a value below it, or outside the usual range by less, is never
     bad. Of 319 artists' clips of actions with a usual posture, it makes 5 bad at these values, and 23 of 261 if a clip
-    is compared with those of other packs only. Floating, intersections, stretched bones
-    and seams are wide, as they made many artists' clips doubtful and say how a rig is made rather than how it moves;
-    bodies that never come down are found by `quality.faults`."""
+    is compared with those of other packs only."""
+    leeway: float | None = None
+    """How far outside the range of artists' clips a value makes a clip doubtful; None: by more than `tolerance`.
+    Floating, intersections, stretched bones and seams are given more, as they made many artists' clips doubtful and say
+    how a rig is made rather than how it moves; bodies that never come down are found by `quality.faults`."""
 
     def number(self, value: float | None) -> str:
         """The value as text, without its unit."""
@@ -72,7 +74,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure("penetration_worst", "skin sinks, deepest", "mm", "low", 1, "feet",
         "Deepest point of the mesh below the ground in the whole clip, at 1 m height.", 5.0),
     Measure("floating", "floats", "%", "low", 0, "feet",
-        "Share of the time without any contact with the ground that a leap cannot explain.", 40.0),
+        "Share of the time without any contact with the ground that a leap cannot explain.", 2.0, 40.0),
     Measure("alternation", "left and right alternate", "", "neither", 2, "feet",
         "From -1, both legs of a pair together, to 1, by turns."),
     Measure("trunk_twist", "trunk twists", "°", "usual", 0, "posture",
@@ -92,13 +94,13 @@ MEASURES: tuple[Measure, ...] = (
     Measure("tail_swing", "tail swings", "°", "usual", 0, "posture",
         "Largest angle between two directions of the tail, from root to tip, as seen from the hips.", 30.0),
     Measure("self_intersection_frames", "frames with self-intersection", "%", "low", 0, "skin",
-        "Share of frames in which the mesh intersects itself where it does not in its neutral pose.", 100.0),
+        "Share of frames in which the mesh intersects itself where it does not in its neutral pose.", 5.0, 100.0),
     Measure("self_intersection_triangles", "self-intersecting triangles", "%", "low", 2, "skin",
-        "Mean over the frames of the share of triangles that intersect others.", 4.0),
+        "Mean over the frames of the share of triangles that intersect others.", 0.2, 4.0),
     Measure("volume_drift", "volume changes", "%", "low", 1, "skin",
         "Largest change of the volume that the mesh encloses, against the neutral pose.", 3.0),
     Measure("bone_length_drift", "bones stretch", "%", "low", 2, "bones",
-        "Largest change of the length of any bone, against the neutral pose.", 5.0),
+        "Largest change of the length of any bone, against the neutral pose.", 0.5, 5.0),
     Measure("joint_range", "joint that turns farthest", "°", "neither", 0, "bones",
         "How far the most active joint turns over the clip."),
     Measure("beyond_limits", "knees and elbows bend the wrong way", "%", "low", 1, "bones",
@@ -114,7 +116,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure("seam_pose", "pose jumps at the seam", "%", "low", 2, "flow",
         "Distance from the last pose to the first, in parts of the height; the seam of a loop.", 0.3),
     Measure("seam_velocity", "speed jumps at the seam", "", "low", 2, "flow",
-        "Change of velocity from the end to the start beyond that at other keys, in parts of the mean speed.", 1.0),
+        "Change of velocity from the end to the start beyond that at other keys, in parts of the mean speed.", 0.3, 1.0),
     Measure("agreement", "prior agrees with the prompt", "%", "high", 0, "prior",
         "Probability that a video prior gives to the action of the clip, among all it knows."),
     Measure("plausibility", "the prior finds it plausible", "", "high", 2, "prior",

@@ -31,7 +31,7 @@ class PercentileRank:
     clips: int
     bad: bool
     """Whether the value alone makes a clip doubtful: it is outside the range of the artists' clips, on the bad side if
-    the measure has one, by more than the smallest visible fault (`Measure.tolerance`)."""
+    the measure has one, by more than the smallest visible fault (`Measure.tolerance`, `Measure.leeway`)."""
 
     @property
     def among(self) -> str:
@@ -103,7 +103,7 @@ class Scale:
         below, above = found.below(value), found.above(value)
         low, high = (found.at(share) for share in RANGE)
         beyond = {"low": value - high, "high": low - value, "usual": max(low - value, value - high), "neither": 0.0}
-        bad = beyond[measure.better] > measure.tolerance
+        bad = beyond[measure.better] > (measure.tolerance if measure.leeway is None else measure.leeway)
         share, worse = {
             "low": (1.0 - below, above),
             "high": (1.0 - above, below),
