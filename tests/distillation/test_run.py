@@ -258,7 +258,8 @@ def test_configs_survive_json(preset: Preset, kind):
         freeze=("head", 'a "quoted" joint'),
     )
     choice = PriorChoice("pixels", "weights.safetensors", device="cuda:1", offload=True)
-    run_config = RunConfig("fox.glb", "ein Fuchs läuft", config, ("er bellt",), preset, choice, "Lauf", up="+z", threads=5)
+    then = ("er bellt",)
+    run_config = RunConfig("fox.glb", "ein Fuchs läuft", config, then, preset, choice, "Lauf", up="+z", threads=5)
     again = RunConfig.from_json(run_config.json())
     assert again == run_config
     assert again.json() == run_config.json()
