@@ -7,9 +7,11 @@ import pytest
 import gambol
 from gambol.actions import ACTION_OF_GAIT, ACTIONS, TABLE, gait_names, general_action, known_action, listing
 from gambol.cli import main
+from gambol.creatures.deeds.keys import _table
 from gambol.creatures.gaits.footfalls import GaitName
 from gambol.language.english import LEXICON
 from gambol.priors.pixels.actions import PIXEL_ACTIONS, ClipKind
+from gambol.priors.tracks.prior import TrackPrior
 from gambol.priors.tracks.training.labels import ACTION_NAMES, CYCLIC
 
 ALLOWED = {
@@ -61,6 +63,14 @@ def test_the_more_general_action_that_is_known(name, vocabulary, known):
     assert known_action(name, vocabulary) == known
 
 
+def test_what_the_shipped_prior_was_not_trained_on_has_a_formula():
+    """Else nobody could do it."""
+    trained, formulas = TrackPrior.load().actions, {name for deeds in _table().values() for name in deeds}
+    untrained = [name for name in ACTIONS if name not in trained]
+    assert set(untrained) <= formulas
+    assert not [name for name in untrained if ACTIONS[name].gaits or ACTIONS[name].turns]
+
+
 def test_the_most_general_action():
     assert general_action("limp") == general_action("walk") == "walk" and general_action("sit") == "sit"
 
@@ -74,7 +84,7 @@ def test_every_action_has_words_and_all_words_mean_actions():
 
 
 def test_what_leaves_the_ground_and_what_steps():
-    assert [action.name for action in TABLE if action.airborne] == ["hop", "jump"]
+    assert [action.name for action in TABLE if action.airborne] == ["hop", "jump", "take off", "land"]
     stepping = [action.name for action in TABLE if action.steps]
     assert stepping == ["walk", "trot", "run", "sneak", "march", "limp", "walk backwards", "sidestep",
                         "zombie walk", "stiff walk", "stagger", "carry"]  # fmt: skip

@@ -1,7 +1,8 @@
 """The table of actions: one row for each action that gambol knows, with its properties.
 
-To add an action, add its row here, its words to language/lexicon.toml, and clips of it to the training of a prior: a
-label to priors/tracks/training/labels.py, and, if the prior pixels is to learn it, a row to priors/pixels/actions.py.
+To add an action, add its row here, its words to language/lexicon.toml, a label to priors/tracks/training/labels.py, and
+either a formula (creatures/deeds/*.toml), by which bodies of that build do it at once, or clips to the training of the
+prior. If the prior pixels is to learn it, add a row to priors/pixels/actions.py.
 """
 
 from __future__ import annotations
@@ -78,6 +79,12 @@ class Action:
     def steps(self) -> bool:
         """Whether legs carry the body somewhere, some foot bearing weight for most of the time: walk, trot, run."""
         return self.on_legs and self.travels and not self.airborne
+
+    @property
+    def upright(self) -> bool:
+        """Whether people stand or go on straight legs in it, at least at times: who sneaks, sits or climbs does not."""
+        low = self.falls or self.afloat or self.shows in ("hips down", "lying", "over")
+        return not low and self.kind_pace >= 0 and self.name not in ("crawl", "climb", "get up")
 
 
 # fmt: off
@@ -179,6 +186,43 @@ TABLE = (
     Action("dribble", "dribbles a ball", seconds=0.7, needs=("arms",)),
     Action("conduct", "conducts an orchestra", seconds=1.4, needs=("arms",)),
     Action("cast spell", "casts a spell", seconds=1.3, loops=False, needs=("arms",)),
+    Action("salute", "salutes", seconds=1.6, loops=False, needs=("arms",), shows="hand up"),
+    Action("catch", "catches something", seconds=1.4, loops=False, needs=("arms",)),
+    Action("pull", "pulls something, as a rope", seconds=1.4, needs=("arms",)),
+    Action("yawn", "yawns", seconds=2.6, loops=False),
+    Action("cry", "cries, weeps, sobs", seconds=2.0, needs=("arms",)),
+    Action("shrug", "shrugs", seconds=1.5, loops=False, needs=("arms",)),
+    Action("facepalm", "buries its face in a hand", seconds=2.1, loops=False, needs=("arms",), shows="hand up"),
+    Action("pray", "prays, hands together", seconds=3.4, needs=("arms",)),
+    Action("beckon", "beckons someone to come", seconds=1.9, loops=False, needs=("arms",), kind_of="wave"),
+    Action("think", "thinks, a hand at its chin", seconds=3.8, needs=("arms",)),
+    Action("rub hands", "rubs, warms its hands", seconds=0.7, needs=("arms",)),
+    Action("lift", "lifts something heavy overhead", seconds=3.0, loops=False, needs=("arms",), shows="hand up"),
+    Action("kneel", "kneels down on one knee", seconds=1.6, loops=False, needs=("legs", "arms"), shows="hips down"),
+    Action("surrender", "puts its hands up, surrenders", seconds=1.5, loops=False, needs=("arms",), shows="hand up"),
+    Action("hug", "hugs, embraces someone", seconds=2.3, loops=False, needs=("arms",)),
+    Action("knock", "knocks at a door", seconds=1.7, loops=False, needs=("arms",), kind_of="interact"),
+    Action("stomp", "stamps its foot", seconds=1.2, loops=False, needs=("legs",), shows="foot up"),
+    Action("shiver", "shivers, trembles with cold", seconds=1.3, needs=("arms",)),
+    Action("play guitar", "plays the guitar", seconds=1.0, needs=("arms",)),
+    Action("play drums", "plays the drums", seconds=0.8, needs=("arms",)),
+    Action("type", "types on a keyboard", seconds=1.5, needs=("arms",), kind_of="interact"),
+    Action("phone", "talks on the phone", seconds=3.4, needs=("arms",), shows="hand up"),
+    Action("chop wood", "chops wood", seconds=1.8, needs=("arms",)),
+    Action("lunge", "does lunges", seconds=2.0, loops=False, needs=("legs", "arms"), shows="hips down"),
+    Action("squat", "does squats", seconds=1.8, needs=("legs", "arms"), shows="hips down"),
+    Action("flex", "flexes its muscles", seconds=2.0, loops=False, needs=("arms",), shows="hand up"),
+    Action("cough", "coughs", seconds=1.6, loops=False, needs=("arms",)),
+    Action("blow kiss", "blows a kiss", seconds=1.9, loops=False, needs=("arms",)),
+    Action("shoot", "fires a gun", seconds=1.4, loops=False, needs=("arms",), shows="hand out"),
+    Action("beg", "sits up and begs", seconds=2.6, loops=False, needs=("legs",)),
+    Action("paw", "paws the ground", seconds=1.4, needs=("legs",)),
+    Action("take off", "takes off from the ground", seconds=1.4, loops=False, airborne=True, needs=("legs", "wings"),
+           kind_of="fly"),
+    Action("land", "lands on its feet", seconds=1.6, loops=False, airborne=True, needs=("legs", "wings"),
+           kind_of="fly"),
+    Action("perch", "settles down, wings folded", seconds=1.8, loops=False, needs=("wings",)),
+    Action("flap wings", "flaps its wings where it stands", seconds=0.6, needs=("wings",)),
 )
 # fmt: on
 ACTIONS = {action.name: action for action in TABLE}

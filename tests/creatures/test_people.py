@@ -26,6 +26,18 @@ def person(request):
     return found
 
 
+def skin_heights(anatomy, world, kinds):
+    """Height of the lowest skin of limbs of some kinds, or of the trunk with the head (""), in poses [leg lengths]."""
+    body, limbs = anatomy.body, [limb for limb in anatomy.limbs if limb.kind in ("arm", "leg")]
+    held = [joint for limb in limbs if limb.kind in kinds for joint in limb.joints]
+    if "" in kinds:
+        held += sorted(set(range(len(body))) - {joint for limb in limbs for joint in limb.joints})
+    skin = np.flatnonzero(np.isin(body.owners, held))
+    moved = world @ np.linalg.inv(body.T_world_node[body.nodes])
+    points = np.einsum("fvij,vj->fvi", moved[:, body.owners[skin]], np.c_[body.vertices[skin], np.ones(len(skin))])
+    return ((points[..., :3] @ anatomy.up).min(1) - anatomy.ground) / find_chains(anatomy).unit
+
+
 def heads_of(anatomy, action, frames=48, seed=0):
     """Where joints are in a deed, in body axes [leg lengths]."""
     world = perform(anatomy, deeds_of(anatomy)[action], frames, np.random.default_rng(seed)).world
@@ -92,7 +104,7 @@ def test_bind_poses_make_no_difference(person, angle):
 
 def test_feet_that_stand_do_not_move(person):
     body = PersonBody(person)
-    for name in ("point", "stretch", "throw", "punch", "dodge", "interact"):
+    for name in ("point", "stretch", "throw", "punch", "dodge", "interact", "sit down", "sit", "sword", "cheer"):
         found = perform(person, deeds_of(person)[name], 60, np.random.default_rng(0))
         heads = body.seen(found.world[..., :3, 3])
         for number, leg in enumerate(body.legs):
@@ -103,7 +115,7 @@ def test_feet_that_stand_do_not_move(person):
 
 
 def test_arms_hang_at_the_side_before_and_after(person):
-    for name in ("point", "throw", "punch", "scratch"):
+    for name in ("point", "throw", "punch", "scratch", "sword", "cheer"):
         for way in hands_of(person, name):
             assert way[[0, -1], 1].max() < -0.6, name
 
@@ -114,7 +126,7 @@ def test_who_points_has_a_hand_ahead_at_the_height_of_the_shoulder(person):
     assert middle[2] > 0.65 and abs(middle[1]) < 0.2 and abs(middle[0]) < 0.25
 
 
-@pytest.mark.parametrize("name", ("lie down", "fall", "sleep"))
+@pytest.mark.parametrize("name", ("lie down", "fall", "sleep", "die"))
 def test_who_lies_is_on_the_ground(person, name):
     world = perform(person, deeds_of(person)[name], 48, np.random.default_rng(0)).world[-1]
     body = person.body
@@ -138,6 +150,89 @@ def test_who_crawls_is_on_hands_and_knees_that_stay_where_they_are(person):
         assert abs(np.median(speed)) < 0.35 * deeds_of(person)["crawl"].travel
 
 
+def test_who_sits_down_keeps_both_feet_where_they_are(person):
+    body, found = PersonBody(person), perform(person, deeds_of(person)["sit down"], 60, np.random.default_rng(0))
+    heads = body.seen(found.world[..., :3, 3])
+    assert found.down.all()
+    for leg in body.legs:
+        assert np.ptp(heads[:, body.chains.chains[leg.number].joints[-1]], axis=0).max() < 0.01
+
+
+@pytest.mark.parametrize("name", ("sit down", "sit"))
+def test_who_is_seated_has_level_thighs_and_hands_on_them(person, name):
+    body = PersonBody(person)
+    heads = heads_of(person, name)[-1]
+    for leg, arm in zip(body.legs, body.arms, strict=True):
+        joints = body.chains.chains[leg.number].joints
+        hip, knee = heads[leg.joint], heads[joints[joints.index(leg.joint) + 1]]
+        assert abs(knee[1] - hip[1]) < 0.12 and knee[2] - hip[2] > 0.35
+        wrist = heads[body.chains.chains[arm.number].joints[-1]]
+        assert knee[1] < wrist[1] < knee[1] + 0.3 and abs(wrist[0] - knee[0]) < 0.2
+        assert hip[2] - 0.1 < wrist[2] < knee[2] + 0.1
+    trunk = heads[list(body.chains.chains[0].joints)]
+    assert abs(trunk[-1, 2] - trunk[0, 2]) < 0.3 * (trunk[-1, 1] - trunk[0, 1])
+
+
+def test_who_sits_down_leans_forward_on_the_way(person):
+    body, heads = PersonBody(person), heads_of(person, "sit down")
+    joints = body.chains.chains[0].joints
+    lean = (heads[:, joints[-1], 2] - heads[:, joints[0], 2]) / (heads[:, joints[-1], 1] - heads[:, joints[0], 1])
+    assert lean[len(lean) * 2 // 5] > 0.5 + lean[0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_who_dies_lies_limp_and_still(person, seed):
+    world = perform(person, deeds_of(person)["die"], 60, np.random.default_rng(seed)).world
+    heights = {kind: skin_heights(person, world, (kind,)) for kind in ("", "arm", "leg")}
+    for kind, height in heights.items():
+        assert -0.06 < height[-1] < 0.08, kind
+        assert height.min() > -0.2, kind
+    heads = PersonBody(person).seen(world[..., :3, 3])
+    assert heads[-1, :, 1].max() < 0.55
+    assert np.abs(np.diff(heads[-9:], axis=0)).max() < 0.004
+
+
+def test_seeds_choose_how_one_dies(person):
+    body = PersonBody(person)
+    wrists = [body.chains.chains[arm.number].joints[-1] for arm in body.arms]
+    ends = [np.ptp(heads_of(person, "die", 24, seed)[-1][wrists], axis=0)[0] for seed in range(8)]
+    assert max(ends) - min(ends) > 0.2  # both arms out, or one hand on the belly
+
+
+def test_a_trunk_that_is_flat_lies_on_its_hips_even_with_a_large_head(person):
+    body, joint = person.body, PersonBody(person).head[0]
+    large, head = body.vertices.copy(), np.isin(body.owners, body.subtree(joint))
+    large[head] = body.heads[joint] + 3 * (large[head] - body.heads[joint])
+    other = replace(person, body=replace(body, vertices=large))
+    lies = replace(deeds_of(person)["die"], variants=())
+    level = replace(lies, keys={goal: keys for goal, keys in lies.keys.items() if goal != "flat"})
+    heights = []
+    for deed in (lies, level):
+        poses = perform(other, deed, 48, np.random.default_rng(0)).world
+        stays = replace(other, body=replace(other.body, owners=np.where(head, -1, body.owners)))
+        heights.append(skin_heights(stays, poses, ("",))[-1])
+    assert heights[0] < 0.12 < heights[1]
+
+
+def test_a_sword_comes_down_from_above_the_shoulder_across_the_body(person):
+    body = PersonBody(person)
+    way, arm = max(zip(hands_of(person, "sword", 60), body.arms, strict=True), key=lambda each: each[0][:, 1].max())
+    up = int(way[:, 1].argmax())
+    down = up + int((way[up:, 1] < -0.3).argmax())
+    assert way[up, 1] > 0.5 and 20 < up < 32
+    assert 4 <= down - up <= 14
+    assert arm.side * (way[up, 0] - way[down, 0]) > 0.3
+
+
+def test_who_cheers_pumps_both_hands_above_the_head(person):
+    head = PersonBody(person).head[0]
+    heads, body = heads_of(person, "cheer", 60), PersonBody(person)
+    for arm in body.arms:
+        above = heads[:, body.chains.chains[arm.number].joints[-1], 1] - heads[:, head, 1]
+        tops = (above[1:-1] > above[:-2]) & (above[1:-1] >= above[2:]) & (above[1:-1] > 0)
+        assert tops.sum() == 3
+
+
 def test_hands_meet_in_a_clap(person):
     body, heads = PersonBody(person), heads_of(person, "clap")
     left, right = (heads[:, body.chains.chains[arm.number].joints[-1]] for arm in body.arms[:2])
@@ -149,6 +244,42 @@ def test_deeds_show_what_they_must(person):
     for name, deed in deeds_of(person).items():
         poses = perform(person, deed, 48, np.random.default_rng(0)).world
         assert hallmark(person, poses, ACTIONS[name]) >= 0.5, name
+
+
+def head_of(anatomy, heads):
+    """Where the head is [leg lengths]."""
+    return heads[:, anatomy.joints_of("head")[0]]
+
+
+@pytest.mark.parametrize("name", ("salute", "facepalm", "cry", "phone", "point"))
+def test_hands_get_to_the_head(person, name):
+    """In the middle of the deed, nearer than by three quarters of an arm; not of who points."""
+    body, heads = PersonBody(person), heads_of(person, name)
+    ends = [heads[:, body.chains.chains[arm.number].joints[-1]] for arm in body.arms]
+    away = [np.linalg.norm(end - head_of(person, heads), axis=1) / body.arms[0].length for end in ends]
+    assert (min(each[len(heads) // 2] for each in away) < 0.75) == (name != "point")
+    assert min(each[0] for each in away) > 0.75 or name in ("cry", "phone")
+
+
+def test_hands_meet_in_prayer_and_go_up_in_surrender(person):
+    body, heads = PersonBody(person), heads_of(person, "pray")
+    left, right = (heads[:, body.chains.chains[arm.number].joints[-1]] for arm in body.arms[:2])
+    assert (np.linalg.norm(left - right, axis=1) / body.arms[0].length).max() < 0.45
+    assert all(way[-1, 1] > 0.2 for way in hands_of(person, "surrender"))
+    assert all(way[-1, 1] > 0.6 for way in hands_of(person, "lift"))
+
+
+def test_who_kneels_has_one_knee_on_the_ground(person):
+    body, heads = PersonBody(person), heads_of(person, "kneel")
+    chains = [body.chains.chains[leg.number].joints for leg in body.legs]
+    knees = [heads[-1, joints[joints.index(leg.joint) + 1], 1] for joints, leg in zip(chains, body.legs, strict=True)]
+    assert min(knees) < 0.15 and max(knees) > 0.3
+
+
+def test_who_squats_and_lunges_lowers_the_hips(person):
+    for name in ("squat", "lunge"):
+        hips = heads_of(person, name)[:, PersonBody(person).legs[0].joint, 1]
+        assert hips.min() < 0.75 * hips[0], name
 
 
 def test_seeds_choose_the_side(person):

@@ -207,7 +207,10 @@ def test_the_more_general_action_is_not_left_out_as_well():
 def test_what_a_prior_does_not_know_is_refused(text):
     with pytest.raises(GambolError) as error:
         require_intent(text, ("jump", "run"))
-    assert f"not trained on '{action(text)}'; the prior knows: jump, run. " in str(error.value)
+    assert f"not trained on '{action(text)}'" in str(error.value)
+    assert "has no formula of it for a body like this; the prior knows: jump, run. " in str(error.value)
+    needs = ACTIONS[action(text)].needs
+    assert ("which needs" in str(error.value)) == bool(needs) and all(each in str(error.value) for each in needs)
 
 
 @pytest.mark.parametrize(

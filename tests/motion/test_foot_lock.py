@@ -113,6 +113,25 @@ def test_who_stands_does_not_travel():
     assert lock.rig_motion().travel.abs().max() < 1e-6
 
 
+def test_who_stands_is_not_shaken():
+    case = Case(human, "idle", 96)
+    sway = 0.01 * torch.sin(2 * torch.pi * case.truth.along)[:, None] * torch.tensor([1.0, 0.3, 0.5])
+    swaying = replace(case.truth, root_translation=case.truth.root_translation + sway)
+    loads = find_loads(case.anatomy, case.rig, swaying, case.length, goes=False)
+    assert not loads.change
+    lock = FootLock(case.anatomy, case.rig, case.skin, swaying, loads, case.length, FootLockConfig(steps=60))
+    for number in range(60):
+        lock.step(number)
+    before, after = (_jerk(each.world(case.rig)) for each in (swaying, lock.rig_motion()))
+    assert after < 10 * before  # a hundred times as much with changes as quick as those of steps
+    assert case.measures(lock.rig_motion())["foot_slide_mean"] < case.measures(swaying)["foot_slide_mean"]
+
+
+def _jerk(world):
+    """Mean size of the third differences of joints over time."""
+    return float(torch.diff(world[..., 3], n=3, dim=0).norm(dim=-1).mean())
+
+
 def test_the_legless_have_no_feet_to_care_for():
     character = fish()
     anatomy = analyze(character)

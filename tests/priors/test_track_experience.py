@@ -5,16 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from character.creatures import dog, human
+from character.creatures import dog, human, snake
 from test_tracks import tiny_prior
 
 from gambol.character.anatomy import analyze
-from gambol.distillation.animate import prepare
+from gambol.distillation.animate import prepare, stages_of
 from gambol.distillation.config import preset_for
+from gambol.distillation.track_layout import PEOPLE_LEVEL
+from gambol.errors import GambolError
 from gambol.motion.chains import find_chains
 from gambol.priors.tracks.experience import ENOUGH, Experience, best_experience
 from gambol.priors.tracks.features import shape_of
+from gambol.priors.tracks.formulas import formula_actions
 from gambol.priors.tracks.network import PATCH
+from gambol.priors.tracks.prior import TrackPrior
 from gambol.priors.tracks.training.batches import DEED_WINDOW, BatchSampler, collate, experience_of, vary
 from gambol.priors.tracks.training.procedural import procedural_samples
 
@@ -74,6 +78,52 @@ def test_what_a_build_was_not_seen_doing_is_experimental():
     assert any("experimental: the prior was shown nothing of 'bow'" in warning for warning in problem.warnings)
     usual = prepare(dog(), "a dog walks", prior, preset_for("draft", prior))
     assert not any("experimental" in warning for warning in usual.warnings)
+
+
+def untrained(*names):
+    """A prior whose network does not list some actions."""
+    prior = tiny_prior()
+    actions = tuple(name for name in prior.actions if name not in names)
+    return TrackPrior(prior.network, prior.normalization, actions, ROWS)
+
+
+def test_an_action_that_only_a_formula_shows_is_known_to_who_has_the_formula(dog_shape):
+    prior, people = untrained("salute", "beckon"), find_chains(analyze(human()))
+    assert "salute" in prior.vocabulary_of(shape_of(people), formula_actions(people))
+    assert "salute" not in prior.vocabulary_of(shape_of(people)) and "salute" not in prior.vocabulary
+    assert "salute" not in prior.vocabulary_of(dog_shape, formula_actions(find_chains(analyze(dog()))))
+    with pytest.raises(GambolError, match="not trained on 'salute', which needs arms, and has no formula"):
+        prepare(snake(), "a snake salutes", prior, preset_for("draft", prior))
+
+
+def test_a_motion_by_formula_is_resampled_as_any_action_or_the_more_general_one():
+    prior = untrained("salute", "beckon")
+    assert prior.row("salute") == 0 and prior.row("beckon") == prior.actions.index("wave") > 0
+    problem = prepare(human(), "a man salutes", prior, preset_for("draft", prior))
+    assert problem.intent is not None and problem.intent.action == "salute" and not problem.intent.instead_of
+    assert int(problem.prompt.embedding) == 0 and problem.start.angles.abs().sum() > 0
+    assert stages_of(problem)[0](problem.start).level == PEOPLE_LEVEL
+    assert "'salute' is shown by formula: the prior was not trained on it" in problem.warnings
+    trained = tiny_prior()
+    trained.experience = ROWS
+    usual = prepare(human(), "a man salutes", trained, preset_for("draft", trained))
+    assert int(usual.prompt.embedding) > 0 and not any("by formula" in warning for warning in usual.warnings)
+
+
+@pytest.mark.parametrize("given", [{"freeze": ("head",)}, {"loop": True}, {"method": "score"}])
+def test_what_only_a_formula_shows_does_not_come_from_noise(given):
+    prior = untrained("salute")
+    with pytest.raises(GambolError, match="'salute' is shown by formula"):
+        prepare(human(), "a man salutes", prior, replace(preset_for("draft", prior), **given))
+
+
+def test_what_only_a_formula_shows_follows_and_goes_along_with_others():
+    prior = untrained("salute")
+    both = prepare(human(), "a man salutes and then walks", prior, preset_for("draft", prior))
+    assert [each.intent.action for each in both.parts if each.intent] == ["salute", "walk"]
+    at_once = prepare(human(), "a man walks while saluting", prior, preset_for("draft", prior))
+    assert at_once.intent is not None and at_once.intent.meanwhile == "salute" and at_once.meanwhile is not None
+    assert any("'salute' is shown by formula" in warning for warning in at_once.warnings)
 
 
 def test_a_jump_is_a_deed_where_deeds_were_seen():

@@ -184,6 +184,7 @@ def test_durations_follow_the_body(dog_body):
         ("HitRecieve_1", "hit"), ("Sitting_Enter", "sit down"), ("Sit_Floor_StandUp", "get up"), ("Wave", "wave"),
         ("attack-kick-left", "kick"), ("SwordSlash", "sword"), ("Jump_Idle", None), ("T-Pose", None), ("Idle", "stand"),
         ("Yes", "nod"), ("No", "shake head"), ("Eating", "eat"), ("Walking_Backwards", "walk backwards"),
+        ("Salute", "salute"), ("Kneeling_Down", "kneel"), ("Shiver", "shiver"), ("Lift_Off", None), ("Crying", "cry"),
     ],
 )  # fmt: skip
 def test_labels_of_clips(clip, label):

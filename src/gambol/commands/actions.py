@@ -10,6 +10,9 @@ from gambol.commands.options import AS_FOUND, AnatomyGiven, File, load_character
 if TYPE_CHECKING:
     from gambol.character.anatomy import Anatomy
 
+BY_FORMULA = "nothing, by formula"
+"""What an action was learned from that only a formula shows."""
+
 
 @dataclass(frozen=True)
 class Known:
@@ -19,7 +22,8 @@ class Known:
     meaning: str
     loops: bool
     learned_from: str
-    """'12 clips', '4 captures', 'a formula'; '' if bodies like this were never seen doing it."""
+    """'12 clips', '4 captures', 'a formula'; BY_FORMULA if the prior was not trained on it; '' if bodies like this were
+    never seen doing it."""
     note: str
     """'experimental', 'shown as walk', 'needs arms'; '' if there is nothing to say."""
 
@@ -73,7 +77,8 @@ def known_actions(anatomy: Anatomy) -> list[Known]:
 
     prior, chains = TrackPrior.load(), find_chains(anatomy)
     shape = shape_of(chains)
-    vocabulary, formulas = prior.vocabulary_of(shape), formula_actions(chains)
+    formulas = formula_actions(chains)
+    vocabulary = prior.vocabulary_of(shape, formulas)
     kinds = {f"{limb.kind}s" for limb in anatomy.limbs}
     found = []
     for name, action in ACTIONS.items():
@@ -81,7 +86,8 @@ def known_actions(anatomy: Anatomy) -> list[Known]:
         shown = known_action(name, vocabulary)
         lacking = [feature for feature in action.needs if feature not in kinds]
         learned = _source(best.source, best.motions) if best and same and name in vocabulary else ""
-        learned = learned if learned or name not in formulas else "a formula"
+        if not learned and name in formulas:
+            learned = "a formula" if name in prior.actions else BY_FORMULA
         note = ""
         if lacking:
             note = f"needs {' and '.join(lacking)}"

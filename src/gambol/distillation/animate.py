@@ -15,6 +15,7 @@ from gambol.character.anatomy import Anatomy, analyze
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.rig import Rig, build_rig
+from gambol.creatures.deeds import build_of
 from gambol.creatures.gaits.footfalls import speed_of
 from gambol.creatures.gaits.gait import likely_metres
 from gambol.distillation.config import AnimateConfig, preset_for
@@ -26,7 +27,7 @@ from gambol.distillation.score_distillation import Observer, ScoreDistillation, 
 from gambol.distillation.sequence import FollowingActions, with_cycles
 from gambol.distillation.stage_runner import MakeStage, Stage, StageRunner, StepLog
 from gambol.distillation.timing import Timing, clip_to_start_from, seconds_for, timing_for, timing_without_loop
-from gambol.distillation.track_layout import experimental, formula_level, track_layout
+from gambol.distillation.track_layout import by_formula, experimental, formula_level, track_layout
 from gambol.distillation.track_sampling import CIRCLE_CYCLES, CURVE_CYCLES, TrackSampling
 from gambol.errors import GambolError
 from gambol.language import Intent, parse_intent, require_intent
@@ -38,11 +39,12 @@ from gambol.motion.ground import LowSkin
 from gambol.motion.legs import hip_height_of, leg_length
 from gambol.motion.loops import loop_travel
 from gambol.motion.parameters import CurveParameters, FrameParameters
-from gambol.motion.props import with_props_above_ground
+from gambol.motion.props import holding_joints, with_props_above_ground
 from gambol.motion.rig_motion import RigMotion, clip_of, rig_motion_of
 from gambol.priors.catalogue import DEFAULT, open_prior
 from gambol.priors.prior import Prior, Prompt, VideoPrior
 from gambol.priors.tracks.features import shape_of
+from gambol.priors.tracks.formulas import formula_actions
 from gambol.priors.tracks.prior import BodyTrackPrior, TrackPrior
 from gambol.priors.views import ViewRenderer
 
@@ -207,7 +209,7 @@ def prepare(
     if isinstance(prior, TrackPrior):
         sees = find_chains(anatomy)
         shape = shape_of(sees)
-        vocabulary = prior.vocabulary_of(shape)
+        vocabulary = prior.vocabulary_of(shape, formula_actions(sees))
         intent = intent or require_intent(prompt, vocabulary).followed_by(
             require_intent(sentence, vocabulary) for sentence in then
         )
@@ -220,8 +222,11 @@ def prepare(
             timing = replace(timing, cycles=cycles_for(meanwhile[0].seconds, timing.seconds))
         if intent.manner.curve and timing.loops and not config.seconds and timing.cut is None:
             timing = replace(timing, cycles=CIRCLE_CYCLES if intent.manner.circle else CURVE_CYCLES)
-        if start.contacts is None or ACTIONS[intent.action].weak:  # who starts from a formula is shown how
-            guess = experimental(prior, shape, intent.action)
+        notes = [by_formula(prior, sees, each) for each in (intent.action, intent.meanwhile)]
+        shown_how = start.contacts is not None and not ACTIONS[intent.action].weak  # by a formula or a clip
+        if not (notes[0] or shown_how):
+            notes[0] = experimental(prior, shape, intent.action)
+        guess = "; ".join(filter(None, notes))
     else:
         assert isinstance(prior, VideoPrior)
         if then:
@@ -388,7 +393,7 @@ def _sample_tracks(problem: Problem, motion: RigMotion) -> Stage:
     level = config.strength if config.init else 1.0
     if not config.init and motion.contacts is not None:  # a motion by formula, and not the rest pose
         assert problem.intent is not None
-        level = formula_level(prior, shape_of(chains), problem.intent.action)
+        level = formula_level(prior, chains, problem.intent.action, bool(problem.constraints.given))
     return TrackSampling(
         problem.rig, chains, motion, body, problem.prompt, problem.constraints, level, config.sample, problem.intent
     )
@@ -434,8 +439,9 @@ def _foot_lock(problem: Problem, motion: RigMotion) -> Stage:
     if problem.config.init and problem.displacement is not None:
         dense = dense.with_displacement(torch.as_tensor(problem.displacement).float())
     segment = problem.constraints.segment is not None
-    falls = problem.action is not None and problem.action.falls
-    skin = LowSkin(problem.character, anatomy, rig, most=800 if falls else 400, lies=falls)
+    falls = problem.action is not None and problem.action.falls and build_of(anatomy) != "flier"
+    held = holding_joints(anatomy) if falls else []  # a knight does not stand on his sword
+    skin = LowSkin(problem.character, anatomy, rig, 800 if falls else 400, held, lies=falls)
     if falls and not segment:
         dense = skin.settled(rig, dense)
     if problem.action and _walks(problem.action) and not _stands(dense):  # the prior does not say when feet stand

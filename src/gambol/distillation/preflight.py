@@ -7,6 +7,7 @@ import numpy as np
 from gambol.actions import ACTIONS
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
+from gambol.creatures.deeds import build_of
 from gambol.errors import GambolError
 
 OWN_JOINTS, OWN_SHARE = 8, 0.1
@@ -38,7 +39,7 @@ def preflight_warnings(character: Character, anatomy: Anatomy, action: str | Non
         )
     kinds = {f"{limb.kind}s" for limb in anatomy.limbs if limb.kind != "leg"} | ({"legs"} if anatomy.legs else set())
     for feature in ACTIONS[action].needs if action else ():
-        if feature not in kinds:
+        if feature not in kinds and build_of(anatomy) != "compact":  # blobs have a hop of their own
             way_out = "; if it lies or hangs in its file, say how it stands with --up and --forward"
             found.append(
                 f"no {feature} were found on '{character.name}', so it can {action} with the rest of its body only"

@@ -12,7 +12,8 @@ from gambol.character.character import Character
 from gambol.character.rig import Rig
 from gambol.creatures.gaits.gait import FASTER
 from gambol.distillation.config import AnimateConfig
-from gambol.distillation.timing import STRETCH, Timing, clip_to_start_from, seconds_for, timing_for, timing_without_loop
+from gambol.distillation.timing import Timing, clip_to_start_from, seconds_for, timing_for, timing_without_loop
+from gambol.errors import GambolError
 from gambol.language import Intent
 from gambol.motion.body_tracks import BodyTracks, rig_motion_of_tracks
 from gambol.motion.chains import Chains
@@ -24,12 +25,16 @@ from gambol.motion.styles import joined
 from gambol.priors.tracks.experience import ENOUGH
 from gambol.priors.tracks.features import FPS, PEOPLE, BodyShape, shape_of
 from gambol.priors.tracks.formula_deeds import deed_names
-from gambol.priors.tracks.formulas import formula_tracks
+from gambol.priors.tracks.formulas import as_it_stands, formula_actions, formula_tracks
 from gambol.priors.tracks.network import LONGEST, PATCH
 from gambol.priors.tracks.prior import TrackPrior
 
 LOOPS, DEEDS = (0.2, 5.0), (0.5, 6.0)
 """Shortest and longest cycle, and action that does not loop, of the prior tracks [s]."""
+STRIDES = (0.6, 1.25)
+"""Shortest and longest cycle of a gait, as a share of its usual duration at 1 m height. One in twenty artists' walks is
+shorter (0.5 to 0.6 s), whatever the size of the body; the prior thinks that people's last 1.2 to 1.5 s, where the
+artists' median is 1.07. Gaits of others may be longer: elephants' are."""
 FORMULA_LEVEL, TAUGHT_LEVEL, PEOPLE_LEVEL = 0.3, 0.4, 0.2
 """Noise level at which motions by formula are resampled, where clips taught the prior how such bodies do it, and of
 people's deeds: at 0.3 who sleeps kicks, by eye, and below 0.2 what follows the sampling shakes more. Their
@@ -55,8 +60,10 @@ def track_layout(
         natural = formula.seconds
     elif known and not known.timed:
         natural = seconds_for(chains.anatomy, intent.action, pace)
-    elif cyclic and ACTIONS[intent.action].travels:  # of rare walks the duration of a cycle is hardly learned
-        natural = min(natural, STRETCH * seconds_for(chains.anatomy, intent.action, pace))
+    if cyclic and ACTIONS[intent.action].travels and ACTIONS[intent.action].on_legs:
+        shortest, longest = (ACTIONS[intent.action].seconds * share / FASTER**pace for share in STRIDES)
+        person = formula is None and not any(chain.kind == "tail" for chain in chains.chains)
+        natural = float(np.clip(natural, shortest, longest if person else None))
     natural = float(np.clip(natural, *(LOOPS if cyclic else DEEDS)))
     if cyclic and config.loop is False:
         timing = timing_without_loop(natural, config.seconds, config.fps)
@@ -65,6 +72,11 @@ def track_layout(
         timing = timing_for(natural, config.seconds, config.fps, loops=loops, cyclic=cyclic)
     frames = track_frames(timing.seconds, timing.loops)
     if formula is None or formula.loops != timing.loops:
+        if intent.action not in prior.actions:
+            raise GambolError(
+                f"{by_formula(prior, chains, intent.action)}, and as it stands: "
+                "leave out frozen joints, score distillation, and a loop where it is none"
+            )
         return RigMotion.at_rest(len(rig.nodes), frames, timing.seconds, timing.loops), timing
     start = replace(rig_motion_of_tracks(chains, rig, formula), seconds=timing.seconds)
     return start.resampled(frames), timing
@@ -104,8 +116,12 @@ def _formula(chains: Chains, intent: Intent, config: AnimateConfig) -> BodyTrack
     return formula_tracks(chains, intent.action, np.random.default_rng(config.seed), _pace(intent))
 
 
-def formula_level(prior: TrackPrior, shape: BodyShape, action: str) -> float:
-    """Return the noise level at which a motion by formula is resampled: more if the prior knows better."""
+def formula_level(prior: TrackPrior, chains: Chains, action: str, constrained: bool) -> float:
+    """Return the noise level at which a motion by formula is resampled: more if the prior knows better, 0 if it is
+    shown as it stands, unless poses or frames are to be kept, to which the rest must be fitted."""
+    if not constrained and as_it_stands(chains, action):
+        return 0.0
+    shape = shape_of(chains)
     if shape.build == PEOPLE and not ACTIONS[action].gaits:
         return PEOPLE_LEVEL
     known, same = prior.seen(shape, action)
@@ -116,6 +132,15 @@ def track_frames(seconds: float, loops: bool) -> int:
     """Return the number of frames in which the prior tracks shows a motion: about 30 for each second."""
     least = 1 if loops else 2
     return min(max(round(seconds * FPS / PATCH), least), LONGEST) * PATCH
+
+
+def by_formula(prior: TrackPrior, chains: Chains, action: str) -> str:
+    """Return a note if a motion comes from a formula alone, or from one that the prior resamples as a more general
+    action or as any, since it was not trained on it."""
+    if action and action not in prior.actions:
+        return f"'{action}' is shown by formula: the prior was not trained on it"
+    shown = action and action in formula_actions(chains) and as_it_stands(chains, action)
+    return f"'{action}' of a body like this is shown by formula, without the prior" if shown else ""
 
 
 def experimental(prior: TrackPrior, shape: BodyShape, action: str) -> str:

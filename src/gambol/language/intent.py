@@ -255,8 +255,10 @@ def require_intent(sentence: str, vocabulary: Collection[str] | None = None) -> 
     intent = parse_intent(sentence)
     if intent and (known := intent.known_to(vocabulary)):
         return known
+    parts = ACTIONS[intent.action].needs if intent else ()
+    needs = f", which needs {' and '.join(parts)}" if parts else ""
     why = (
-        f"this prior was not trained on '{intent.action}'"
+        f"this prior was not trained on '{intent.action}'{needs}, and has no formula of it for a body like this"
         if intent
         else f"no action was recognised in '{textwrap.shorten(sentence, 200, placeholder='...')}'"
     )

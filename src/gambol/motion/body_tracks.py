@@ -186,7 +186,11 @@ def poses_of_tracks(chains: Chains, tracks: BodyTracks) -> Float[Tensor, "frames
     turned = axes @ turned @ axes.T
     heads: list[Tensor] = []
     offsets = rest[:, :3, 3]
-    for joint, parent in enumerate(body.parents):
+    parents = body.parents.copy()
+    if not chains.legs:  # all roots of a body in several pieces go with the first one; feet of others may be roots
+        first = int(np.flatnonzero(parents < 0)[0])
+        parents[(parents < 0) & (np.arange(len(parents)) != first)] = first
+    for joint, parent in enumerate(parents):
         if parent < 0:
             heads.append(offsets[joint].expand(len(tracks), 3))
         else:

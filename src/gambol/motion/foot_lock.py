@@ -37,6 +37,8 @@ HIGHEST = 0.1
 lengths]."""
 WINDOW = 0.03
 """Standard deviation of the temporal smoothing of changes [s]; at most a sixteenth of a cycle."""
+STEADY = 0.12
+"""The same where no foot is ever lifted: what stands needs slow changes only, and quick ones are seen [s]."""
 NEAR = 0.1
 """Loss below which the learning rate falls: Adam would otherwise shake feet that stand already."""
 FEWEST = 24
@@ -85,6 +87,11 @@ class FootLoads:
     """Least height above where a point stands while it swings [leg lengths]."""
     travel: Float[np.ndarray, 3]
     """Travel of a cycle if nothing slides [file units]."""
+
+    @property
+    def change(self) -> bool:
+        """Whether a foot is lifted or set down."""
+        return bool(((self.weights.amax(0) - self.weights.amin(0)) > 0.5).any()) if len(self.weights) else False
 
     def points(self, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> Float[Tensor, "frames points 3"]:
         """Positions of the points in the world [file units]."""
@@ -199,12 +206,12 @@ def _swings(
     return torch.as_tensor(swing, dtype=torch.float32), ahead
 
 
-def _bells(base: RigMotion) -> Float[Tensor, "frames frames"]:
+def _bells(base: RigMotion, window: float) -> Float[Tensor, "frames frames"]:
     """Gaussian smoothing over time as a matrix with rows of sum 1."""
     apart = base.along[:, None] - base.along
     if base.loops:
         apart = (apart + 0.5) % 1.0 - 0.5
-    weights = torch.exp(-0.5 * (apart * base.seconds / min(WINDOW, base.seconds / 16)).square())
+    weights = torch.exp(-0.5 * (apart * base.seconds / min(window, base.seconds / 16)).square())
     return weights / weights.sum(1, keepdim=True)
 
 
@@ -220,12 +227,13 @@ class FootLockParameters(MotionParameters):
         length: float,
         forward: Float[np.ndarray, 3] | None,
         constraints: Constraints | None,
+        window: float = WINDOW,
     ):
-        """forward: direction in which the travel may change; None if it may not."""
+        """forward: direction in which the travel may change; None if it may not. window: see WINDOW [s]."""
         super().__init__(rig, base, constraints)
         self.forward_axis = torch.zeros(3) if forward is None else torch.as_tensor(forward, dtype=torch.float32)
         self.moved_joints, self.length = torch.as_tensor(joints), length
-        self.spread = _bells(base)
+        self.spread = _bells(base, window)
         """Parameters are smoothed over time: Adam's steps, of the same size for all, are jitter otherwise. Without it
         the first step of a fox's walk made feet 50 times as fast."""
         self.raw_bends = torch.nn.Parameter(torch.zeros(len(base), len(joints), 3))
@@ -285,7 +293,9 @@ class FootLock(Optimization):
         self.skin = skin
         legs = sorted({joint for leg in anatomy.legs for joint in leg.joints}) if len(loads.joints) else []
         forward = anatomy.forward if paced and rig_motion.travel.norm() > 1e-3 * length else None
-        self.params = FootLockParameters(rig, rig_motion, np.array(legs, np.int64), length, forward, constraints)
+        window = WINDOW if loads.change else STEADY
+        joints = np.array(legs, np.int64)
+        self.params = FootLockParameters(rig, rig_motion, joints, length, forward, constraints, window)
         self.adam = Adam(self.params, (0.9, 0.98), config.eps)
 
     def step(self, number: int) -> Losses:

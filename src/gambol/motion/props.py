@@ -40,6 +40,12 @@ def with_props_above_ground(anatomy: Anatomy, rig: Rig, motion: RigMotion) -> Ri
     return motion
 
 
+def holding_joints(anatomy: Anatomy) -> list[int]:
+    """Joints of hands that hold something long, and of what they hold."""
+    hands = [held.hand for limb in anatomy.limbs if limb.kind == "arm" and (held := _held(anatomy, limb))]
+    return [joint for hand in hands for joint in anatomy.body.subtree(hand)]
+
+
 @dataclass(frozen=True, eq=False)
 class _Prop:
     """A thing in a hand."""

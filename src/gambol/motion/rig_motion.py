@@ -92,6 +92,14 @@ class RigMotion:
         """The loop without its displacement; a motion that does not loop is returned as it is."""
         return self.with_displacement(torch.zeros(3)) if self.loops else self
 
+    def unturned(self) -> RigMotion:
+        """The loop without the turn of its heading, the change spread evenly over time; else the same."""
+        if not (self.loops and self.turn):
+            return self
+        angles = self.root_angles.clone()
+        angles[:, 0] -= self.along * self.turn
+        return replace(self, root_angles=angles, turn=0.0)
+
     def with_displacement(self, displacement: Float[Tensor, 3]) -> RigMotion:
         """The motion with another root displacement [file units], the change spread evenly over time."""
         shift = self.root_translation + self.along[:, None] * (displacement - self.displacement)
@@ -186,14 +194,19 @@ def rig_motion_of_poses(rig: Rig, T_world_joint: Poses, seconds: float, loops: b
     roots = np.flatnonzero(rig.parents < 0)
     heads = rig.world()[roots, :3, 3]
     yaw = _headings(rig, T_world[:, roots[0]])
-    upright = transforms.rotation_about(rig.root_axes[:, 0], -yaw)
+    turned = transforms.rotation_about(rig.root_axes[:, 0], yaw)
+    turns = np.stack([yaw, np.zeros_like(yaw), np.zeros_like(yaw)], 1)
+    if len(roots) > 1 and _falls_apart(rig, T_world[:, roots], turned):
+        turned = T_world[:, roots[0], :3, :3] @ np.linalg.inv(rig.world()[roots[0], :3, :3])
+        turned = nearest_rotation(turned)
+        turns = continuous_angles((rig.root_axes.T @ turned @ rig.root_axes)[:, None])[:, 0]
+    upright = turned.transpose(0, 2, 1)
     for root in roots:  # the heading belongs to the whole body
         own = rig.T_parent_joint[root, :3, :3]
         rotations[:, root] = np.linalg.inv(own) @ upright @ own @ rotations[:, root]
-    offsets = np.einsum("fji,rj->fri", upright, heads - rig.pivot)  # where roots stand if only the heading turned
+    offsets = np.einsum("fij,rj->fri", turned, heads - rig.pivot)  # where roots stand if only the whole body turned
     shift = (T_world[:, roots][..., :3, 3] - rig.pivot - offsets).mean(1)
     angles = continuous_angles(rig.axes.transpose(0, 2, 1) @ rotations @ rig.axes)
-    turns = np.stack([yaw, np.zeros_like(yaw), np.zeros_like(yaw)], 1)
     travel, turn = np.zeros(3), 0.0
     if loops:
         up = rig.root_axes[:, 0]
@@ -201,6 +214,14 @@ def rig_motion_of_poses(rig: Rig, T_world_joint: Poses, seconds: float, loops: b
         travel = travel - travel @ up * up
         angles, shift, turns = angles[:-1], shift[:-1], turns[:-1]
     return RigMotion(_single(angles), _single(shift), _single(turns), seconds, loops, _single(travel), turn)
+
+
+def _falls_apart(rig: Rig, T_world_root: Poses, headings: Float[np.ndarray, "frames 3 3"]) -> bool:
+    """Whether roots move against each other when only the heading of the whole body turns: it pitches or rolls."""
+    heads = rig.world()[np.flatnonzero(rig.parents < 0), :3, 3]
+    ways = T_world_root[:, 1:, :3, 3] - T_world_root[:, :1, :3, 3]
+    wanted = np.einsum("fij,rj->fri", headings, heads[1:] - heads[0])
+    return bool(np.abs(ways - wanted).max(initial=0) > 1e-4 * max(float(np.ptp(heads, axis=0).max()), 1e-12))
 
 
 def clip_of(character: Character, rig: Rig, rig_motion: RigMotion, name: str, fps: float) -> Clip:

@@ -98,7 +98,7 @@ def styled(tracks: BodyTracks, chains: Chains, style: Style, walks: bool) -> Bod
     return replace(tracks, rotations=rotations, height=height, path=path, travel=step * tracks.travel)
 
 
-def _about(axis: int, degrees: float) -> Float[Tensor, "3 3"]:
+def turn_about(axis: int, degrees: float) -> Float[Tensor, "3 3"]:
     """A turn about the body's left, up or forward axis."""
     vector = np.zeros(3)
     vector[axis] = np.radians(degrees)
@@ -129,31 +129,31 @@ def _posed(
     found = rotations.clone()
     along = torch.linspace(0, 1, STATIONS)
     hangs_on = chains.roots[0]
-    upright = _is_upright(chains)
+    upright = is_upright(chains)
     lean = style.lean if upright else 0.0
     for number, chain in enumerate(chains.chains):
         share = float(along[hangs_on[number]])
         for station in range(STATIONS):
             angle = lean * (float(along[station]) if chain.kind == "trunk" else share)
             if chain.kind == "trunk":
-                turn = _about(0, angle)
+                turn = turn_about(0, angle)
             elif chain.kind == "neck":  # the head keeps looking ahead but for what is asked of it
                 keeps = angle * (1 - 0.7 * float(along[station]))
-                turn = _about(0, keeps - style.head * (0.4 + 0.6 * float(along[station])))
+                turn = turn_about(0, keeps - style.head * (0.4 + 0.6 * float(along[station])))
             elif chain.kind == "tail":
-                turn = _about(0, style.tail * (0.6 + 0.4 * float(along[station])))
+                turn = turn_about(0, style.tail * (0.6 + 0.4 * float(along[station])))
             elif chain.kind == "arm":
                 side = 1.0 if chain.side == "left" else -1.0
-                turn = _about(2, side * style.spread) @ _about(0, 0.5 * angle)
+                turn = turn_about(2, side * style.spread) @ turn_about(0, 0.5 * angle)
             elif chain.kind == "leg" and len(chains.legs) == 2 and upright and UPPER <= station < END:
-                turn = _about(0, -style.knees if station < KNEE else style.knees)
+                turn = turn_about(0, -style.knees if station < KNEE else style.knees)
             else:
                 continue
             found[:, number, station] = turn @ found[:, number, station]
     return found
 
 
-def _is_upright(chains: Chains) -> bool:
+def is_upright(chains: Chains) -> bool:
     """Whether the trunk stands, as a human's."""
     way = chains.bones[0].sum(0)
     return bool(np.linalg.norm(way) > 1e-6 and np.arccos(np.clip(way[1] / np.linalg.norm(way), -1, 1)) < LYING)

@@ -118,7 +118,8 @@ class Report:
             return "still"
         if self.bad or self.broken_rule or self.mistaken or self.unlike:
             return "doubtful"
-        return "good" if self.action is not None and ACTIONS[self.action].evaluated else "plausible"
+        ruled = self.action is not None and ACTIONS[self.action].evaluated
+        return "good" if ruled and (self.normalized.grounded or not ACTIONS[str(self.action)].on_legs) else "plausible"
 
     @property
     def unlike(self) -> tuple[str, ...]:

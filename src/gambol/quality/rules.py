@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gambol.actions import ACTIONS
+from gambol.creatures.deeds.compact import is_compact
 from gambol.motion.gait import leg_correlations, leg_swing
 from gambol.motion.hallmarks import missing_hallmark
 from gambol.motion.legs import leg_length
@@ -32,7 +33,8 @@ def broken_rule(clip: NormalizedClip, action: str | None) -> str:
     if action is None:
         return ""
     if not clip.grounded:
-        return f"there are no legs to {action} with" if ACTIONS[action].on_legs else ""
+        hops = is_compact(anatomy) and not anatomy.legs  # blobs hop along
+        return f"there are no legs to {action} with" if ACTIONS[action].on_legs and not hops else ""
     looped = clip.contacts.looped
     poses = looped.poses(looped.even(FRAMES))
     if missing := missing_hallmark(anatomy, poses, ACTIONS[action]):

@@ -80,6 +80,10 @@ class ClipRenderer:
         shot = self._shot(clip, *choose_frames(clip, view, ".png"), size)
         return contact_sheet(list(self._frames(shot, samples)), shot.labels)
 
+    def frames(self, clip: Clip, times: Float[np.ndarray, " frames"], view: View, size: int) -> Iterator[Frame]:
+        """Render a clip at some times; GambolError if the character has no faces."""
+        return self._frames(self._shot(clip, times, view, size), 2)
+
     def _shot(
         self,
         clip: Clip,

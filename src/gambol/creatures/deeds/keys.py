@@ -13,23 +13,27 @@ from jaxtyping import Float
 from scipy.interpolate import PchipInterpolator
 
 from gambol.character.anatomy import Anatomy
+from gambol.creatures.deeds.compact import is_compact
 from gambol.creatures.gaits.foot_paths import PerFrame, smooth
 from gambol.creatures.gaits.trunk import is_upright
 from gambol.motion.legs import hip_height_of
 
-Build = Literal["quadruped", "biped", "crawler", "legless", "person"]
-BUILDS: tuple[Build, ...] = ("quadruped", "biped", "crawler", "legless", "person")
-"""Four legs; two legs below a trunk that lies, as a bird's; six legs or more; none; two legs and arms, upright."""
+Build = Literal["quadruped", "biped", "crawler", "legless", "compact", "flier", "person"]
+BUILDS: tuple[Build, ...] = ("quadruped", "biped", "crawler", "legless", "compact", "flier", "person")
+"""Four legs; two legs below a trunk that lies, as a bird's; six legs or more; none, and long, as a snake; none, and not
+long, as a blob; wings, and no legs to stand on; two legs and arms, upright."""
 TABLES = ("deeds.toml", "people.toml")
 GOALS = (
     "rise", "ahead", "aside", "pitch", "roll", "yaw", "sit", "lie", "arch", "bend", "neck", "nod", "look", "tilt",
     "muzzle", "steady", "settle", "tail", "wag", "wings", "flap", "arms", "raise", "coil", "twist", "kneel", "prop",
+    "seat", "flat",
+    "beat", "legs",
 )  # fmt: skip
 """What a body can be told to do; deeds.toml and people.toml say what each means."""
 FEET = ("ahead", "up", "out", "aside", "free", "curl")
 HANDS, SOLES = ("hands", "near hand", "far hand"), ("feet", "near foot", "far foot")
 ORIGINS = {
-    **dict.fromkeys(HANDS, ("rest", "shoulder", "chest", "middle", "head", "hips", "other", "ground", "laid")),
+    **dict.fromkeys(HANDS, ("rest", "shoulder", "chest", "middle", "head", "hips", "knee", "other", "ground", "laid")),
     **dict.fromkeys(SOLES, ("stand", "hips", "knee", "laid")),
 }
 """What places of people's hands and feet are counted from."""
@@ -71,7 +75,14 @@ class Deed:
     needs: str = ""
     """Kind of limb or part without which it makes no sense: 'wing', 'tail'."""
     travel: float = 0.0
-    """How far a cycle of a loop leads ahead [leg lengths]."""
+    """How far a cycle of a loop leads ahead [leg lengths; heights of a compact body or a flier]."""
+    variants: tuple[Deed, ...] = ()
+    """Other ways to do it."""
+
+    def variant(self, generator: np.random.Generator) -> Deed:
+        """One of the ways to do it, this one included."""
+        ways = (self, *self.variants)
+        return ways[int(generator.integers(len(ways)))] if self.variants else self
 
     def value(self, goal: str, share: PerFrame, default: float = 0.0) -> PerFrame:
         """A goal over time. share: of the deed, from 0 to 1."""
@@ -112,9 +123,13 @@ def _eased(times: Float[np.ndarray, " keys"], values: Float[np.ndarray, " keys"]
 def build_of(anatomy: Anatomy) -> Build | None:
     """The build that a body has for deeds; None for who stands on no pairs of legs but has some."""
     legs = len(anatomy.legs)
+    limbs = {limb.kind for limb in anatomy.limbs}
+    if "wing" in limbs and not (legs and anatomy.stands):
+        return "flier"
     if not legs:
-        limbs = {limb.kind for limb in anatomy.limbs} - {"ear"}
-        return None if limbs & {"arm", "wing", "fin"} else "legless"
+        if "fin" not in limbs and is_compact(anatomy):
+            return "compact"
+        return None if limbs & {"arm", "fin"} else "legless"
     if not anatomy.stands or legs % 2 or hip_height_of(anatomy) < LOWEST_HIP * anatomy.height:
         return None
     if legs == 2:
@@ -139,6 +154,8 @@ def _table() -> dict[Build, dict[str, Deed]]:
 
 def _deed(action: str, build: Build, row: dict) -> Deed:
     row = dict(row)
+    common = {name: row[name] for name in ("seconds", "loops", "needs", "travel") if name in row}
+    variants = tuple(_deed(action, build, common | each) for each in row.pop("variants", []))
     seconds, loops = float(row.pop("seconds")), bool(row.pop("loops", False))
     needs, travel = str(row.pop("needs", "")), float(row.pop("travel", 0.0))
     waves = tuple(Wave(str(each[0]), *map(float, each[1:])) for each in row.pop("waves", []))
@@ -151,7 +168,7 @@ def _deed(action: str, build: Build, row: dict) -> Deed:
     for goal in (*keys, *(wave.goal for wave in waves)):
         part, _, what = goal.partition(".")
         assert goal in GOALS or what in _known(part), f"{build}, {action}: unknown goal '{goal}' of '{part}'"
-    return Deed(action, build, seconds, loops, keys, waves, needs, travel)
+    return Deed(action, build, seconds, loops, keys, waves, needs, travel, variants)
 
 
 def _known(part: str) -> tuple[str, ...]:

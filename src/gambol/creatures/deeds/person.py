@@ -11,11 +11,14 @@ from gambol.creatures.deeds.keys import Deed
 from gambol.creatures.deeds.person_arms import PALM, Arms, Torso
 from gambol.creatures.deeds.person_body import PersonBody, Stations
 from gambol.creatures.deeds.person_goals import PersonGoals, X, Y, Z, part, turn
-from gambol.creatures.deeds.person_legs import drop_to_reach, foot_goal, knelt, reach_foot
+from gambol.creatures.deeds.person_legs import drop_to_reach, foot_goal, knelt, reach_foot, seated
 from gambol.creatures.gaits.foot_paths import PerFrame, Rotations, Vectors
 
 EASY = 0.006
 """How far the hips of who stands are below where legs are straight [leg lengths]."""
+LAYINGS, LEAN, NARROW = 4, 0.4, 0.2
+"""Steps in which the lean of a trunk that lies on the ground is found, the largest one of a step [rad], and the least
+distance between the points that it lies on [leg lengths]."""
 PROPPED = 0.9
 """Height of the shoulders of who is on hands and knees [arm lengths]."""
 
@@ -24,9 +27,10 @@ def person_poses(
     anatomy: Anatomy, deed: Deed, share: PerFrame, generator: np.random.Generator
 ) -> tuple[Float[np.ndarray, "frames joints 3 4"], Float[np.ndarray, "frames legs"]]:
     """T_world_joint of a person [file units], and 1 where a foot stands. share: of the deed, from 0 to 1."""
+    deed = deed.variant(generator)
     goals, body = PersonGoals(deed, share, generator), PersonBody(anatomy)
     hips = _hips(goals, body)
-    torso = _torso(goals, body, hips)
+    torso = _laid(goals, body, _torso(goals, body, hips), hips)
     stations = _stations(body, torso)
     settle = goals.weight_of("settle")
     hips = hips - goals.smoothed(settle * body.lowest(stations, hips, without=("arm", "leg")))[:, None] * Y
@@ -45,7 +49,8 @@ def person_poses(
 def _hips(goals: PersonGoals, body: PersonBody) -> Vectors:
     """Where the middle between the hips is."""
     height = body.height - EASY + goals.of("rise")
-    return knelt(goals, body, np.stack([goals.mirror * goals.of("aside"), height, goals.of("ahead")], 1))
+    hips = np.stack([goals.mirror * goals.of("aside"), height, goals.of("ahead")], 1)
+    return seated(goals, body, knelt(goals, body, hips))
 
 
 def _torso(goals: PersonGoals, body: PersonBody, hips: Vectors) -> Torso:
@@ -57,6 +62,19 @@ def _torso(goals: PersonGoals, body: PersonBody, hips: Vectors) -> Torso:
     twist, bend, arch = (goals.size * np.radians(goals.of(goal)) for goal in ("twist", "bend", "arch"))
     chest = whole @ turn(Y, goals.mirror * twist) @ turn(Z, -goals.mirror * bend) @ turn(X, arch)
     return Torso(whole, chest, _head(goals, chest))
+
+
+def _laid(goals: PersonGoals, body: PersonBody, torso: Torso, hips: Vectors) -> Torso:
+    """The trunk leans so that its lower and its upper half are on the ground, as far as it is flat: with a large head
+    or a backpack nobody lies level."""
+    flat = goals.weight_of("flat")
+    for _ in range(LAYINGS if flat.any() else 0):
+        side = torso.whole @ X
+        (low, at), (high, other) = body.rests(_stations(body, torso), hips, np.cross(Y, side))
+        apart = np.sign(other - at) * np.maximum(np.abs(other - at), NARROW)
+        leaning = turn(side, goals.smoothed(flat * np.clip((low - high) / apart, -LEAN, LEAN)))
+        torso = Torso(leaning @ torso.whole, leaning @ torso.chest, leaning @ torso.head)
+    return torso
 
 
 def _head(goals: PersonGoals, chest: Rotations) -> Rotations:

@@ -22,7 +22,7 @@ SHRUG = np.radians(24.0)
 CURLED, FIST = np.radians(18.0), np.radians(85.0)
 """How far fingers are curled at rest, and how far more in a fist."""
 PALM = 0.05
-"""Height of a hand that lies on the ground [leg lengths]."""
+"""Least height of a wrist whose hand lies on the ground [leg lengths]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +40,14 @@ class Arms:
 
     def __init__(self, goals: PersonGoals, body: PersonBody, torso: Torso):
         self.goals, self.body, self.torso = goals, body, torso
+        self.knees: dict[float, Vectors] = {}
+        """Where the knees are, by side."""
 
     def reach(self, stations: Stations, hips: Vectors) -> None:
         """Write the rotations of all arms."""
         arms, heads = self.body.arms, self.body.heads(stations, hips)
+        for leg in self.body.legs:
+            self.knees[leg.side] = heads[:, leg.joint] + stations[:, leg.number, UPPER] @ leg.upper
         for arm in arms:
             stations[:, arm.number, GIRDLE] = self._shoulder(arm, heads)
         heads = self.body.heads(stations, hips)
@@ -66,6 +70,7 @@ class Arms:
         def seen(origin: str) -> Vectors:
             return arm.length * goals.place(arm, names, origin)
 
+        palm = self._palm(arm)
         level = turn(Y, goals.mirror * np.radians(goals.of("yaw")))
         ahead = goals.late(torso.chest @ Z, LAG)
         hanging = turn(Y, np.arctan2(ahead[:, 0], ahead[:, 2])) @ (arm.length * np.array(HANGING) * (arm.side, 1, 1))
@@ -82,14 +87,19 @@ class Arms:
             "middle": between + apply(torso.chest, seen("middle")),
             "head": heads[:, joint] + apply(torso.head, middle + extent * goals.place(arm, names, "head")),
             "hips": hip + apply(torso.whole, seen("hips")),
-            "ground": below + goals.place(arm, names, "ground") + PALM * Y,
+            "knee": self.knees.get(arm.side, hip) + apply(level, goals.place(arm, names, "knee")) + palm * Y,
+            "ground": below + goals.place(arm, names, "ground") + palm * Y,
             "laid": start + apply(torso.chest, seen("laid")),
         }
-        places["laid"][:, 1] = PALM
+        places["laid"][:, 1] = palm
         goal = mean_place(list(places.values()), [goals.weight(names, origin) for origin in places])
-        goal[:, 1] = np.maximum(goal[:, 1], PALM)
+        goal[:, 1] = np.maximum(goal[:, 1], palm)
         beyond = GRIP * float(np.linalg.norm(arm.end)) * self._flat(arm)
         return goal + beyond[:, None] * normalize(goal - start)
+
+    def _palm(self, arm: TwoLinkLimb) -> float:
+        """Height of a wrist whose hand lies on the ground."""
+        return max(PALM, float(self.body.depth(arm, np.eye(3)[None])[0]))
 
     def _flat(self, arm: TwoLinkLimb) -> PerFrame:
         """How far a hand lies on the ground."""

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.limbs import LimbKind
-from gambol.creatures.gaits.foot_paths import PerFrame, Point, Vectors
+from gambol.creatures.gaits.foot_paths import PerFrame, Point, Rotations, Vectors
 from gambol.motion.body_tracks import BodyTracks, poses_of_tracks
 from gambol.motion.chains import END, STATIONS, UPPER, Chain, find_chains
 
@@ -20,6 +20,10 @@ LOWER = UPPER + 2
 """First station below knee or elbow."""
 SKIN = 1200
 """Number of vertices by which a body that lies is put onto the ground."""
+THING = 0.6
+"""What reaches farther from a wrist or ankle than this is held, and no hand or foot [arm or leg lengths]."""
+THIN = 0.02
+"""Least depth of a hand or foot below its joint [leg lengths]."""
 GRIP = 0.5
 """Where a hand grips, as a share of its length."""
 
@@ -114,6 +118,30 @@ class PersonBody:
         return max(self.height - float(np.mean([leg.length for leg in self.legs])), 0.0)
 
     @cached_property
+    def _limb_skin(self) -> dict[int, Float[np.ndarray, "points 3"]]:
+        """Skin of the hand or foot of each arm and leg in the canonical rest pose, seen from wrist or ankle."""
+        rest = np.tile(np.eye(3), (1, *self.chains.bones.shape[:2], 1, 1))
+        moved, _ = self._moved_skin(rest, np.array([[0.0, self.height, 0.0]]), ())
+        found = {}
+        for limb in (*self.arms, *self.legs):
+            chain = self.chains.chains[limb.number]
+            end = sum(station < END for station in chain.stations)
+            below = self.anatomy.body.subtree(chain.joints[end - 1])  # fingers may hang on the forearm
+            held = np.isin(self._skin[1], below) & (self._skin[1] != chain.joints[end - 1])
+            joint = chain.joints[min(end, len(chain.joints) - 1)]
+            points = moved[0, held] - self.at_rest[joint]
+            found[limb.number] = points[np.linalg.norm(points, axis=1) < THING * limb.length]
+        return found
+
+    def depth(self, limb: TwoLinkLimb, turned: Rotations) -> PerFrame:
+        """How far the skin of a hand or foot reaches below wrist or ankle. turned: its rotation, counted from the
+        canonical rest pose."""
+        points = self._limb_skin[limb.number]
+        if not len(points):
+            return np.full(len(turned), THIN)
+        return np.maximum(-(turned[:, 1] @ points.T).min(1), THIN)
+
+    @cached_property
     def _skin(self) -> tuple[Float[np.ndarray, "points 3"], Int[np.ndarray, " points"]]:
         """Points of the skin in the neutral pose [file units] and their joints."""
         body = self.anatomy.body
@@ -145,7 +173,25 @@ class PersonBody:
 
     def lowest(self, stations: Stations, hips: Vectors, without: tuple[LimbKind, ...]) -> PerFrame:
         """Height of the lowest skin. without: limbs that do not count, with what they hold."""
-        poses = self.poses(stations, hips)
+        return self._moved_skin(stations, hips, without)[0][..., 1].min(1)
+
+    def rests(self, stations: Stations, hips: Vectors, way: Vectors) -> tuple[tuple[PerFrame, PerFrame], ...]:
+        """Of the lower half of the trunk, and of the upper one with the head: the height of the lowest skin, and how
+        far from the hips it is along a way."""
+        moved, heights = self._moved_skin(stations, hips, ("arm", "leg"))
+        shoulders = float(np.mean([self.at_rest[arm.joint][1] for arm in self.arms]))
+        upper = heights > (self.height + shoulders) / 2
+        found = []
+        for half in (~upper, upper):
+            points = moved[:, half] if half.any() else moved
+            lowest = points[np.arange(len(points)), points[..., 1].argmin(1)]
+            found.append((lowest[:, 1], ((lowest - hips) * way).sum(1)))
+        return tuple(found)
+
+    def _moved_skin(
+        self, stations: Stations, hips: Vectors, without: tuple[LimbKind, ...]
+    ) -> tuple[Float[np.ndarray, "frames points 3"], Float[np.ndarray, " points"]]:
+        """Where points of the skin are, and how high they are in the neutral pose. without: limbs that do not count."""
         body = self.anatomy.body
         points, owners = self._skin
         held = [joint for limb in self.anatomy.limbs if limb.kind in without for joint in limb.joints]
@@ -153,7 +199,5 @@ class PersonBody:
         if not len(points):
             points, owners = body.heads, np.arange(len(body))
         rest = body.T_world_node[body.nodes][owners]
-        local = np.linalg.solve(rest, np.concatenate([points, np.ones((len(points), 1))], 1)[..., None])[..., 0]
-        up = poses[:, owners].transpose(0, 1, 3, 2) @ self.anatomy.up
-        heights = (up * local).sum(-1)
-        return (heights.min(1) - self.anatomy.ground) / self.chains.unit
+        local = np.linalg.solve(rest, np.concatenate([points, np.ones((len(points), 1))], 1)[..., None])
+        return self.seen((self.poses(stations, hips)[:, owners] @ local)[..., 0]), self.seen(points)[:, 1]

@@ -16,8 +16,8 @@ from gambol.motion.chains import DIGITS, END, UPPER
 
 WIDE, TOES_OUT = 0.035, 8.0
 """How far outside its hip a foot stands [leg lengths], and how far its toes point outwards [degrees]."""
-KNEE, HEEL = 0.07, 0.07
-"""Heights of a knee and an ankle that lie on the ground [leg lengths]."""
+KNEE = 0.07
+"""Height of a knee that is on the ground [leg lengths]."""
 INSTEP = np.radians(145.0)
 """How far the foot of who kneels points down and back."""
 SOFT, REACH = 0.99, 0.994
@@ -49,16 +49,17 @@ def foot_goal(goals: PersonGoals, body: PersonBody, leg: TwoLinkLimb, heads: Hea
     flat = turn(Y, toes)
     ball = np.array([0.0, body.ankle, -0.75 * max(float(leg.end[2]), 0.0)])
     standing = home + goals.place(leg, names, "stand") + apply(flat, turn(X, heel) @ ball - ball)
-    shin = np.array([0.0, HEEL, -0.97 * float(np.linalg.norm(leg.lower))])
+    shin = np.array([0.0, 0.0, -0.97 * float(np.linalg.norm(leg.lower))])
     kneeling = home * (1, 0, 1) + goals.place(leg, names, "knee") + shin
     carried, lying = (hip + apply(whole, leg.length * goals.place(leg, names, each)) for each in ("hips", "laid"))
-    carried[:, 1] += goals.weight_of("settle") * np.maximum(HEEL - carried[:, 1], 0.0)
-    lying[:, 1] = HEEL
+    lying[:, 1] = 0.0
     place = mean_place([standing, kneeling, carried, lying], weights)
     back = turn(X, np.full(len(goals), INSTEP))
     rotations = [flat @ turn(X, heel + curl), back, whole @ flat @ turn(X, curl)]
     turned = mean(rotations, [weights[0], weights[1], weights[2] + weights[3]])
-    return FootGoal(place, turned, weights[0] / np.maximum(np.sum(weights, axis=0), 1e-6))
+    stands = weights[0] / np.maximum(np.sum(weights, axis=0), 1e-6)
+    place[:, 1] += (1 - stands**4) * np.maximum(body.depth(leg, turned) - place[:, 1], 0.0)
+    return FootGoal(place, turned, stands)
 
 
 def _home(body: PersonBody, leg: TwoLinkLimb) -> Float[np.ndarray, 3]:
@@ -110,3 +111,15 @@ def knelt(goals: PersonGoals, body: PersonBody, hips: Vectors) -> Vectors:
         heights.append(np.where(goals.weight(names, "knee") > 0.5, height, KNEE + thigh))
     lowered = np.stack([hips[:, 0], np.min(heights, axis=0), hips[:, 2]], 1)
     return (1 - weight) * hips + weight * lowered
+
+
+def seated(goals: PersonGoals, body: PersonBody, hips: Vectors) -> Vectors:
+    """Hips as high as knees above feet that stand, and behind them by the length of the thighs, as far as the body is
+    on a seat."""
+    weight = goals.weight_of("seat")[:, None]
+    if not weight.any():
+        return hips
+    thigh = float(np.mean([np.linalg.norm(leg.upper) for leg in body.legs]))
+    shin = float(np.mean([np.linalg.norm(leg.lower) for leg in body.legs]))
+    low = np.stack([hips[:, 0], np.full(len(hips), body.ankle + shin), hips[:, 2] - thigh], 1)
+    return (1 - weight) * hips + weight * low

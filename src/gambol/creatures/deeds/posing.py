@@ -13,6 +13,7 @@ from gambol.character.rig import Rig, build_rig
 from gambol.character.transforms import nearest_rotation, rotation_about
 from gambol.creatures.deeds.keys import Deed
 from gambol.creatures.deeds.person import person_poses
+from gambol.creatures.deeds.whole_body import whole_body_poses
 from gambol.creatures.gaits.foot_paths import PerFrame, Rotations, Turns, Vectors
 from gambol.creatures.gaits.gait import likely_metres
 from gambol.creatures.gaits.plan import place_leg
@@ -23,7 +24,7 @@ USUAL_HEIGHT = 1.0
 """Height of a body whose deeds last as long as the table says; others by the fourth root of their height [m]."""
 STYLE = 1.12
 """Factor by which the size differs at most from one performance to the next."""
-DIP = np.radians(25.0)
+DIP = np.radians(8.0)
 """How far a trunk leans down at most where the neck is too short to bring the muzzle to its height, and less if its
 forelegs do not fold."""
 NECK_DOWN = np.radians(85.0)
@@ -51,7 +52,7 @@ class DeedMotion:
     down: Float[np.ndarray, "frames legs"]
     """1 where a foot stands."""
     wings: PerFrame
-    """How far wings are spread, from 0, folded, to 1."""
+    """How far wings are spread, from 0, folded, to 1; of fliers, how hard they beat."""
     flap: PerFrame
     """How far they are raised [rad]."""
 
@@ -63,6 +64,11 @@ def perform(anatomy: Anatomy, deed: Deed, frames: int, generator: np.random.Gene
         poses, down = person_poses(anatomy, deed, share, generator)
         bottom = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*poses.shape[:2], 1, 4))
         return DeedMotion(np.concatenate([poses, bottom], 2), down, np.zeros(frames), np.zeros(frames))
+    if deed.build in ("compact", "flier"):
+        size, mirror = float(STYLE ** generator.uniform(-1, 1)), float(generator.choice([-1.0, 1.0]))
+        whole = whole_body_poses(anatomy, deed, share, size, mirror)
+        still = np.zeros((frames, len(anatomy.legs)))
+        return DeedMotion(whole, still, deed.value("beat", share, 1.0), np.radians(deed.value("flap", share)))
     return _Performer(anatomy, deed, share, generator).motion()
 
 

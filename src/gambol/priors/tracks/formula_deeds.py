@@ -1,4 +1,5 @@
-"""Deeds of animals (`gambol.creatures.deeds`) as tracks: on legs by inverse kinematics, without legs as a curve."""
+"""Deeds of animals (`gambol.creatures.deeds`) as tracks: on legs by inverse kinematics, of long bodies without legs as
+a curve, of others as one piece."""
 
 from __future__ import annotations
 
@@ -7,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from gambol.creatures.deeds import STYLE, Deed, deeds_of, perform, usual_seconds
+from gambol.creatures.deeds import STYLE, Deed, DeedMotion, deeds_of, perform, usual_seconds
 from gambol.creatures.gaits.gait import FASTER
 from gambol.motion.body_tracks import BodyTracks, tracks_of_poses
 from gambol.motion.chains import STATIONS, Chains
 from gambol.priors.tracks.features import FPS
 from gambol.priors.tracks.network import LONGEST, PATCH
 from gambol.priors.tracks.turning import about, canonical_points, folded_wings
+from gambol.priors.tracks.wings import BUZZING, CLEARANCE, STROKE, above_ground, beat_seconds, beating, is_insect
 
 FRONT = 0.45
 """Share of a body without legs, from its head on, that rises."""
@@ -21,6 +23,8 @@ LEVEL = 0.12
 """Share of it, from its head on, that is level again: snakes look ahead."""
 BENDS = 1.25
 """Waves along a body without legs that lies in bends."""
+LAG = 0.08
+"""By how much of a beat the ends of a flier's wings are late."""
 TEMPO = 1.15
 """Factor by which deeds differ at most in tempo."""
 
@@ -42,8 +46,11 @@ def deed_tracks(chains: Chains, action: str, generator: np.random.Generator, pac
     found = perform(chains.anatomy, deed, frames, generator)
     poses = torch.as_tensor(found.world[..., :3, :]).float()
     down = torch.as_tensor(found.down).float()
-    travel = deed.travel * chains.unit * chains.anatomy.forward
+    whole = deed.build in ("compact", "flier")
+    travel = deed.travel * (chains.anatomy.height if whole else chains.unit) * chains.anatomy.forward
     tracks = tracks_of_poses(chains, poses, seconds, deed.loops, travel, contacts=down, heading=0.0)
+    if whole:
+        return _with_beating_wings(chains, tracks, found, generator) if deed.build == "flier" else tracks
     wings = folded_wings(chains, tracks.rotations)
     flap = torch.as_tensor(found.flap).float()
     spread = torch.as_tensor(found.wings).float()[:, None, None, None]
@@ -54,7 +61,25 @@ def deed_tracks(chains: Chains, action: str, generator: np.random.Generator, pac
             blend = wings[:, number] + spread * (open_wing.expand(-1, STATIONS, 3, 3) - wings[:, number])
             u, _, v = torch.linalg.svd(blend)
             wings[:, number] = u @ v
-    return replace(tracks, rotations=wings)
+    lies = deed.has("settle") or deed.has("lie")
+    return above_ground(chains, replace(tracks, rotations=wings), 0.0 if lies else CLEARANCE)
+
+
+def _with_beating_wings(
+    chains: Chains, tracks: BodyTracks, found: DeedMotion, generator: np.random.Generator
+) -> BodyTracks:
+    """The deed of a flier with wings that beat as hard as it says, and rest on the ground where it lies."""
+    beats = max(round(tracks.seconds / beat_seconds(chains, generator, 1.0)), 1)
+    frames = len(tracks)
+    phase = beats * torch.arange(frames) / (frames if tracks.loops else frames - 1)
+    size = torch.as_tensor(found.wings).float().clamp(0, 1) * (BUZZING if is_insect(chains) else STROKE)
+    raised = torch.as_tensor(found.flap).float() + 0.1
+    rotations = tracks.rotations.clone()
+    first = next((number for number, chain in enumerate(chains.chains) if chain.kind == "wing"), 0)
+    trunk = rotations[:, 0, chains.roots[0][first]]
+    for number, turned in beating(chains, trunk, phase, size, raised, LAG).items():
+        rotations[:, number] = turned
+    return above_ground(chains, replace(tracks, rotations=rotations))
 
 
 def _legless(chains: Chains, deed: Deed, frames: int, seconds: float, generator: np.random.Generator) -> BodyTracks:

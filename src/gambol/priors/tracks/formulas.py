@@ -14,21 +14,38 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.actions import ACTION_OF_GAIT, ACTIONS
+from gambol.creatures.deeds import build_of
 from gambol.creatures.gaits import actions_for, plan_gait
 from gambol.creatures.gaits.gait import FASTER
 from gambol.errors import GambolError
 from gambol.motion.body_tracks import BodyTracks, tracks_of_poses
-from gambol.motion.chains import STATIONS, Chains
-from gambol.priors.tracks.features import FPS, shape_of
+from gambol.motion.chains import STATIONS, UPPER, Chains
+from gambol.priors.tracks.features import FPS
 from gambol.priors.tracks.formula_deeds import deed_names, deed_tracks
 from gambol.priors.tracks.network import PATCH
+from gambol.priors.tracks.slithering import neutral_rotations, slither
 from gambol.priors.tracks.turning import about, canonical_points, folded_wings
+from gambol.priors.tracks.wings import (
+    BUZZ,
+    BUZZING,
+    CLEARANCE,
+    STROKE,
+    above_ground,
+    beat_seconds,
+    beating,
+    is_insect,
+)
 
 FLIGHTS = tuple(name for name, action in ACTIONS.items() if action.afloat and "wings" in action.needs)
 HOVERING = 25.0
 """How far who hovers is nose up [degrees]."""
-STEADY = 0.4
-"""Share of a crawling body, from its head on, over which the wave grows: heads look where they go."""
+GLIDING = 0.06
+"""Size of the strokes of who glides, as a share of those of who flies."""
+DRAWN_BACK, DANGLING = 50.0, 15.0
+"""How far the legs of who flies are drawn back, and those of insects [degrees]."""
+TRAILING = (40.0, 0.2)
+"""How far the thighs of birds in flight are drawn back [degrees]; how far down, for each length back, all below them
+points."""
 
 
 def formula_actions(chains: Chains) -> tuple[str, ...]:
@@ -54,10 +71,27 @@ def formula_tracks(chains: Chains, action: str, generator: np.random.Generator, 
         return deed
     if action in FLIGHTS:
         return _flight(chains, action, generator, FASTER**pace)
-    swims = action == "swim"
-    if swims or action == "crawl":
-        return _undulation(chains, generator, FASTER**pace, swims)
+    if action == "swim":
+        return _swimming(chains, generator, FASTER**pace)
+    if action == "crawl":
+        seconds = float(generator.uniform(1.0, 1.8)) / FASTER**pace
+        return slither(chains, generator, seconds, _frames(seconds))
     return _gait(chains, action, generator, pace)
+
+
+def as_it_stands(chains: Chains, action: str) -> bool:
+    """Whether a motion by formula is better than what the prior makes of it, by eye: it has seen hardly any such
+    bodies, straightens waves, stills the wings of insects and lowers those of dragons that walk. It lifts people who
+    lie off the ground, by 0.13 to 0.22 leg lengths if they lie on their front."""
+    winged = any(chain.kind == "wing" for chain in chains.chains)
+    if action in FLIGHTS and winged:
+        return is_insect(chains)
+    if build_of(chains.anatomy) in ("compact", "flier") and action in deed_names(chains):
+        return True
+    lies = ACTIONS[action].falls or ACTIONS[action].shows == "lying"
+    if build_of(chains.anatomy) == "person" and lies and action in deed_names(chains):
+        return True
+    return (winged and len(chains.legs) >= 4) or (action == "crawl" and not chains.legs)
 
 
 def _frames(seconds: float) -> int:
@@ -82,28 +116,25 @@ def _gait(chains: Chains, action: str, generator: np.random.Generator, pace: flo
     down = torch.as_tensor(np.stack([foot.planted(cycles) for foot in plan.feet], 1)).float()
     travel = plan.path.stride * anatomy.forward
     tracks = tracks_of_poses(chains, poses, plan.period, True, travel, plan.path.turning, down)
-    return replace(tracks, rotations=folded_wings(chains, tracks.rotations))
+    return above_ground(chains, replace(tracks, rotations=folded_wings(chains, tracks.rotations)), CLEARANCE)
 
 
 def _still(chains: Chains, frames: int) -> Float[Tensor, "frames chains stations 3 3"]:
     return torch.eye(3).expand(frames, len(chains.chains), STATIONS, 3, 3).clone()
 
 
-def _undulation(chains: Chains, generator: np.random.Generator, speed: float, swims: bool) -> BodyTracks:
+def _swimming(chains: Chains, generator: np.random.Generator, speed: float) -> BodyTracks:
     """A wave that runs from head to tail and grows on its way."""
-    seconds = float(generator.uniform(0.7, 1.8) if swims else generator.uniform(1.0, 2.2)) / speed
+    seconds = float(generator.uniform(0.7, 1.8)) / speed
     frames = _frames(seconds)
     place = canonical_points(chains)[..., 2]
     middle = [number for number, chain in enumerate(chains.chains) if chain.side == "middle"]
     ahead, behind = float(place[middle].max()), float(place[middle].min())
     length = max(ahead - behind, 1e-3)
     share = ((ahead - place) / length).clamp(0, 1)
-    waves = float(generator.uniform(0.7, 1.1) if swims else generator.uniform(1.2, 1.8))
-    size = float(generator.uniform(0.25, 0.5) if swims else generator.uniform(0.5, 0.8))
-    grown = 0.15 + 0.85 * share**1.5 if swims else 0.15 + 0.85 * (share / STEADY).clamp(max=1)
-    size_at = size * grown
+    waves, size = float(generator.uniform(0.7, 1.1)), float(generator.uniform(0.25, 0.5))
     time = torch.arange(frames) / frames
-    angle = size_at * torch.sin(2 * torch.pi * (time[:, None, None] - waves * share))
+    angle = size * (0.15 + 0.85 * share**1.5) * torch.sin(2 * torch.pi * (time[:, None, None] - waves * share))
     turned = about(1, angle)
     rotations = _still(chains, frames)
     rotations[:, middle] = turned[:, middle]
@@ -113,44 +144,58 @@ def _undulation(chains: Chains, generator: np.random.Generator, speed: float, sw
             side = 1.0 if chain.side == "left" else -1.0
             beat = 0.25 * side * torch.sin(2 * torch.pi * (time - 0.1)) + 0.1 * side
             rotations[:, number] = turned[:, 0, hangs_on[number]][:, None] @ about(2, beat)[:, None]
-    way = length * float(generator.uniform(0.5, 0.8)) if swims else 0.8 * length / waves
+    way = length * float(generator.uniform(0.5, 0.8))
     along = torch.stack([torch.zeros(frames), time * way], 1)
-    height = torch.zeros(frames)
     contacts = torch.zeros(frames, len(chains.chains))
-    return BodyTracks(rotations, height, along, contacts, seconds, True, torch.tensor([0.0, way]))
+    return BodyTracks(rotations, torch.zeros(frames), along, contacts, seconds, True, torch.tensor([0.0, way]))
 
 
 def _flight(chains: Chains, action: str, generator: np.random.Generator, speed: float) -> BodyTracks:
     """Wings beat, their ends a little later; the body rises with the downstroke; legs are drawn back. Who glides holds
     them out and rocks; who hovers stays where it is, upright."""
     glides, hovers = action == "glide", not ACTIONS[action].travels
-    metres = shape_of(chains).metres
-    seconds = float(np.clip(0.45 * metres**0.5 * generator.uniform(0.7, 1.4) / speed, 0.2, 1.6))
-    seconds = float(np.clip(6 * seconds, 1.6, 4.0)) if glides else seconds
-    frames = _frames(seconds)
+    beat = beat_seconds(chains, generator, speed)
+    seconds = float(np.clip(6 * beat, 1.6, 4.0)) if glides else beat
+    frames, buzzes = _frames(seconds), is_insect(chains) and not glides
+    beats = frames // BUZZ if buzzes else 1
+    seconds = frames / FPS if buzzes else seconds
     time = torch.arange(frames) / frames
-    beat, lag = np.radians(45) * float(1.25 ** generator.uniform(-1, 1)), float(generator.uniform(0.05, 0.12))
-    raised = 0.1
-    if glides:
-        beat, raised = 0.06 * beat, 0.2
-    rotations = _still(chains, frames)
-    along = torch.linspace(0, 1, STATIONS)
+    size = (BUZZING if buzzes else STROKE) * float(1.25 ** generator.uniform(-1, 1))
+    size, raised = (GLIDING * size, 0.2) if glides else (size, 0.1)
     tilt = about(0, torch.full((frames,), -np.radians(HOVERING if hovers else 0.0)))
     roll = about(2, 0.12 * torch.sin(2 * torch.pi * time) if glides else torch.zeros(frames))
-    whole = tilt @ roll
+    whole, neutral = tilt @ roll, neutral_rotations(chains)
+    lag = float(generator.uniform(0.05, 0.12))
+    wings = beating(chains, whole, beats * time, torch.full((frames,), size), torch.full((frames,), raised), lag)
+    rotations = _still(chains, frames)
     for number, chain in enumerate(chains.chains):
-        side = 1.0 if chain.side == "left" else -1.0
-        turned = whole[:, None].expand(-1, STATIONS, 3, 3)
+        turned = whole[:, None] @ neutral[number]
         if chain.kind == "wing":
-            angle = beat * (0.7 + 0.5 * along) * torch.cos(2 * torch.pi * (time[:, None] - lag * 2 * along)) + raised
-            turned = turned @ about(2, side * angle)
+            turned = wings[number]
         elif chain.kind == "leg":
-            turned = turned @ about(0, torch.full((frames, STATIONS), np.radians(50.0)))
+            turned = whole[:, None] @ _leg_in_flight(chains, number)
         elif chain.kind == "neck":
-            turned = _still(chains, frames)[:, 0]
+            turned = neutral[number].expand(frames, STATIONS, 3, 3)
         rotations[:, number] = turned
-    height = 0.6 - (0.03 if glides else 0.12) * torch.cos(2 * torch.pi * (time - 0.1))
+    height = 0.6 - (0.03 if glides or buzzes else 0.12) * torch.cos(2 * torch.pi * (time - 0.1))
     way = 0.0 if hovers else float(generator.uniform(2.0, 4.0)) * seconds
     path = torch.stack([torch.zeros(frames), time * way], 1)
     contacts = torch.zeros(frames, len(chains.chains))
     return BodyTracks(rotations, height, path, contacts, seconds, True, torch.tensor([0.0, way]))
+
+
+def _leg_in_flight(chains: Chains, number: int) -> Float[Tensor, "stations 3 3"]:
+    """Rotations of a leg of who flies: a bird's is stretched back below its tail, others are drawn back."""
+    if len(chains.legs) != 2:
+        angle = DANGLING if len(chains.legs) > 4 else DRAWN_BACK
+        return about(0, torch.full((STATIONS,), np.radians(angle)))
+    thigh, slope = TRAILING
+    found = about(0, torch.full((STATIONS,), np.radians(thigh)))
+    bones, back = chains.bones[number], np.array([0.0, -slope, -1.0])
+    stations = [station for station in range(STATIONS) if np.linalg.norm(bones[station]) > 1e-6]
+    for station in range(UPPER + 1, STATIONS):
+        own = max((each for each in stations if UPPER < each <= station), default=None)
+        if own is not None:
+            pitched = np.arctan2(back[1], back[2]) - np.arctan2(bones[own][1], bones[own][2])
+            found[station] = about(0, torch.tensor(-pitched).float())
+    return found

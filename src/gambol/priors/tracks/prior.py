@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, astuple, dataclass, fields, replace
 from importlib.resources import files
 from pathlib import Path
@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gambol.actions import ACTIONS
+from gambol.actions import ACTIONS, known_action
 from gambol.errors import AssetError
 from gambol.language import Intent, require_intent
 from gambol.motion.body_tracks import BodyTracks
@@ -130,20 +130,28 @@ class TrackPrior(Prior):
 
     def prompt(self, intent: Intent, text: str) -> Prompt:
         """What a sentence was understood as, as the network takes it."""
-        return Prompt(text, torch.tensor(self.actions.index(intent.action)), intent.note)
+        return Prompt(text, torch.tensor(self.row(intent.action)), intent.note)
 
-    def vocabulary_of(self, shape: BodyShape) -> tuple[str, ...]:
-        """What a body can be told to do: all but what only other builds were seen doing, where something more general
-        can stand for it, as walking for sneaking."""
-        known = tuple(name for name in ACTIONS if name in self.actions)
+    def row(self, action: str) -> int:
+        """The row of the network's embedding for an action: of one that it was not trained on, that of the more general
+        one, else that of any action."""
+        known = known_action(action, self.actions)
+        return self.actions.index(known) if known else 0
+
+    def vocabulary_of(self, shape: BodyShape, formulas: Collection[str] = ()) -> tuple[str, ...]:
+        """What a body can be told to do: what it can do by formula, trained on or not, and all other actions that this
+        was trained on, but for what only other builds were seen doing where something more general can stand for it, as
+        walking for sneaking. formulas: actions for which the body has a formula."""
         same = {row.action for row in self.experience if row.build == shape.build}
-        return tuple(name for name in known if not self.experience or name in same or not ACTIONS[name].kind_of)
+        seen = same if self.experience else set(self.actions)
+        trained = {name for name in self.actions if name in seen or (name in ACTIONS and not ACTIONS[name].kind_of)}
+        return tuple(name for name in ACTIONS if name in trained or (self.experience and name in formulas))
 
     @torch.no_grad()
     def seconds(self, shape: BodyShape, action: str, loops: bool) -> float:
         """How long a cycle of an action, or all of one that does not loop, usually takes this body [s]."""
         source = self.source(shape, action)
-        conditions = conditions_of(shape, self.actions.index(action), loops, PATCH, source=source)
+        conditions = conditions_of(shape, self.row(action), loops, PATCH, source=source)
         return float(self.network.log_seconds(conditions)[0, 0].exp())
 
     def seen(self, shape: BodyShape, action: str) -> tuple[Experience | None, bool]:

@@ -27,13 +27,48 @@ class Label:
 
 # fmt: off
 LABELS = (
+    Label("shoot", r"^(pistol|gun) (fire|shoot|shooting)$", loops=False),
     Label("", r"t ?pose|a ?pose|rest pose|pose$|static|reset|clip \d|take|scene|experimental|transform|wheelchair"
               r"|holding|gun|pistol|shoot|rifle|reload|aim|ranged|crossbow|jump (idle|loop|start|land|landing|down|up)$"
               r"|jump (start|land)|noheight|fire$|inactive|emerge|immerse|spawn|awaken|levitate|torch|dualwield"
-              r"|block|shiver"
+              r"|block"
               r"|flying forward super|individuals|poses|new custom|action \d+|^(up|down|float|repel|warn|pulse|keow)$"
               r"|drive|driving|idle attack|run attack|run (slash|stab|arms|jump)|gallop jump|running jump|walk jump"
               r"|(sit|sitting|lie|chair|floor) (talk|talking|eating)|floating|out of water|end$|resurrect|weapon"),
+    Label("salute", r"salut", loops=False),
+    Label("catch", r"\bcatch", loops=False),
+    Label("pull", r"^pull(ing)?$|pull (rope|loop)", whole=True),
+    Label("yawn", r"yawn", loops=False),
+    Label("cry", r"\bcry(ing)?\b|weep|sobbing", whole=True),
+    Label("shrug", r"shrug", loops=False),
+    Label("facepalm", r"face ?palm", loops=False),
+    Label("pray", r"\bpray", whole=True),
+    Label("beckon", r"beckon|come here", loops=False),
+    Label("think", r"\bthink", whole=True),
+    Label("rub hands", r"(rub|warm)(bing|ing)? hands", whole=True),
+    Label("lift", r"weight ?lift|dead ?lift|lift(ing)? (box|weights?|heavy)", loops=False),
+    Label("kneel", r"kneel(ing)? ?down|^kneel$", loops=False),
+    Label("surrender", r"surrender|hands up", loops=False),
+    Label("hug", r"\bhug", loops=False),
+    Label("knock", r"\bknock(ing)?$|knock(ing)? (on )?door", loops=False),
+    Label("stomp", r"^stomp(ing)?$|stamp(ing)? foot", loops=False),
+    Label("shiver", r"shiver|freezing", whole=True),
+    Label("play guitar", r"guitar", whole=True),
+    Label("play drums", r"\bdrum", whole=True),
+    Label("type", r"\btyping", whole=True),
+    Label("phone", r"\bphone", whole=True),
+    Label("chop wood", r"chop(ping)? (wood|tree)|wood ?(chop|cut)", whole=True),
+    Label("lunge", r"^lunges?$", loops=False),
+    Label("squat", r"\b(air )?squats?$", whole=True),
+    Label("flex", r"\bflex", loops=False),
+    Label("cough", r"\bcough", loops=False),
+    Label("blow kiss", r"\bkiss", loops=False),
+    Label("beg", r"\bbeg(ging)?\b", loops=False),
+    Label("paw", r"paw(ing|s)? (the )?ground", whole=True),
+    Label("take off", r"take ?off", loops=False),
+    Label("land", r"^(fly|bird) land(ing)?$", loops=False),
+    Label("perch", r"\bperch|\broost", loops=False),
+    Label("flap wings", r"flap(ping)? wings", whole=True),
     Label("hit", r"hit|recieve|flinch|react|hurt", loops=False),
     Label("die", r"death|die$|dead|defeat", loops=False),
     Label("cartwheel", r"cartwheel", loops=False),
