@@ -22,7 +22,7 @@ class Known:
     meaning: str
     loops: bool
     learned_from: str
-    """'12 clips', '4 captures', 'a formula'; BY_FORMULA if the prior was not trained on it; '' if bodies like this were
+    """'12 clips', '4 captures', 'a formula', 'walk, sneaky' if that is what is shown; BY_FORMULA if the prior was not trained on it; '' if bodies like this were
     never seen doing it."""
     note: str
     """'experimental', 'shown as walk', 'needs arms'; '' if there is nothing to say."""
@@ -88,6 +88,8 @@ def known_actions(anatomy: Anatomy) -> list[Known]:
         learned = _source(best.source, best.motions) if best and same and name in vocabulary else ""
         if not learned and name in formulas:
             learned = "a formula" if name in prior.actions else BY_FORMULA
+        if action.kind_style and shown:
+            learned = f"{shown}, {action.kind_style}"
         note = ""
         if lacking:
             note = f"needs {' and '.join(lacking)}"

@@ -119,7 +119,7 @@ class Problem:
         """A name for the clip."""
         if self.parts:
             return " then ".join(each.title for each in self.parts)
-        return self.intent.action if self.intent else " ".join(self.prompt.text.split()[:6])
+        return self.intent.asked if self.intent else " ".join(self.prompt.text.split()[:6])
 
     @property
     def warnings(self) -> tuple[str, ...]:

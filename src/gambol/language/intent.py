@@ -70,13 +70,20 @@ class Intent:
         return f"{self.meaning} (from '{self.words}'){rest}"
 
     @property
+    def asked(self) -> str:
+        """The action as the user calls it: 'sneak' for a walk in the style that shows it."""
+        shown = self.instead_of and ACTIONS[self.instead_of].kind_style
+        return self.instead_of if shown else self.action
+
+    @property
     def note(self) -> str:
         """What the user should know: that an action is shown instead of another, that some are left out, which words
         are not understood."""
         general = f"this prior does not know '{self.instead_of}': '{self.action}' is shown instead"
         rest = f"only '{self.action}' is shown, not {' and '.join(self.left_out)}"
         ignored = f"not understood: {', '.join(repr(words) for words in self.manner.ignored)}"
-        said = ((general, self.instead_of), (rest, self.left_out), (ignored, self.manner.ignored))
+        other = self.instead_of != self.asked
+        said = ((general, other and self.instead_of), (rest, self.left_out), (ignored, self.manner.ignored))
         notes = (*(text for text, why in said if why), *(each.note for each in self.then if each.note))
         return "; ".join(dict.fromkeys(notes))
 
@@ -109,12 +116,18 @@ class Intent:
         name, action, pace = self.action, known_action(self.action, vocabulary), self.pace
         if action is None or action == self.action:
             return self if action else None
+        manner = self.manner
         while name != action:
-            name, pace = ACTIONS[name].kind_of, pace + ACTIONS[name].kind_pace
+            row = ACTIONS[name]
+            name, pace = row.kind_of, pace + row.kind_pace
+            if row.kind_style == "backwards":
+                manner = replace(manner, backwards=True)
+            elif row.kind_style:
+                manner = replace(manner, styles=tuple(dict.fromkeys((*manner.styles, row.kind_style))))
         left_out = tuple(each for each in self.left_out if each != action)
-        if self.action == BACKWARDS_WALK:  # the same walk, the other way
-            return replace(self, action=action, left_out=left_out, manner=replace(self.manner, backwards=True))
-        return replace(self, action=action, pace=_bounded(pace), left_out=left_out, instead_of=self.action)
+        return replace(
+            self, action=action, pace=_bounded(pace), left_out=left_out, manner=manner, instead_of=self.action
+        )
 
 
 def parse_intent(sentence: str) -> Intent | None:
@@ -256,9 +269,9 @@ def require_intent(sentence: str, vocabulary: Collection[str] | None = None) -> 
     if intent and (known := intent.known_to(vocabulary)):
         return known
     parts = ACTIONS[intent.action].needs if intent else ()
-    needs = f", which needs {' and '.join(parts)}" if parts else ""
+    needs = f", which needs {' and '.join(parts)}," if parts else ""
     why = (
-        f"this prior was not trained on '{intent.action}'{needs}, and has no formula of it for a body like this"
+        f"this prior cannot show '{intent.action}'{needs} with a body like this"
         if intent
         else f"no action was recognised in '{textwrap.shorten(sentence, 200, placeholder='...')}'"
     )

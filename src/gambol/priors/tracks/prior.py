@@ -141,11 +141,13 @@ class TrackPrior(Prior):
     def vocabulary_of(self, shape: BodyShape, formulas: Collection[str] = ()) -> tuple[str, ...]:
         """What a body can be told to do: what it can do by formula, trained on or not, and all other actions that this
         was trained on, but for what only other builds were seen doing where something more general can stand for it, as
-        walking for sneaking. formulas: actions for which the body has a formula."""
+        walking for limping, and for what a style of that shows better (`Action.kind_style`). formulas: actions for
+        which the body has a formula."""
         same = {row.action for row in self.experience if row.build == shape.build}
         seen = same if self.experience else set(self.actions)
         trained = {name for name in self.actions if name in seen or (name in ACTIONS and not ACTIONS[name].kind_of)}
-        return tuple(name for name in ACTIONS if name in trained or (self.experience and name in formulas))
+        known = [name for name in ACTIONS if name in trained or (self.experience and name in formulas)]
+        return tuple(name for name in known if not (ACTIONS[name].kind_style and self.experience))
 
     @torch.no_grad()
     def seconds(self, shape: BodyShape, action: str, loops: bool) -> float:
