@@ -22,8 +22,8 @@ class Known:
     meaning: str
     loops: bool
     learned_from: str
-    """'12 clips', '4 captures', 'a formula', 'walk, sneaky' if that is what is shown; BY_FORMULA if the prior was not trained on it; '' if bodies like this were
-    never seen doing it."""
+    """'12 clips', '4 captures', 'a formula'; 'walk, sneaky' if that shows it; BY_FORMULA if the prior was not trained
+    on it; '' if bodies like this were never seen doing it."""
     note: str
     """'experimental', 'shown as walk', 'needs arms'; '' if there is nothing to say."""
 
@@ -97,7 +97,7 @@ def known_actions(anatomy: Anatomy) -> list[Known]:
             note = "not known"
         elif shown != name and not learned:
             note = f"shown as {shown}"
-        elif not learned or (name not in formulas and experimental(prior, shape, name)):
+        elif not learned or not (name in formulas or action.kind_style or not experimental(prior, shape, name)):
             note = "experimental"
         found.append(Known(name, action.meaning, action.loops, learned, note))
     return sorted(found, key=lambda row: (row.note != "", row.note))

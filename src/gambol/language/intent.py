@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from gambol.actions import ACTIONS, general_action, known_action
+from gambol.actions import ACTIONS, known_action
 from gambol.errors import GambolError
 from gambol.language.english import LEXICON, PAUSE, STOP, describes_noun, may_be_noun, tokenize, words
 from gambol.language.manner import Manner, Side, manner_of
@@ -146,7 +146,7 @@ def parse_intent(sentence: str) -> Intent | None:
         wanted = [each for each in wanted if not ACTIONS[each.meaning.action].turns]
         asked = {name: None for name in asked if not ACTIONS[name].turns}
     backwards = ACTIONS[action].travels and bool(BACKWARDS.intersection(tokens))
-    if backwards and general_action(action) == "walk":
+    if backwards and action in ("walk", BACKWARDS_WALK):
         asked.pop(action, None)
         action, backwards = BACKWARDS_WALK, False
     if chosen.meaning.lemma in words.postures or chosen.start > min(each.start for each in wanted):
@@ -245,8 +245,8 @@ def _with_followers(parts: Sequence[Predicate], tokens: Sequence[str], spoken: s
         backwards = ACTIONS[action].travels and bool(BACKWARDS.intersection(own))
         if backwards:
             ignored = tuple(word for word in manner.ignored if word not in BACKWARDS)
-            manner = replace(manner, ignored=ignored, backwards=general_action(action) != "walk")
-            action = BACKWARDS_WALK if general_action(action) == "walk" else action
+            manner = replace(manner, ignored=ignored, backwards=action not in ("walk", BACKWARDS_WALK))
+            action = BACKWARDS_WALK if action == "walk" else action
         manner = replace(manner, side="") if ACTIONS[action].turns else manner
         curve, circle = _course(action, [each], own)
         if curve:
