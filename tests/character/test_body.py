@@ -1,8 +1,9 @@
 import dataclasses
 
 import numpy as np
-from creatures import dog, posed
+from creatures import CLAY, GREY, dog, posed
 
+from gambol.character.anatomy import analyze
 from gambol.character.body import find_body, vertex_areas
 from gambol.character.neutral import neutral_world
 from gambol.character.skeleton import Pose
@@ -137,3 +138,21 @@ def test_a_joint_scaled_to_nothing_is_left_out_and_its_children_are_kept():
     found = parents_by_name(hidden, find_body(hidden))
     assert found["thigh.L"] == "hips"
     assert "ear.R" in found
+
+
+def test_a_foot_that_begins_where_the_heel_does_hangs_on_the_shin():
+    """Rigid parts share no skin: only their places tell."""
+    middle = {"hips": (None, (0, 0.95, 0), (0, 1.5, 0), 0.13, 0.12, GREY)}
+    left = {
+        "thigh": ("hips", (0.1, 0.92, 0), (0.1, 0.5, 0.01), 0.08, 0.06, GREY),
+        "shin": ("thigh", (0.1, 0.5, 0.01), (0.1, 0.1, -0.02), 0.055, 0.04, GREY),
+        "heel": ("shin", (0.1, 0.1, -0.02), (0.1, 0.03, -0.1), 0.03, 0.03, GREY),
+    }
+    bones = CLAY["both_sides"](middle, left)
+    for side, x in ((".L", 0.1), (".R", -0.1)):
+        bones[f"sole{side}"] = (None, (x, 0.1, -0.02), (x, 0.04, 0.2), 0.03, 0.03, GREY)
+    character = CLAY["clay"]("robot", bones)
+    body = analyze(character).body
+    names = [character.skeleton.names[node] for node in body.nodes]
+    assert body.parents[names.index("sole.L")] == names.index("shin.L")
+    assert body.parents[names.index("sole.R")] == names.index("shin.R")

@@ -26,7 +26,7 @@ def animal(request):
 def test_every_deed_is_an_action_and_loops_as_it_does():
     for build in BUILDS:
         for name, deed in _table()[build].items():
-            single = (build, name) == ("compact", "jump")  # as all the jumps of such bodies that were seen
+            single = build in ("compact", "person") and name == "jump"  # as all the jumps of such bodies that were seen
             assert (ACTIONS[name].loops and not single) == deed.loops, (build, name)
             assert not ACTIONS[name].needs or set(ACTIONS[name].needs) <= {"legs", "wings", "arms"}
 

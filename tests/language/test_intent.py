@@ -174,6 +174,26 @@ def test_a_walk_backwards_is_a_walk_played_backwards_to_who_knows_no_better():
 def test_the_name_of_an_action_means_it():
     for name in ACTIONS:
         assert action(name) == action(f"{name}!".capitalize()) == name
+        assert action(f"{name} animation") == action(f"knight {name} cycle") == action(f"a {name} animation") == name
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("knight roll", "roll"), ("angry stretch", "stretch"), ("fox climb", "climb"), ("wolf roar", "roar"),
+        ("a cake stand", None), ("angry fly", None), ("knight with sword", None), ("an angry wave", None),
+        ("crow takes off", "take off"), ("fly rubbing its hands", "rub hands"), ("fly!", "fly"), ("fly away", "fly"),
+        ("relaxed walk", "walk"), ("injured walk cycle", "limp"), ("limped home", "limp"),
+        ("jumps and lands", "jump"), ("the acrobat lands", "land"), ("lands a punch", "punch"), ("looks sad", None),
+    ],
+)  # fmt: skip
+def test_a_few_bare_words(text, wanted):
+    assert action(text) == wanted
+
+
+def test_a_gap_is_never_one_of_several_words():
+    steps = " ".join(text for row in LEXICON["actions"].values() for text in row.values() if isinstance(text, str))
+    assert not [step for step in steps.split() if "|_" in step or "_|" in step]
 
 
 @pytest.mark.parametrize(
@@ -420,6 +440,11 @@ def test_words_are_understood_without_torch():
         ("is not angry and walks", (), "", ()),
         ("runs at full speed", (), "", ()),
         ("walks diligently", (), "", ("diligently",)),
+        ("a king struts", ("proud",), "", ()),
+        ("he storms out", ("angry",), "", ()),
+        ("throws a jab cross combo", (), "", ()),
+        ("sits cross legged", (), "", ()),
+        ("does the robot", ("robotic",), "", ()),
     ],
 )
 def test_how_it_is_done(text, styles, side, ignored):

@@ -1,13 +1,16 @@
 """How people stand: knees that get straight, arms that hang, and everything else as it was."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
+from scipy.spatial.transform import Rotation
 
 from gambol.character.anatomy import analyze
 from gambol.creatures.zoo import random_creature
-from gambol.motion.chains import END, UPPER, find_chains
-from gambol.motion.standing import STRAIGHT, WIDEST, straightened, with_hanging_arms
+from gambol.motion.chains import DIGITS, END, UPPER, find_chains
+from gambol.motion.standing import RELAXED, STRAIGHT, WIDEST, straightened, with_hanging_arms, with_relaxed_hands
 from gambol.motion.styles import KNEE, Style, styled
 from gambol.priors.tracks.formulas import formula_tracks
 from gambol.priors.tracks.turning import canonical_points
@@ -74,3 +77,18 @@ def test_who_does_not_stand_upright_on_two_legs_is_left_alone():
     chains = find_chains(analyze(random_creature(0, "quadruped").character()))
     tracks = formula_tracks(chains, "walk", np.random.default_rng(0))
     assert straightened(tracks, chains) is tracks and with_hanging_arms(tracks, chains) is tracks
+
+
+def test_stretched_fingers_bend_towards_the_palm(walk):
+    chains, tracks = walk
+    arms = [number for number, chain in enumerate(chains.chains) if chain.kind == "arm" and DIGITS in chain.stations]
+    stretched = tracks.rotations.clone()
+    stretched[:, :, DIGITS] = stretched[:, :, END]
+    found = with_relaxed_hands(replace(tracks, rotations=stretched), chains)
+    for number in arms:
+        bent = (found.rotations[:, number, END].mT @ found.rotations[:, number, DIGITS]).double().numpy()
+        side = 1 if chains.chains[number].side == "left" else -1
+        vectors = np.degrees(Rotation.from_matrix(bent).as_rotvec())
+        np.testing.assert_allclose(vectors[:, 2], -side * RELAXED, atol=1)  # down, as palms look in the canonical pose
+    again = with_relaxed_hands(found, chains)
+    assert (again.rotations - found.rotations).abs().max() < 1e-3

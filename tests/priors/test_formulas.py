@@ -5,17 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from character.creatures import bird, dog, human, spider
+from character.creatures import CLAY, GREY, bird, dog, human, spider
 from test_tracks import tiny_prior
 
 from gambol.character.anatomy import analyze
 from gambol.distillation.animate import prepare, stages_of
 from gambol.distillation.config import preset_for
-from gambol.distillation.track_layout import FORMULA_LEVEL, TAUGHT_LEVEL
+from gambol.distillation.track_layout import FORMULA_LEVEL
 from gambol.motion.chains import find_chains
 from gambol.priors.tracks.experience import Experience
 from gambol.priors.tracks.features import CONTACT, features_of, points_of, shape_of
 from gambol.priors.tracks.formulas import formula_actions, formula_tracks
+from gambol.priors.tracks.turning import canonical_points
 
 
 def chains_of(make):
@@ -49,18 +50,40 @@ def test_birds_walk_with_folded_wings():
     assert aside[0] < 0.6 * aside[1]
 
 
-@pytest.mark.parametrize(
-    ("make", "source", "level"),
-    [(spider, "procedural", FORMULA_LEVEL), (spider, "artist", TAUGHT_LEVEL), (human, "artist", 1.0)],
-)
-def test_all_but_people_start_from_formulas(make, source, level):
+@pytest.mark.parametrize(("make", "level"), [(spider, 0.0), (human, 1.0)])
+def test_all_but_people_move_by_formula(make, level):
     prior = tiny_prior()
     build = shape_of(chains_of(make)).build
-    prior.experience = (Experience("walk", build, source, True, 20, 20),)
+    prior.experience = (Experience("walk", build, "artist", True, 20, 20),)
     problem = prepare(make(), "it walks", prior, preset_for("draft", prior))
     assert bool(problem.start.angles.abs().sum() > 0) == (level < 1)
     assert stages_of(problem)[0](problem.start).level == level
+    assert ("'walk' is shown by formula" in problem.warnings) == (level < 1)
     assert not any("experimental" in warning for warning in problem.warnings)
+
+
+def test_a_formula_is_shown_as_it_is_but_for_a_slight_style():
+    prior = tiny_prior()
+    prior.experience = (Experience("sit", "leg4", "artist", True, 20, 20),)
+    problem = prepare(dog(), "it sits", prior, preset_for("draft", prior))
+    stage = stages_of(problem)[0](problem.start)
+    stage.step(0)
+    assert (stage.rig_motion().world(problem.rig) - problem.start.world(problem.rig)).abs().max() < 0.02
+    walks = []
+    for seed in (0, 1):
+        problem = prepare(dog(), "it walks", prior, preset_for("draft", prior, seed))
+        stage = stages_of(problem)[0](problem.start)
+        stage.step(0)
+        walks.append(stage.rig_motion().resampled(16).world(problem.rig))
+    assert (walks[0] - walks[1]).abs().max() > 0.02
+
+
+def test_kept_poses_have_the_formula_resampled():
+    prior = tiny_prior()
+    prior.experience = (Experience("walk", "leg4", "artist", True, 20, 20),)
+    config = replace(preset_for("draft", prior), pins=((3, "rest"),))
+    problem = prepare(dog(), "it walks", prior, config)
+    assert stages_of(problem)[0](problem.start).level == FORMULA_LEVEL
 
 
 def test_frozen_joints_stay_as_they_are_at_rest():
@@ -74,3 +97,17 @@ def test_seeds_give_other_styles():
     chains = chains_of(dog)
     one, two = (formula_tracks(chains, "walk", np.random.default_rng(seed)) for seed in (0, 1))
     assert len(one) != len(two) or not torch.allclose(one.rotations, two.rotations, atol=1e-3)
+
+
+def test_flukes_beat_up_and_down_and_other_tails_sideways():
+    for height, width, axis in ((0.02, 0.3, 1), (0.3, 0.02, 0)):
+        middle = {"body": (None, (0, 1, 0.6), (0, 1, -0.2), 0.2, 0.12, GREY)}
+        middle["tail.1"] = ("body", (0, 1, -0.2), (0, 1, -0.6), 0.12, 0.05, GREY)
+        middle["tail.2"] = ("tail.1", (0, 1, -0.6), (0, 1, -0.9), 0.05, 0.02, GREY)
+        left = {"end": ("tail.2", (0.0, 1.0, -0.88), (width, 1.0 + height, -0.97), 0.02, 0.02, GREY)}
+        chains = find_chains(analyze(CLAY["clay"]("swimmer", CLAY["both_sides"](middle, left)), forward="+z"))
+        tracks = formula_tracks(chains, "swim", np.random.default_rng(0))
+        tail = next(number for number, chain in enumerate(chains.chains) if chain.side == "middle" and number)
+        moved = canonical_points(chains, tracks.rotations)[:, tail, -1]
+        spread = (moved.amax(0) - moved.amin(0))[:2]
+        assert spread[axis] > 5 * spread[1 - axis]

@@ -118,6 +118,8 @@ def _face(character: Character, meshes: Sequence[Float[np.ndarray, "_ 3"]]) -> F
     return (smallest.min(0) + smallest.max(0)) / 2
 
 
+SAME = 0.002
+"""Distance up to which two joints sit at the same place [size of the body]."""
 UNUSED = -2
 """Parent of a node that is not part of the body."""
 
@@ -218,6 +220,8 @@ class _BodyFinder:
         for joint in np.flatnonzero(deforming):
             above = ancestor[joint]
             shin = self._shin_by_name(int(joint), ends, shared) if above < 0 or shared[joint, above] == 0 else None
+            if shin is None and above < 0:
+                shin = self._same_place(int(joint), parents, size)
             if shin is not None:
                 parents[joint] = shin
                 reparented.append(int(joint))
@@ -241,6 +245,13 @@ class _BodyFinder:
                 parents[joint] = end
                 reparented.append(int(joint))
         return reparented
+
+    def _same_place(self, joint: int, parents: Int[np.ndarray, " nodes"], size: float) -> int | None:
+        """What a joint hangs on that sits exactly where a root does, and is not below it: a foot of rigid parts begins
+        where its heel does, which hangs on the shin."""
+        apart = np.linalg.norm(self.heads - self.heads[joint], axis=1)
+        there = np.flatnonzero(self.deforming & (apart < SAME * size) & (parents >= 0))
+        return next((int(parents[each]) for each in there if joint not in line_up(parents, int(each))), None)
 
     def _shin_by_name(self, joint: int, ends: Int[np.ndarray, " ends"], shared: sparse.csr_matrix) -> int | None:
         """The last joint of a leg that a joint called a foot shares its skin with, of the same side."""

@@ -27,7 +27,7 @@ from gambol.distillation.score_distillation import Observer, ScoreDistillation, 
 from gambol.distillation.sequence import FollowingActions, with_cycles
 from gambol.distillation.stage_runner import MakeStage, Stage, StageRunner, StepLog
 from gambol.distillation.timing import Timing, clip_to_start_from, seconds_for, timing_for, timing_without_loop
-from gambol.distillation.track_layout import by_formula, experimental, formula_level, track_layout
+from gambol.distillation.track_layout import FORMULA_LEVEL, by_formula, experimental, track_layout
 from gambol.distillation.track_sampling import CIRCLE_CYCLES, CURVE_CYCLES, TrackSampling
 from gambol.errors import GambolError
 from gambol.language import Intent, parse_intent, require_intent
@@ -222,10 +222,10 @@ def prepare(
             timing = replace(timing, cycles=cycles_for(meanwhile[0].seconds, timing.seconds))
         if intent.manner.curve and timing.loops and not config.seconds and timing.cut is None:
             timing = replace(timing, cycles=CIRCLE_CYCLES if intent.manner.circle else CURVE_CYCLES)
-        notes = [by_formula(prior, sees, each) for each in (intent.action, intent.meanwhile)]
         shown_how = start.contacts is not None and not ACTIONS[intent.action].weak  # by a formula or a clip
-        if not (notes[0] or shown_how):
-            notes[0] = experimental(prior, shape, intent.action)
+        first = by_formula(prior, sees, intent.action) if shown_how and not config.init else ""
+        first = first or ("" if shown_how else experimental(prior, shape, intent.action))
+        notes = (first, by_formula(prior, sees, intent.meanwhile))
         guess = "; ".join(filter(None, notes))
     else:
         assert isinstance(prior, VideoPrior)
@@ -392,8 +392,7 @@ def _sample_tracks(problem: Problem, motion: RigMotion) -> Stage:
     body = BodyTrackPrior(prior, shape_of(chains), len(motion), motion.loops, motion.seconds)
     level = config.strength if config.init else 1.0
     if not config.init and motion.contacts is not None:  # a motion by formula, and not the rest pose
-        assert problem.intent is not None
-        level = formula_level(prior, chains, problem.intent.action, bool(problem.constraints.given))
+        level = FORMULA_LEVEL if problem.constraints.given else 0.0
     return TrackSampling(
         problem.rig, chains, motion, body, problem.prompt, problem.constraints, level, config.sample, problem.intent
     )
@@ -440,7 +439,7 @@ def _foot_lock(problem: Problem, motion: RigMotion) -> Stage:
         dense = dense.with_displacement(torch.as_tensor(problem.displacement).float())
     segment = problem.constraints.segment is not None
     falls = problem.action is not None and problem.action.falls and build_of(anatomy) != "flier"
-    held = holding_joints(anatomy) if falls else []  # a knight does not stand on his sword
+    held = holding_joints(anatomy)  # a knight does not stand on his sword
     skin = LowSkin(problem.character, anatomy, rig, 800 if falls else 400, held, lies=falls)
     if falls and not segment:
         dense = skin.settled(rig, dense)

@@ -25,7 +25,7 @@ from gambol.motion.styles import joined
 from gambol.priors.tracks.experience import ENOUGH
 from gambol.priors.tracks.features import FPS, PEOPLE, BodyShape, shape_of
 from gambol.priors.tracks.formula_deeds import deed_names
-from gambol.priors.tracks.formulas import as_it_stands, formula_actions, formula_tracks
+from gambol.priors.tracks.formulas import formula_actions, formula_tracks
 from gambol.priors.tracks.network import LONGEST, PATCH
 from gambol.priors.tracks.prior import TrackPrior
 
@@ -35,11 +35,8 @@ STRIDES = (0.6, 1.25)
 """Shortest and longest cycle of a gait, as a share of its usual duration at 1 m height. One in twenty artists' walks is
 shorter (0.5 to 0.6 s), whatever the size of the body; the prior thinks that people's last 1.2 to 1.5 s, where the
 artists' median is 1.07. Gaits of others may be longer: elephants' are."""
-FORMULA_LEVEL, TAUGHT_LEVEL, PEOPLE_LEVEL = 0.3, 0.4, 0.2
-"""Noise level at which motions by formula are resampled, where clips taught the prior how such bodies do it, and of
-people's deeds: at 0.3 who sleeps kicks, by eye, and below 0.2 what follows the sampling shakes more. Their
-footfalls stay. On six gaits of quadrupeds, levels 0.4 and 0.6 give the same verdicts, and at 0.4 legs swing aside less
-(by 0.05 instead of 0.07 rad on a dog, 0 instead of 0.04 on a horse), one seed each."""
+FORMULA_LEVEL = 0.3
+"""Noise level at which motions by formula are resampled where poses or frames are to be kept."""
 
 
 def track_layout(
@@ -51,7 +48,7 @@ def track_layout(
         return _from_clip(character, rig, chains, config)
     shape, pace = shape_of(chains), _pace(intent)
     known = prior.seen(shape, intent.action)[0]
-    formula = _formula(chains, intent, config) if prior.experience else None
+    formula = _formula(prior, chains, intent, config)
     if formula and formula.loops and known and not known.cyclic:  # leaps without end where single jumps were seen
         formula = None
     cyclic = formula.loops if formula else ACTIONS[intent.action].loops and (known is None or known.cyclic)
@@ -102,30 +99,22 @@ def _from_clip(character: Character, rig: Rig, chains: Chains, config: AnimateCo
     return replace(start, contacts=None if low is None else low.round()), timing
 
 
-def _formula(chains: Chains, intent: Intent, config: AnimateConfig) -> BodyTracks | None:
-    """Return the motion by formula to start from: of bodies of which there are few clips, and of people those deeds
-    that they do by goals for their parts; their gaits were learned.
+def starts_by_formula(prior: TrackPrior, chains: Chains, action: str) -> bool:
+    """Return whether a motion by formula is shown: of all bodies but people, of whom there are few clips, and of people
+    those deeds that they do by goals for their parts; their gaits were learned. By eye the prior does not improve on
+    formulas at any noise level: it bends legs, opens fists, parts hands that touch and lifts who lies off the ground.
+    Turns are not by formula, as the start would have to be unturned."""
+    learned = shape_of(chains).build == PEOPLE and action not in deed_names(chains)
+    known = bool(prior.experience) and action in formula_actions(chains)
+    return known and not learned and not ACTIONS[action].turns
 
-    There is none for turns, whose start would have to be unturned, nor if joints are frozen, which move as in the
-    start, nor for score distillation, whose start is the rest pose.
-    """
-    turns = bool(ACTIONS[intent.action].turns)
-    learned = shape_of(chains).build == PEOPLE and intent.action not in deed_names(chains)
-    if learned or turns or config.freeze or config.method == "score":
+
+def _formula(prior: TrackPrior, chains: Chains, intent: Intent, config: AnimateConfig) -> BodyTracks | None:
+    """Return the motion by formula that is shown; None if there is none, and if joints are frozen, which move as in the
+    start, or for score distillation, whose start is the rest pose."""
+    if config.freeze or config.method == "score" or not starts_by_formula(prior, chains, intent.action):
         return None
     return formula_tracks(chains, intent.action, np.random.default_rng(config.seed), _pace(intent))
-
-
-def formula_level(prior: TrackPrior, chains: Chains, action: str, constrained: bool) -> float:
-    """Return the noise level at which a motion by formula is resampled: more if the prior knows better, 0 if it is
-    shown as it stands, unless poses or frames are to be kept, to which the rest must be fitted."""
-    if not constrained and as_it_stands(chains, action):
-        return 0.0
-    shape = shape_of(chains)
-    if shape.build == PEOPLE and not ACTIONS[action].gaits:
-        return PEOPLE_LEVEL
-    known, same = prior.seen(shape, action)
-    return TAUGHT_LEVEL if known and same and known.source != "procedural" else FORMULA_LEVEL
 
 
 def track_frames(seconds: float, loops: bool) -> int:
@@ -135,12 +124,11 @@ def track_frames(seconds: float, loops: bool) -> int:
 
 
 def by_formula(prior: TrackPrior, chains: Chains, action: str) -> str:
-    """Return a note if a motion comes from a formula alone, or from one that the prior resamples as a more general
-    action or as any, since it was not trained on it."""
-    if action and action not in prior.actions:
-        return f"'{action}' is shown by formula: the prior was not trained on it"
-    shown = action and action in formula_actions(chains) and as_it_stands(chains, action)
-    return f"'{action}' of a body like this is shown by formula, without the prior" if shown else ""
+    """Return a note if an action is shown by formula alone; "" if the prior samples it."""
+    if not action or not starts_by_formula(prior, chains, action):
+        return ""
+    why = "" if action in prior.actions else ": the prior was not trained on it"
+    return f"'{action}' is shown by formula{why}"
 
 
 def experimental(prior: TrackPrior, shape: BodyShape, action: str) -> str:

@@ -22,8 +22,8 @@ from gambol.motion.chains import Chains
 from gambol.motion.constraints import Constraints
 from gambol.motion.optimization import Losses
 from gambol.motion.rig_motion import RigMotion
-from gambol.motion.standing import straightened, with_hanging_arms
-from gambol.motion.styles import acting_side, joined, styled
+from gambol.motion.standing import straightened, with_hanging_arms, with_relaxed_hands
+from gambol.motion.styles import acting_side, joined, random_style, styled
 from gambol.priors.prior import Prompt
 from gambol.priors.sample import change_level, draw_noise
 from gambol.priors.schedule import Latents
@@ -61,8 +61,7 @@ class TrackSampling:
         done in the manner asked for. intent: what it shall be, by which the best of several samples is chosen, and how
         it is to be done."""
         self.rig, self.chains, self.start, self.prior, self.prompt = rig, chains, start, prior, prompt
-        self.constraints, self.level, self.config = constraints, level, config
-        self.steps = config.steps if level > 0 else 1
+        self.constraints, self.level, self.config, self.steps = constraints, level, config, config.steps
         self.free = not constraints.given
         self.action = ACTIONS[intent.action] if intent else None
         self.manner = intent.manner if intent and self.free else Manner()
@@ -109,11 +108,16 @@ class TrackSampling:
 
     def _motion(self, latents: Latents) -> RigMotion:
         if self.level <= 0:
-            tracks = self._tracks(self.start)
+            tracks = self._tracks(self.start).shifted(-self.origin)
+            if self.action and self.action.travels:  # deeds differ by themselves, and their hands may touch something
+                style = random_style(np.random.default_rng(self.config.seed))
+                tracks = styled(tracks, self.chains, style, walks=self.action.on_legs)
         else:
             tracks = calmed(limited(self.prior.decode(latents), self.chains))
             tracks = smoothed(tracks, CALM) if self.calm else tracks
-            tracks = with_hanging_arms(straightened(tracks, self.chains), self.chains) if self.upright else tracks
+            if self.upright:
+                tracks = with_hanging_arms(straightened(tracks, self.chains), self.chains)
+                tracks = with_relaxed_hands(tracks, self.chains)
         tracks = in_manner(tracks, self.chains, self.manner, self.action)
         motion = rig_motion_of_tracks(self.chains, self.rig, tracks.shifted(self.origin), self.heading)
         if not self.free or self.action is None or self.action.turns:

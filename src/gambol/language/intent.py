@@ -12,7 +12,7 @@ from gambol.errors import GambolError
 from gambol.language.english import LEXICON, PAUSE, STOP, describes_noun, may_be_noun, tokenize, words
 from gambol.language.manner import Manner, Side, manner_of
 from gambol.language.parser import Predicate, Role, SentenceParser
-from gambol.language.vocabulary import corrected, group, longest_idiom, nouns, pace_idioms, paces, verbs
+from gambol.language.vocabulary import corrected, group, idioms, longest_idiom, nouns, pace_idioms, paces, verbs
 
 MAX_LETTERS = 2000
 """Largest number of characters of a sentence; the time to parse grows faster than its length."""
@@ -135,7 +135,8 @@ def parse_intent(sentence: str) -> Intent | None:
     tokens = _after_corrections(corrected(tokenize(sentence)))
     if (name := " ".join(token for token in tokens if token != STOP)) in ACTIONS:
         return Intent(name, 0.0, name)
-    wanted = _wanted(SentenceParser(tokens).parse())
+    predicates = SentenceParser(tokens).parse()
+    wanted = _wanted(predicates or _named_last(tokens))
     if not wanted:
         return None
     chosen = _instead_of_standing(min(wanted, key=lambda each: (-each.role, each.start)), wanted, tokens)
@@ -285,6 +286,20 @@ def _after_corrections(tokens: Sequence[str]) -> Sequence[str]:
     """What is said after 'no,' if it is said instead: 'it climbs? no, it walks'."""
     last = max((at for at in range(1, len(tokens) - 1) if tokens[at] == "no" and tokens[at + 1] == PAUSE), default=0)
     return tokens[last + 2 :] if last and tokens[last - 1] in (STOP, PAUSE) else tokens
+
+
+def _named_last(tokens: Sequence[str]) -> list[Predicate]:
+    """The action that the last of a few bare words names, as in 'knight roll' or 'angry stretch', where no word says
+    what else they mean: 'a cake stand' is none."""
+    end = len(tokens) - (tokens[-1:] == [STOP])
+    last = tokens[end - 1] if end else ""
+    bare = not (words.links | words.determiners | words.negators).intersection(tokens[:end])
+    within = any((idiom := longest_idiom(idioms(), tokens, at)) and idiom[1] >= end for at in range(end))
+    if end < 2 or not bare or within or last in words.doers | words.nouns_alone:
+        return []
+    meaning, forms = verbs().get(last, (None, ()))
+    found = meaning if meaning and "base" in forms else nouns().get(last)
+    return [Predicate(end - 1, end, found, Role.NOUN, "base")] if found and found.kind == "action" else []
 
 
 def _wanted(predicates: Sequence[Predicate]) -> list[Predicate]:

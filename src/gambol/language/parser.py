@@ -133,9 +133,10 @@ class SentenceParser:
 
     def _read_idiom(self, idiom: Idiom, start: int, end: int) -> None:
         meaning = self._in_context(idiom.meaning, start, end)
-        if idiom.head is not None:
-            head = start + idiom.head
-            self._read_verb(start, end, meaning, frozenset(idiom.steps[idiom.head][self._at(head)]), head)
+        head = start + (idiom.head or 0)
+        forms = frozenset(idiom.steps[idiom.head].get(self._at(head), ())) if idiom.head is not None else frozenset()
+        if forms:
+            self._read_verb(start, end, meaning, forms, head)
         elif meaning.kind in ("action", "hint"):
             self._add(Predicate(start, end, meaning, Role.ADJUNCT))
 
@@ -171,6 +172,8 @@ class SentenceParser:
             self.last = self.light = Predicate(at, at + 1, meaning, CLAUSES[self.clause], negated=self.negated)
         elif word in verbs():
             meaning = self._in_context(verbs()[word][0], at, at + 1)
+            if meaning.lemma in LEXICON["alone"] and after in {"", STOP, PAUSE, *words.conjunctions}:
+                meaning = replace(meaning, kind="action", action=LEXICON["alone"][meaning.lemma])
             has_object = self._at(at + 1) in {"a", "an", "the"} | words.possessives
             if meaning.lemma in words.objectless and has_object and not words.measures & {*self._span(at + 2, at + 5)}:
                 meaning = replace(meaning, kind="other")
@@ -239,7 +242,7 @@ class SentenceParser:
         if "s" in forms:
             return self._role_of_s(head, end), "s"
         if "base" in forms:
-            role = self._role_of_base(start)
+            role = self._role_of_base(start, end)
             if role > Role.NOUN or "past" not in forms:
                 return role, "base"
         return self._role_of_past(head, end, forms), "past" if "past" in forms else "participle"
@@ -303,14 +306,15 @@ class SentenceParser:
             return CLAUSES[self.clause]
         return self._finite_role()
 
-    def _role_of_base(self, start: int) -> Role:
+    def _role_of_base(self, start: int, end: int) -> Role:
         before, directly = self._before(start), self._at(start - 1)
         if before == "to":
             return self.last.role if self.last else Role.MAIN
         if before in words.modals | words.negators:
             return CLAUSES[self.clause]
         if before in ("", STOP, PAUSE):
-            return Role.MAIN if self._at(start) not in words.nouns_alone else Role.NONE
+            thing = end == start + 1 and (self._at(start) in words.nouns_alone or self._is_doer(start))
+            return Role.NONE if thing else Role.MAIN
         if before in words.pronouns:
             return self._finite_role()
         if before in words.conjunctions:
@@ -328,14 +332,22 @@ class SentenceParser:
         several = self.last is None and "and" in self._span(start - 5, start)
         return self._finite_role() if several or is_plural(before) else Role.NOUN
 
+    def _is_doer(self, at: int) -> bool:
+        """Whether a word says who does something rather than what is done: 'crow takes off'."""
+        if self._at(at) not in words.doers:
+            return False
+        idiom = longest_idiom(idioms(), self.tokens, at + 1) if at + 1 < len(self.tokens) else None
+        forms = idiom[0].steps[0].get(self._at(at + 1), set()) if idiom else self._forms(self._after(at + 1))
+        return bool({"s", "ing"} & forms)
+
     def _role_of_past(self, start: int, end: int, forms: frozenset[Form]) -> Role:
         before, directly = self._before(start), self._at(start - 1)
         if before in words.have:
             return CLAUSES[self.clause] if before != "having" else Role.SUBORDINATE
         if before in words.be or "past" not in forms or self._at(end) == "by":
             return CLAUSES[self.clause] if self._at(start) in SEEN else Role.NONE  # something is done to it
-        if self._after_determiner(before, directly):
-            return Role.NONE
+        if self._after_determiner(before, directly) or (before in ("", STOP, PAUSE) and self._at(end) in nouns()):
+            return Role.NONE  # also 'relaxed walk'
         if self.last and directly in words.conjunctions:
             return CLAUSES[self.clause]
         return self._finite_role()

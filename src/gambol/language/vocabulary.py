@@ -124,7 +124,14 @@ def idioms() -> Idioms:
     """Idioms that mean an action, hint at one, or mean none."""
     entries = [("action", *entry) for entry in _texts("idioms")]
     entries += [("hint", *entry) for entry in _texts("hint_idioms")]
+    entries += [("action", action, 0.0, f"{_any_form(action)} PICTURE") for action in LEXICON["actions"]]
     return idiom_table([*entries, *((kind, "", 0.0, text) for kind, text in LEXICON["idioms"].items())])
+
+
+def _any_form(action: str) -> str:
+    """The name of an action as an idiom: 'push* up', but 'tail strike'."""
+    first, _, rest = action.partition(" ")
+    return f"{first}{'' if first in words.unverbal else '*'} {rest}".strip()
 
 
 @cache
@@ -204,6 +211,7 @@ def _corrected(word: str) -> str:
 def _other_words() -> frozenset[str]:
     """Known words that are neither verbs nor nouns of actions."""
     spellings = {spelling for word in words.not_misspelled for spelling in forms_of(word)}
+    spellings.update(paces(), *(row.get("words", "").split() for row in LEXICON["styles"].values()))
     for table in (idioms(), pace_idioms()):
         spellings.update(*(step for known in table.values() for idiom in known for step in idiom.steps))
     return words.determiners | words.prepositions | words.pronouns | words.subordinators | words.adverbs | spellings

@@ -30,6 +30,8 @@ HANGS, THICK = 12.0, 0.07
 """Angle between a hanging arm and the vertical [degrees], and half its thickness [arm lengths]."""
 RAISED = 75.0
 """Arms that are raised by more than this angle stay where they are [degrees]."""
+RELAXED = 25.0
+"""How far fingers of a hand that does nothing are bent [degrees]."""
 WIDEST = 60.0
 """Largest angle at which an arm is taken to hang, beside a wide body [degrees]."""
 
@@ -119,3 +121,19 @@ def _hanging_angle(chains: Chains, number: int) -> float:
         if (out >= width).all():
             return float(angle)
     return WIDEST
+
+
+def with_relaxed_hands(tracks: BodyTracks, chains: Chains) -> BodyTracks:
+    """The same motion, with fingers bent a little towards the palm where they would be stretched."""
+    rotations = tracks.rotations.clone()
+    for number, chain in enumerate(chains.chains):
+        if chain.kind != "arm" or DIGITS not in chain.stations or chain.side == "middle":
+            continue
+        side = 1.0 if chain.side == "left" else -1.0  # palms look down in the canonical rest pose
+        hands = rotations[:, number, END]
+        ways = (hands.mT @ rotations[:, number, DIGITS])[..., 0]  # of the fingers, as the hand sees them
+        bent = torch.rad2deg(torch.atan2(-ways[:, 1], ways[:, 0]))
+        more = (RELAXED - bent.abs()).clamp(0, RELAXED)
+        turns = torch.stack([turn_about(2, -side * float(angle)) for angle in more])
+        rotations[:, number, DIGITS] = rotations[:, number, DIGITS] @ turns
+    return replace(tracks, rotations=rotations)

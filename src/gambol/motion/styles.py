@@ -58,7 +58,7 @@ STYLES = {
     "drunk": Style(pace=-0.3, energy=1.15, lean=3, head=-8, sway=10, spread=8),
     "angry": Style(pace=0.5, energy=1.25, step=1.1, lean=9, head=-8, tail=15, spread=9),
     "scared": Style(pace=0.2, energy=0.75, step=0.7, lean=9, head=-12, tail=-45, knees=12, spread=-4),
-    "sneaky": Style(pace=-0.5, energy=0.8, step=0.9, bounce=0.5, lean=16, head=-6, tail=-15, knees=20),
+    "sneaky": Style(pace=-0.5, energy=0.8, step=0.75, bounce=0.5, lean=30, head=4, tail=-15, knees=28),
     "heavy": Style(pace=-0.5, energy=0.9, bounce=1.4, lean=4, head=-4, sway=4, spread=9, knees=4),
     "light": Style(pace=0.25, energy=1.05, bounce=1.5, lean=-3, head=6, tail=10),
     "robotic": Style(pace=-0.2, energy=0.8, bounce=0.5, stepped=7),
@@ -80,6 +80,12 @@ def joined(names: Sequence[str]) -> Style:
         values = [getattr(STYLES[name], field.name) for name in names]
         found[field.name] = float(np.prod(values)) if field.name in FACTORS else float(np.sum(values))
     return Style(**{**found, "pace": float(np.clip(found["pace"], -1, 1))})
+
+
+def random_style(generator: np.random.Generator) -> Style:
+    """A slight style, by which motions of one formula differ."""
+    energy, step, bounce, lean, head, tail = generator.uniform(-1, 1, 6)
+    return Style(0.0, 1.2**energy, 1.08**step, 1.25**bounce, 2.5 * lean, 6 * head, 12 * tail)
 
 
 def styled(tracks: BodyTracks, chains: Chains, style: Style, walks: bool) -> BodyTracks:

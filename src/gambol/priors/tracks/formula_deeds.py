@@ -14,6 +14,7 @@ from gambol.motion.body_tracks import BodyTracks, tracks_of_poses
 from gambol.motion.chains import STATIONS, Chains
 from gambol.priors.tracks.features import FPS
 from gambol.priors.tracks.network import LONGEST, PATCH
+from gambol.priors.tracks.slithering import line_of
 from gambol.priors.tracks.turning import about, canonical_points, folded_wings
 from gambol.priors.tracks.wings import BUZZING, CLEARANCE, STROKE, above_ground, beat_seconds, beating, is_insect
 
@@ -25,6 +26,8 @@ BENDS = 1.25
 """Waves along a body without legs that lies in bends."""
 LAG = 0.08
 """By how much of a beat the ends of a flier's wings are late."""
+STRIKE = 60.0
+"""How far an upright front comes down ahead in a strike [degrees]."""
 TEMPO = 1.15
 """Factor by which deeds differ at most in tempo."""
 
@@ -103,6 +106,7 @@ def _legless(chains: Chains, deed: Deed, frames: int, seconds: float, generator:
     yaw = size * of("coil") * 0.85 * wave * (1 - front) + mirror * size * radians * of("look") * front
     yaw = yaw + mirror * size * radians * of("wag") * ((along - 0.75) / 0.25).clamp(0, 1)
     pitch = -size * radians * (of("raise") * front * (1 - 0.9 * head) + of("nod") * head)
+    pitch = pitch + radians * STRIKE * _reared(chains) * of("ahead").clamp(0, 1) * front * (1 - 0.9 * head)
     roll = mirror * radians * of("roll").expand(frames, *along.shape)
     rotations = torch.eye(3).expand(frames, len(chains.chains), STATIONS, 3, 3).clone()
     turned = about(1, yaw) @ about(0, pitch) @ about(2, roll)
@@ -118,6 +122,13 @@ def _legless(chains: Chains, deed: Deed, frames: int, seconds: float, generator:
         torch.zeros(2),
     )
     return replace(tracks, height=_on_ground(chains, tracks))
+
+
+def _reared(chains: Chains) -> float:
+    """How far the front of a body without legs is bound upright, as a cobra's, from 0 to 1."""
+    line = line_of(chains)
+    front = line.share < FRONT
+    return float(line.towards_head[front][:, 1].mean().clamp(0, 1)) if front.any() else 0.0
 
 
 def _on_ground(chains: Chains, tracks: BodyTracks) -> torch.Tensor:

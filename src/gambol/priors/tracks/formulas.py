@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.actions import ACTION_OF_GAIT, ACTIONS
-from gambol.creatures.deeds import build_of
+from gambol.character.anatomy import Anatomy
 from gambol.creatures.gaits import actions_for, plan_gait
 from gambol.creatures.gaits.gait import FASTER
 from gambol.errors import GambolError
@@ -48,6 +48,10 @@ TRAILING = (40.0, 0.2)
 points."""
 
 
+REAR, FLUKES = 0.12, 1.6
+"""Share of a body at its rear end, and how many times wider than high it is if it has flukes: whales and dolphins."""
+
+
 def formula_actions(chains: Chains) -> tuple[str, ...]:
     """The actions that a body can do by formula."""
     kinds = {chain.kind for chain in chains.chains}
@@ -77,21 +81,6 @@ def formula_tracks(chains: Chains, action: str, generator: np.random.Generator, 
         seconds = float(generator.uniform(1.0, 1.8)) / FASTER**pace
         return slither(chains, generator, seconds, _frames(seconds))
     return _gait(chains, action, generator, pace)
-
-
-def as_it_stands(chains: Chains, action: str) -> bool:
-    """Whether a motion by formula is better than what the prior makes of it, by eye: it has seen hardly any such
-    bodies, straightens waves, stills the wings of insects and lowers those of dragons that walk. It lifts people who
-    lie off the ground, by 0.13 to 0.22 leg lengths if they lie on their front."""
-    winged = any(chain.kind == "wing" for chain in chains.chains)
-    if action in FLIGHTS and winged:
-        return is_insect(chains)
-    if build_of(chains.anatomy) in ("compact", "flier") and action in deed_names(chains):
-        return True
-    lies = ACTIONS[action].falls or ACTIONS[action].shows == "lying"
-    if build_of(chains.anatomy) == "person" and lies and action in deed_names(chains):
-        return True
-    return (winged and len(chains.legs) >= 4) or (action == "crawl" and not chains.legs)
 
 
 def _frames(seconds: float) -> int:
@@ -124,30 +113,45 @@ def _still(chains: Chains, frames: int) -> Float[Tensor, "frames chains stations
 
 
 def _swimming(chains: Chains, generator: np.random.Generator, speed: float) -> BodyTracks:
-    """A wave that runs from head to tail and grows on its way."""
-    seconds = float(generator.uniform(0.7, 1.8)) / speed
+    """A wave that runs from head to tail and grows on its way: sideways, or up and down if there are flukes. Fins that
+    are as long as half the body, as a ray's, beat like wings."""
+    flukes = _has_flukes(chains.anatomy)
+    seconds = float(generator.uniform(*((1.6, 2.4) if flukes else (0.8, 1.6)))) / speed
     frames = _frames(seconds)
     place = canonical_points(chains)[..., 2]
     middle = [number for number, chain in enumerate(chains.chains) if chain.side == "middle"]
     ahead, behind = float(place[middle].max()), float(place[middle].min())
     length = max(ahead - behind, 1e-3)
     share = ((ahead - place) / length).clamp(0, 1)
-    waves, size = float(generator.uniform(0.7, 1.1)), float(generator.uniform(0.25, 0.5))
+    waves, size = float(generator.uniform(0.7, 1.1)), float(generator.uniform(0.4, 0.6))
     time = torch.arange(frames) / frames
     angle = size * (0.15 + 0.85 * share**1.5) * torch.sin(2 * torch.pi * (time[:, None, None] - waves * share))
-    turned = about(1, angle)
+    turned = about(0 if flukes else 1, angle)
     rotations = _still(chains, frames)
     rotations[:, middle] = turned[:, middle]
     hangs_on = chains.roots[0]
     for number, chain in enumerate(chains.chains):
         if chain.kind == "fin":
             side = 1.0 if chain.side == "left" else -1.0
-            beat = 0.25 * side * torch.sin(2 * torch.pi * (time - 0.1)) + 0.1 * side
-            rotations[:, number] = turned[:, 0, hangs_on[number]][:, None] @ about(2, beat)[:, None]
+            long = float(np.linalg.norm(chains.bones[number], axis=1).sum()) > 0.5 * length
+            late = torch.linspace(0, 0.2 if long else 0.05, STATIONS)
+            beat = (0.55 if long else 0.25) * torch.sin(2 * torch.pi * (time[:, None] - 0.1 - late)) + 0.1
+            rotations[:, number] = turned[:, 0, hangs_on[number]][:, None] @ about(2, side * beat)
     way = length * float(generator.uniform(0.5, 0.8))
     along = torch.stack([torch.zeros(frames), time * way], 1)
     contacts = torch.zeros(frames, len(chains.chains))
     return BodyTracks(rotations, torch.zeros(frames), along, contacts, seconds, True, torch.tensor([0.0, way]))
+
+
+def _has_flukes(anatomy: Anatomy) -> bool:
+    """Whether the skin at the rear end is wider than high, as a whale's, by more than the rest of the body is."""
+    points = anatomy.body.vertices @ np.stack([anatomy.left, anatomy.up, anatomy.forward], axis=1)
+    if not len(points):
+        return False
+    length = float(np.ptp(points[:, 2]))
+    rear = points[points[:, 2] < points[:, 2].min() + REAR * length]
+    width, height = np.ptp(rear[:, :2], axis=0)
+    return bool(length > 0 and width > FLUKES * max(height, 1e-9) and width > 0.1 * length)
 
 
 def _flight(chains: Chains, action: str, generator: np.random.Generator, speed: float) -> BodyTracks:
