@@ -81,7 +81,7 @@ def test_from_a_sentence_to_the_files(dog_file, tmp_path, capsys):
     animate(dog_file, "a dog is walking", "--seconds", "1.4", "--name", "stroll", "--seed", "5")
     told = capsys.readouterr()
     folder = tmp_path / "dog-walk"
-    assert "animating 'dog': 'walk', a loop of 1.40 s, prior tracks, preset standard, 6 steps in dog-walk" in told.out
+    assert "animating 'dog': 'walk', a loop of 1.40 s, by a formula, preset standard, 6 steps in dog-walk" in told.out
     assert re.search(r"sampling: 2 steps, after", told.out)
     written = "clip.glb, preview.mp4, sheet.png, report.json, report.html"
     assert f"wrote dog-walk/: {written}; clip 'stroll', 1.40 s, loops" in told.out

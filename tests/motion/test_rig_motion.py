@@ -7,8 +7,9 @@ from character.creatures import dog, fish, human
 
 from gambol.character.anatomy import analyze
 from gambol.character.rig import build_rig
+from gambol.character.transforms import rotation_about
 from gambol.creatures.gaits import gait
-from gambol.motion.rig_motion import RigMotion, rig_motion_of
+from gambol.motion.rig_motion import RigMotion, rig_motion_of, rig_motion_of_poses
 
 
 def gait_on_rig(make, action, frames=24, loops=True):
@@ -82,3 +83,19 @@ def test_what_does_not_loop_cannot_be_repeated():
     rig = build_rig(analyze(fish()))
     with pytest.raises(ValueError, match="only a loop can be repeated"):
         RigMotion.at_rest(len(rig.nodes), 4, 1.0, loops=False).repeated(2, rig)
+
+
+def test_the_heading_of_who_falls_on_its_front_does_not_jump():
+    """Frames in between are those of the fall, though the body faces the ground and then what was behind it."""
+    anatomy = analyze(human())
+    rig = build_rig(anatomy)
+    pitch = np.radians(np.linspace(0, 100, 21))
+    turned = np.tile(np.eye(4), (21, 1, 1))
+    turned[:, :3, :3] = rotation_about(anatomy.left, pitch)
+    poses = turned[:, None] @ rig.world()
+    motion = rig_motion_of_poses(rig, poses, 1.0, False)
+    assert motion.root_angles[:, 0].abs().max() < 1e-4
+    between = motion.resampled(41).world(rig)[1::2]
+    halfway = np.tile(np.eye(4), (20, 1, 1))
+    halfway[:, :3, :3] = rotation_about(anatomy.left, (pitch[1:] + pitch[:-1]) / 2)
+    np.testing.assert_allclose(between.numpy(), (halfway[:, None] @ rig.world())[:, :, :3], atol=0.01)

@@ -58,7 +58,7 @@ def test_all_but_people_move_by_formula(make, level):
     problem = prepare(make(), "it walks", prior, preset_for("draft", prior))
     assert bool(problem.start.angles.abs().sum() > 0) == (level < 1)
     assert stages_of(problem)[0](problem.start).level == level
-    assert ("'walk' is shown by formula" in problem.warnings) == (level < 1)
+    assert problem.made_by == ("a formula" if level < 1 else "prior tracks")
     assert not any("experimental" in warning for warning in problem.warnings)
 
 

@@ -317,9 +317,7 @@ def execute(run: Run, problem: Problem, watch: bool) -> None:
 def _outline(run: Run, problem: Problem) -> str:
     kind = "a loop" if problem.loops else "a clip"
     what = f"'{problem.intent.meaning}'" if problem.intent else f"'{problem.prompt.text}'"
-    return (
-        f"{what}, {kind} of {problem.seconds:.2f} s, prior {run.run_config.prior.name}, preset {run.run_config.preset}"
-    )
+    return f"{what}, {kind} of {problem.seconds:.2f} s, by {problem.made_by}, preset {run.run_config.preset}"
 
 
 def _print_summary(run: Run, result: RunResult) -> None:

@@ -27,7 +27,7 @@ from gambol.distillation.score_distillation import Observer, ScoreDistillation, 
 from gambol.distillation.sequence import FollowingActions, with_cycles
 from gambol.distillation.stage_runner import MakeStage, Stage, StageRunner, StepLog
 from gambol.distillation.timing import Timing, clip_to_start_from, seconds_for, timing_for, timing_without_loop
-from gambol.distillation.track_layout import FORMULA_LEVEL, by_formula, experimental, track_layout
+from gambol.distillation.track_layout import FORMULA_LEVEL, experimental, track_layout
 from gambol.distillation.track_sampling import CIRCLE_CYCLES, CURVE_CYCLES, TrackSampling
 from gambol.errors import GambolError
 from gambol.language import Intent, parse_intent, require_intent
@@ -102,6 +102,22 @@ class Problem:
     displacement: Float[np.ndarray, 3] | None = None
     """Root displacement that is removed before the prior sees the motion and restored on export [file units]; None if
     the prior's cameras follow the character."""
+
+    @property
+    def made_by(self) -> str:
+        """What makes the motion, for the user: 'a formula', 'prior tracks', or both where actions follow each other."""
+        if self.parts:
+            return " and ".join(dict.fromkeys(each.made_by for each in self.parts))
+        return "a formula" if self.level == 0 else f"prior {self.prior.name}"
+
+    @property
+    def level(self) -> float:
+        """Noise level at which the prior tracks samples; 0 if a motion by formula is shown as it is."""
+        if not isinstance(self.prior, TrackPrior) or self.config.init:
+            return self.config.strength if self.config.init else 1.0
+        if self.start.contacts is None:  # the rest pose, and not a motion by formula
+            return 1.0
+        return FORMULA_LEVEL if self.constraints.given else 0.0
 
     @property
     def renderer(self) -> ViewRenderer:
@@ -223,10 +239,7 @@ def prepare(
         if intent.manner.curve and timing.loops and not config.seconds and timing.cut is None:
             timing = replace(timing, cycles=CIRCLE_CYCLES if intent.manner.circle else CURVE_CYCLES)
         shown_how = start.contacts is not None and not ACTIONS[intent.action].weak  # by a formula or a clip
-        first = by_formula(prior, sees, intent.action) if shown_how and not config.init else ""
-        first = first or ("" if shown_how else experimental(prior, shape, intent.action))
-        notes = (first, by_formula(prior, sees, intent.meanwhile))
-        guess = "; ".join(filter(None, notes))
+        guess = "" if shown_how else experimental(prior, shape, intent.action)
     else:
         assert isinstance(prior, VideoPrior)
         if then:
@@ -390,11 +403,16 @@ def _sample_tracks(problem: Problem, motion: RigMotion) -> Stage:
     config, chains, prior = problem.config, problem.sees, problem.prior
     assert isinstance(chains, Chains) and isinstance(prior, TrackPrior)
     body = BodyTrackPrior(prior, shape_of(chains), len(motion), motion.loops, motion.seconds)
-    level = config.strength if config.init else 1.0
-    if not config.init and motion.contacts is not None:  # a motion by formula, and not the rest pose
-        level = FORMULA_LEVEL if problem.constraints.given else 0.0
     return TrackSampling(
-        problem.rig, chains, motion, body, problem.prompt, problem.constraints, level, config.sample, problem.intent
+        problem.rig,
+        chains,
+        motion,
+        body,
+        problem.prompt,
+        problem.constraints,
+        problem.level,
+        config.sample,
+        problem.intent,
     )
 
 

@@ -141,6 +141,7 @@ def _facts(run: Run, problem: Problem, config: RunConfig) -> list[tuple[str, str
         ("character", config.character),
         ("understood", str(problem.intent) if problem.intent else "left to the prior"),
         ("prior", config.prior.name),
+        ("made by", problem.made_by),
         ("preset", f"{config.preset}, seed {problem.config.seed}"),
         ("time", f"{minutes} min {seconds} s" if minutes else f"{run.seconds:.1f} s"),
         ("peak memory", peak_memory()),

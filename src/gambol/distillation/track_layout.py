@@ -71,7 +71,7 @@ def track_layout(
     if formula is None or formula.loops != timing.loops:
         if intent.action not in prior.actions:
             raise GambolError(
-                f"{by_formula(prior, chains, intent.action)}, and as it stands: "
+                f"'{intent.action}' is shown by formula only, as the prior was not trained on it: "
                 "leave out frozen joints, score distillation, and a loop where it is none"
             )
         return RigMotion.at_rest(len(rig.nodes), frames, timing.seconds, timing.loops), timing
@@ -121,14 +121,6 @@ def track_frames(seconds: float, loops: bool) -> int:
     """Return the number of frames in which the prior tracks shows a motion: about 30 for each second."""
     least = 1 if loops else 2
     return min(max(round(seconds * FPS / PATCH), least), LONGEST) * PATCH
-
-
-def by_formula(prior: TrackPrior, chains: Chains, action: str) -> str:
-    """Return a note if an action is shown by formula alone; "" if the prior samples it."""
-    if not action or not starts_by_formula(prior, chains, action):
-        return ""
-    why = "" if action in prior.actions else ": the prior was not trained on it"
-    return f"'{action}' is shown by formula{why}"
 
 
 def experimental(prior: TrackPrior, shape: BodyShape, action: str) -> str:

@@ -245,11 +245,13 @@ def own_rotations(rig: Rig, T_world_joint: Poses) -> Float[np.ndarray, "frames j
 
 
 def _headings(rig: Rig, T_world_root: Float[np.ndarray, "frames 4 4"]) -> Float[np.ndarray, " frames"]:
-    """Unwrapped angle by which the body has turned to its left [rad]."""
+    """Unwrapped angle by which the body has turned to its left [rad]: the twist about the vertical, which goes on
+    without a jump when it lies on its front."""
     _, right, forward = rig.root_axes.T
     neutral = rig.world()[np.flatnonzero(rig.parents < 0)[0], :3, :3]
-    faces = T_world_root[:, :3, :3] @ np.linalg.pinv(neutral) @ forward
-    return np.unwrap(np.arctan2(-(faces @ right), faces @ forward))
+    turned = T_world_root[:, :3, :3] @ np.linalg.pinv(neutral)
+    faces, sides = turned @ forward, turned @ right
+    return np.unwrap(np.arctan2(sides @ forward - faces @ right, faces @ forward + sides @ right))
 
 
 def rotation_about(axis: Float[Tensor, 3], angle: float) -> Float[Tensor, "3 3"]:
