@@ -11,7 +11,7 @@ from gambol.character.anatomy import analyze
 from gambol.character.rig import build_rig
 from gambol.motion.chain_joints import arm_joints, ways_along
 from gambol.motion.chains import find_chains
-from gambol.motion.props import with_props_above_ground
+from gambol.motion.props import holding_joints, weapon_side, with_props_above_ground
 from gambol.motion.rig_motion import RigMotion
 
 LENGTHS = 2.2
@@ -86,3 +86,10 @@ def test_hands_are_no_props(armed):
     anatomy = analyze(human())
     motion = hanging(anatomy, shoulder)
     assert with_props_above_ground(anatomy, build_rig(anatomy), motion) is motion
+
+
+def test_the_hand_that_holds_something_long_is_known(armed):
+    anatomy, _, hand, _ = armed
+    assert weapon_side(anatomy) == "left" and hand in holding_joints(anatomy)
+    empty = analyze(human())
+    assert weapon_side(empty) == "" and not holding_joints(empty)

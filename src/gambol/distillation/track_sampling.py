@@ -21,6 +21,7 @@ from gambol.motion.calming import calmed, limited, smoothed
 from gambol.motion.chains import Chains
 from gambol.motion.constraints import Constraints
 from gambol.motion.optimization import Losses
+from gambol.motion.props import weapon_side
 from gambol.motion.rig_motion import RigMotion
 from gambol.motion.standing import straightened, with_hanging_arms, with_relaxed_hands
 from gambol.motion.styles import acting_side, joined, random_style, styled
@@ -35,6 +36,8 @@ CIRCLE_CYCLES, CURVE_CYCLES = 8, 2
 MORE = 2
 """How many times as many samples of a deed are drawn from noise if something must be seen of it, which few show."""
 
+ARMED = ("attack", "sword", "chop wood", "shoot")
+"""Deeds of the hand that holds a weapon, if one does."""
 LASTS, CALM = 2.0, 0.1
 """Duration from which a loop on the spot, as standing, grazing or sitting, is calm, and the deviation of the mean over
 time that takes out what trembles there [s]: a deer that grazes shakes by 1.3 % without it."""
@@ -161,10 +164,11 @@ def in_manner(tracks: BodyTracks, chains: Chains, manner: Manner, action: Action
         tracks = tracks.curving((1 if manner.curve == "left" else -1) * 2 * np.pi / CIRCLE_CYCLES)
     if action and action.turns * tracks.turn < 0:
         tracks = tracks.mirrored(chains)
-    if manner.side:
+    side = manner.side or (weapon_side(chains.anatomy) if action and action.name in ARMED else "")
+    if side:
         kinds = [chain.kind for chain in chains.chains]
         kind = "arm" if "arm" in kinds and not (action and action.needs == ("legs",)) else "leg"
-        if acting_side(tracks, chains, kind) not in ("", manner.side):
+        if acting_side(tracks, chains, kind) not in ("", side):
             tracks = tracks.mirrored(chains)
     if not manner.styles or (action and action.falls):
         return tracks

@@ -46,6 +46,16 @@ def holding_joints(anatomy: Anatomy) -> list[int]:
     return [joint for hand in hands for joint in anatomy.body.subtree(hand)]
 
 
+def weapon_side(anatomy: Anatomy) -> str:
+    """'left' or 'right': the side of the hand that holds the longest thing; "" if none holds any."""
+    reach: dict[str, float] = {}
+    for limb in anatomy.limbs:
+        if limb.kind == "arm" and (held := _held(anatomy, limb)):
+            places = (anatomy.body.T_world_node[anatomy.body.nodes[held.owners]] @ held.points[..., None])[:, :3, 0]
+            reach[limb.side] = float(np.linalg.norm(places - anatomy.body.heads[held.hand], axis=1).max())
+    return max(reach, key=lambda side: reach[side], default="")
+
+
 @dataclass(frozen=True, eq=False)
 class _Prop:
     """A thing in a hand."""

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.motion.body_tracks import BodyTracks
-from gambol.motion.chains import DIGITS, END, UPPER, Chains
+from gambol.motion.chains import DIGITS, END, STATIONS, UPPER, Chains
 from gambol.motion.styles import KNEE, is_upright, turn_about
 
 STRAIGHT = 6.0
@@ -127,7 +127,8 @@ def with_relaxed_hands(tracks: BodyTracks, chains: Chains) -> BodyTracks:
     """The same motion, with fingers bent a little towards the palm where they would be stretched."""
     rotations = tracks.rotations.clone()
     for number, chain in enumerate(chains.chains):
-        if chain.kind != "arm" or DIGITS not in chain.stations or chain.side == "middle":
+        fingers = chains.to_joints[:, number * STATIONS + DIGITS].any()
+        if chain.kind != "arm" or chain.side == "middle" or not fingers:
             continue
         side = 1.0 if chain.side == "left" else -1.0  # palms look down in the canonical rest pose
         hands = rotations[:, number, END]

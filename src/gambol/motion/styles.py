@@ -50,12 +50,12 @@ class Style:
 
 # fmt: off
 STYLES = {
-    "sad": Style(pace=-0.6, energy=0.7, step=0.85, bounce=0.7, lean=9, head=-28, tail=-30),
+    "sad": Style(pace=-0.6, energy=0.6, step=0.7, bounce=0.7, lean=14, head=-30, tail=-30),
     "happy": Style(pace=0.3, energy=1.25, bounce=1.6, lean=-4, head=10, tail=30),
     "proud": Style(pace=-0.15, energy=1.1, step=1.1, lean=-8, head=16, tail=25, spread=6),
     "tired": Style(pace=-0.8, energy=0.65, step=0.75, bounce=0.7, lean=12, head=-22, tail=-25, knees=8, sway=2),
-    "old": Style(pace=-0.8, energy=0.6, step=0.65, bounce=0.6, lean=20, head=-6, tail=-20, knees=14),
-    "drunk": Style(pace=-0.3, energy=1.15, lean=3, head=-8, sway=10, spread=8),
+    "old": Style(pace=-0.8, energy=0.5, step=0.55, bounce=0.6, lean=34, head=-4, tail=-20, knees=8),
+    "drunk": Style(pace=-0.3, energy=1.25, step=0.9, lean=6, head=-12, sway=18, spread=14),
     "angry": Style(pace=0.5, energy=1.25, step=1.1, lean=9, head=-8, tail=15, spread=9),
     "scared": Style(pace=0.2, energy=0.75, step=0.7, lean=9, head=-12, tail=-45, knees=12, spread=-4),
     "sneaky": Style(pace=-0.5, energy=0.8, step=0.75, bounce=0.5, lean=30, head=4, tail=-15, knees=28),

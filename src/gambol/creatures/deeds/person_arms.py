@@ -19,7 +19,7 @@ LAG = 2
 """By how many frames hanging arms are late."""
 SHRUG = np.radians(24.0)
 """How far a shoulder goes up with its arm."""
-CURLED, FIST = np.radians(18.0), np.radians(85.0)
+CURLED, FIST = np.radians(22.0), np.radians(125.0)
 """How far fingers are curled at rest, and how far more in a fist."""
 PALM = 0.05
 """Least height of a wrist whose hand lies on the ground [leg lengths]."""
