@@ -54,6 +54,8 @@ class Action:
     """What the legs of a four-legged body must do, if it differs from `legs`."""
     shows: Hallmark | None = None
     """What must be seen of it (`gambol.motion.hallmarks`)."""
+    armed: bool = False
+    """Whether the hand that holds a weapon does it, if one does."""
     weak: bool = False
     """Whether the prior tracks does it badly on people, by the grades in docs/priors.md: it is called experimental."""
     kind_of: str = ""
@@ -110,7 +112,7 @@ TABLE = (
     Action("crawl", "crawls or slithers", seconds=0.8, travels=True),
     Action("dance", "dances", seconds=1.5),
     Action("eat", "eats or grazes", seconds=3.3, shows="head down"),
-    Action("attack", "attacks: bites, claws, strikes", seconds=0.8, loops=False),
+    Action("attack", "attacks: bites, claws, strikes", seconds=0.8, armed=True, loops=False),
     Action("kick", "kicks", seconds=0.8, loops=False, needs=("legs",), kind_of="attack", shows="foot up"),
     Action("punch", "punches", seconds=0.75, loops=False, needs=("arms",), kind_of="attack", shows="hand out"),
     Action("wave", "waves a hand", seconds=1.5, loops=False, needs=("arms",), shows="hand up"),
@@ -122,7 +124,7 @@ TABLE = (
     Action("crouch", "crouches, squats, ducks", seconds=0.8, loops=False, shows="hips down"),
     Action("roll", "rolls, rolls over", seconds=0.9, loops=False, falls=True, shows="over"),
     Action("throw", "throws, hurls, tosses something", seconds=1.0, loops=False, needs=("arms",)),
-    Action("sword", "strikes with a sword or another weapon", seconds=0.9, loops=False, needs=("arms",),
+    Action("sword", "strikes with a sword or another weapon", seconds=0.9, armed=True, loops=False, needs=("arms",),
            kind_of="attack"),
     Action("pick up", "picks something up", seconds=1.3, loops=False, needs=("arms",)),
     Action("hit", "is hit, flinches", seconds=0.6, loops=False),
@@ -213,13 +215,13 @@ TABLE = (
     Action("play drums", "plays the drums", seconds=0.8, needs=("arms",)),
     Action("type", "types on a keyboard", seconds=1.5, needs=("arms",), kind_of="interact"),
     Action("phone", "talks on the phone", seconds=3.4, needs=("arms",), shows="hand up"),
-    Action("chop wood", "chops wood", seconds=1.8, needs=("arms",)),
+    Action("chop wood", "chops wood", seconds=1.8, armed=True, needs=("arms",)),
     Action("lunge", "does lunges", seconds=2.0, loops=False, needs=("legs", "arms"), shows="hips down"),
     Action("squat", "does squats", seconds=1.8, needs=("legs", "arms"), shows="hips down"),
     Action("flex", "flexes its muscles", seconds=2.0, loops=False, needs=("arms",), shows="hand up"),
     Action("cough", "coughs", seconds=1.6, loops=False, needs=("arms",)),
     Action("blow kiss", "blows a kiss", seconds=1.9, loops=False, needs=("arms",)),
-    Action("shoot", "fires a gun", seconds=1.4, loops=False, needs=("arms",), shows="hand out"),
+    Action("shoot", "fires a gun", seconds=1.4, armed=True, loops=False, needs=("arms",), shows="hand out"),
     Action("beg", "sits up and begs", seconds=2.6, loops=False, needs=("legs",)),
     Action("paw", "paws the ground", seconds=1.4, needs=("legs",)),
     Action("take off", "takes off from the ground", seconds=1.4, loops=False, airborne=True, needs=("legs", "wings"),

@@ -36,8 +36,6 @@ CIRCLE_CYCLES, CURVE_CYCLES = 8, 2
 MORE = 2
 """How many times as many samples of a deed are drawn from noise if something must be seen of it, which few show."""
 
-ARMED = ("attack", "sword", "chop wood", "shoot")
-"""Deeds of the hand that holds a weapon, if one does."""
 LASTS, CALM = 2.0, 0.1
 """Duration from which a loop on the spot, as standing, grazing or sitting, is calm, and the deviation of the mean over
 time that takes out what trembles there [s]: a deer that grazes shakes by 1.3 % without it."""
@@ -164,7 +162,7 @@ def in_manner(tracks: BodyTracks, chains: Chains, manner: Manner, action: Action
         tracks = tracks.curving((1 if manner.curve == "left" else -1) * 2 * np.pi / CIRCLE_CYCLES)
     if action and action.turns * tracks.turn < 0:
         tracks = tracks.mirrored(chains)
-    side = manner.side or (weapon_side(chains.anatomy) if action and action.name in ARMED else "")
+    side = manner.side or (weapon_side(chains.anatomy) if action and action.armed else "")
     if side:
         kinds = [chain.kind for chain in chains.chains]
         kind = "arm" if "arm" in kinds and not (action and action.needs == ("legs",)) else "leg"
