@@ -10,7 +10,7 @@ from gambol.character.anatomy import analyze
 from gambol.creatures.deeds import BUILDS, build_of, deeds_of, perform
 from gambol.creatures.deeds.keys import _table
 from gambol.creatures.gaits.trunk import line_to_head
-from gambol.creatures.zoo import random_creature
+from gambol.creatures.zoo import create, random_creature
 from gambol.motion.legs import legs_of
 
 PLANS = {"quadruped": "quadruped", "biped": "bird", "crawler": "arachnid"}
@@ -125,3 +125,13 @@ def test_the_docs_list_them():
     page = (Path(__file__).parents[2] / "docs" / "actions.md").read_text(encoding="utf-8")
     listed = [row.split("|")[2].strip().split(", ") for row in page.splitlines() if row.startswith("| ")][1:]
     assert listed == [sorted(_table()[build]) for build in BUILDS]
+
+
+@pytest.mark.parametrize("name", ["fox", "dog", "horse"])
+def test_who_lies_down_gets_there_on_forelegs_that_do_not_fold(name):
+    anatomy = analyze(create(name))
+    world = perform(anatomy, deeds_of(anatomy)["lie down"], 48, np.random.default_rng(0)).world
+    rest = anatomy.body.T_world_node[anatomy.body.nodes]
+    shoulders = [leg.chain[0] for leg in anatomy.legs if leg.rank == 0]
+    heights = [float((each[shoulders, :3, 3] @ anatomy.up).mean()) - anatomy.ground for each in (rest, world[-1])]
+    assert heights[1] < 0.6 * heights[0]

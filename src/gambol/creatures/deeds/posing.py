@@ -169,8 +169,10 @@ class _Performer:
 
     @cached_property
     def _lying(self) -> float:
-        """How far the body comes down to lie: to its belly, unless its legs do not fold so far [file units]."""
-        folded = hip_height_of(self.anatomy) - 1.05 * max(leg.chain.shortest for leg in self.legs)
+        """How far the body comes down to lie: to its belly, unless its legs do not fold so far [file units]; forelegs
+        that do not are stretched ahead."""
+        folding = [leg for leg in self.legs if leg.limb.rank] or self.legs
+        folded = hip_height_of(self.anatomy) - 1.05 * max(leg.chain.shortest for leg in folding)
         return min(self._belly, max(folded, 0.3 * self._belly))
 
     @cached_property
@@ -302,14 +304,27 @@ class _Performer:
         planted = home + shift
         carried = (above[0] @ (leg.end + shift)[..., None])[..., 0] + above[1]
         place = planted + free[:, None] * (carried - planted)
+        stretched = self._stretched(leg, place, above)
+        place = place + stretched[:, None] * forward
         level = np.tile(np.eye(3), (len(self.share), 1, 1))
         turned = nearest_rotation(level + free[:, None, None] * (above[0] - level)) if free.any() else level
         curl = goal("curl")
         bent = turned @ rotation_about(left, np.radians(curl))
         place_leg(turns, leg, place, bent, np.radians(curl)[:, None] * leg.wrists, above, up, self.anatomy.ground)
         lifted = np.abs(goal("up")) + free
-        speed = np.abs(np.gradient(goal("ahead"))) + np.abs(np.gradient(goal("out")))
+        speed = np.abs(np.gradient(goal("ahead") + stretched / self.hip)) + np.abs(np.gradient(goal("out")))
         return ((lifted < PLANTED) & (speed < PLANTED)).astype(np.float64)
+
+    def _stretched(self, leg: Leg, place: Vectors, above: tuple[Rotations, Vectors]) -> PerFrame:
+        """How much farther ahead the foot of a foreleg must be for who lies, if the leg cannot fold so far."""
+        lies = np.clip(self.of("lie"), 0, 1)
+        if leg.limb.rank or not lies.any():
+            return np.zeros(len(self.share))
+        way = place - (above[0] @ leg.chain.points[0] + above[1])
+        ahead = way @ self.anatomy.forward
+        aside = np.linalg.norm(way - ahead[:, None] * self.anatomy.forward, axis=1)
+        least = np.sqrt(np.maximum((1.02 * leg.chain.shortest) ** 2 - aside**2, 0.0))
+        return np.where(lies > 0, np.maximum(least - ahead, 0.0), 0.0)
 
     def _names(self, leg: Leg) -> list[str]:
         """What deeds call a leg: 'fore', 'hind', 'middle', 'near' or 'far' (the side that acts, or the other), and
