@@ -18,7 +18,7 @@ from gambol.motion.chains import DIGITS, END, STATIONS, UPPER, Chains
 from gambol.motion.styles import KNEE, is_upright, turn_about
 
 STRAIGHT = 6.0
-"""Least bend of knees that is wanted [degrees]; of one in ten artists' walks it is more than 8."""
+"""Least bend of knees that is wanted [degrees]."""
 STRAIGHTEST, MOST_BENT = 0.1, 0.95
 """Shares of the time in which knees are bent less than by what counts as their least and as their largest bend."""
 WIDE = 40.0
