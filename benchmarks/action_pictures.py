@@ -46,7 +46,10 @@ def main() -> None:
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     for character in options.characters:
-        draw(character, options)
+        try:
+            draw(character, options)
+        except GambolError as error:
+            parser.error(str(error))
 
 
 def draw(name: str, options: argparse.Namespace) -> None:
