@@ -111,3 +111,16 @@ def test_flukes_beat_up_and_down_and_other_tails_sideways():
         moved = canonical_points(chains, tracks.rotations)[:, tail, -1]
         spread = (moved.amax(0) - moved.amin(0))[:2]
         assert spread[axis] > 5 * spread[1 - axis]
+
+
+def test_a_body_without_depth_has_no_flukes():
+    """A flat picture on a bone: everything is at its rear end."""
+    bones = {
+        "body": (None, (0, 0.2, 0), (0, 1, 0), 0.2, 0.2, GREY),
+        "head": ("body", (0, 1, 0), (0, 2, 0), 0.2, 0.1, GREY),
+    }
+    character = CLAY["clay"]("picture", bones)
+    flat = tuple(replace(each, positions=each.positions * [1, 1, 0]) for each in character.meshes)
+    chains = find_chains(analyze(replace(character, meshes=flat), forward="+z"))
+    assert np.ptp(chains.anatomy.body.vertices @ chains.anatomy.forward) == 0
+    assert formula_tracks(chains, "swim", np.random.default_rng(0)) is not None

@@ -149,7 +149,7 @@ def _has_flukes(anatomy: Anatomy) -> bool:
     if not len(points):
         return False
     length = float(np.ptp(points[:, 2]))
-    rear = points[points[:, 2] < points[:, 2].min() + REAR * length]
+    rear = points[points[:, 2] <= points[:, 2].min() + REAR * length]
     width, height = np.ptp(rear[:, :2], axis=0)
     return bool(length > 0 and width > FLUKES * max(height, 1e-9) and width > 0.1 * length)
 

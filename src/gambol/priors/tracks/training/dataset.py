@@ -112,7 +112,10 @@ def _read_file(path: Path) -> ReadFile:
             found.skipped.append(f"{path.name}, {name}: {error}")
     if not mocap:
         generator = np.random.default_rng(crc32(path.name.encode()))
-        found.samples.extend(procedural_samples(chains, path.stem, family_of(path), generator))
+        try:
+            found.samples.extend(procedural_samples(chains, path.stem, family_of(path), generator))
+        except Exception as error:  # as above
+            found.skipped.append(f"{path.name}, motions by formula: {error}")
     return found
 
 
