@@ -36,6 +36,13 @@ def refused(arguments, capsys) -> str:
     return error
 
 
+def test_the_package_runs_as_a_module():
+    for arguments, code in ((["--version"], 0), (["walk"], 2)):
+        done = subprocess.run([sys.executable, "-m", "gambol", *arguments], capture_output=True, text=True, timeout=120)
+        assert done.returncode == code and "Traceback" not in done.stderr
+    assert "Available subcommands: animate" in done.stderr
+
+
 def test_help_teaches_by_examples_without_heavy_imports():
     code = "import sys; from gambol.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
     code += "print([m for m in ('torch', 'numpy', 'scipy', 'PIL', 'av') if m in sys.modules])"
