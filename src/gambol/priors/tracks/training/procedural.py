@@ -13,11 +13,16 @@ from gambol.priors.tracks.formulas import formula_actions, formula_tracks
 from gambol.priors.tracks.training.clips import TrackSample
 
 
-def procedural_samples(chains: Chains, name: str, family: str, generator: np.random.Generator) -> list[TrackSample]:
-    """One motion of everything a body can do by formula, in a random style and at a random pace."""
+def procedural_samples(
+    chains: Chains, name: str, family: str, generator: np.random.Generator, most: int | None = None
+) -> list[TrackSample]:
+    """One motion of everything a body can do by formula, in a random style and at a random pace. most: number of
+    actions that are drawn from these, if not all."""
     shape, partners = shape_of(chains), torch.as_tensor(chains.partners)
     found = []
-    for action in formula_actions(chains):
+    actions = sorted(formula_actions(chains))
+    for number in generator.permutation(len(actions))[:most]:
+        action = actions[number]
         tracks = formula_tracks(chains, action, generator, float(generator.uniform(-1, 1)))
         if tracks is None:
             continue
