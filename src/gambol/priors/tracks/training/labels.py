@@ -27,6 +27,7 @@ class Label:
 
 # fmt: off
 LABELS = (
+    Label("draw bow", r"\bbow (draw|shoot|attack)|draw(ing)? bow$|shoot(ing)? arrow", loops=False),
     Label("shoot", r"^(pistol|gun) (fire|shoot|shooting)$", loops=False),
     Label("", r"t ?pose|a ?pose|rest pose|pose$|static|reset|clip \d|take|scene|experimental|transform|wheelchair"
               r"|holding|gun|pistol|shoot|rifle|reload|aim|ranged|crossbow|jump (idle|loop|start|land|landing|down|up)$"
