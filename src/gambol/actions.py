@@ -221,6 +221,7 @@ TABLE = (
     Action("flex", "flexes its muscles", seconds=2.0, loops=False, needs=("arms",), shows="hand up"),
     Action("cough", "coughs", seconds=1.6, loops=False, needs=("arms",)),
     Action("blow kiss", "blows a kiss", seconds=1.9, loops=False, needs=("arms",)),
+    Action("talk", "talks, with its hands", seconds=3.6, needs=("arms",)),
     Action("draw bow", "draws a bow and shoots an arrow", seconds=2.6, loops=False, needs=("arms",), shows="hand out"),
     Action("shoot", "fires a gun", seconds=1.4, armed=True, loops=False, needs=("arms",), shows="hand out"),
     Action("beg", "sits up and begs", seconds=2.6, loops=False, needs=("legs",)),

@@ -36,6 +36,7 @@ LABELS = (
               r"|flying forward super|individuals|poses|new custom|action \d+|^(up|down|float|repel|warn|pulse|keow)$"
               r"|drive|driving|idle attack|run attack|run (slash|stab|arms|jump)|gallop jump|running jump|walk jump"
               r"|(sit|sitting|lie|chair|floor) (talk|talking|eating)|floating|out of water|end$|resurrect|weapon"),
+    Label("talk", r"^(idle )?(talk|talking|conversation|argue|arguing)( \w)?( loop)?$", whole=True),
     Label("salute", r"salut", loops=False),
     Label("catch", r"\bcatch", loops=False),
     Label("pull", r"^pull(ing)?$|pull (rope|loop)", whole=True),
