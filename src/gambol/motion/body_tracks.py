@@ -16,6 +16,7 @@ from torch import Tensor
 from gambol.character.rig import Rig
 from gambol.motion.chains import Chains
 from gambol.motion.rig_motion import RigMotion, rig_motion_of_poses
+from gambol.motion.slides import slides_of_ways, ways_of_slides
 
 Rotations = Float[Tensor, "*batch 3 3"]
 
@@ -40,6 +41,9 @@ class BodyTracks:
     turn: float = 0.0
     """Angle by which one cycle of a loop turns the body to its left [rad]. `rotations` and `path` are those of a body
     that does not turn."""
+    slides: Float[Tensor, "frames chains stations 3"] | None = None
+    """How far each station is from where the bones above hold it, in its own axes (`gambol.motion.slides`): zero for
+    bones that only turn. None if that is not known, as of what a prior samples."""
 
     def __len__(self) -> int:
         return len(self.rotations)
@@ -64,6 +68,7 @@ class BodyTracks:
             contacts=self.contacts[:, partners],
             travel=self.travel * sideways,
             turn=-self.turn,
+            slides=None if self.slides is None else (flip * self.slides)[:, partners],
         )
 
     def curving(self, turn: float) -> BodyTracks:
@@ -96,6 +101,7 @@ class BodyTracks:
             contacts=back(self.contacts),
             travel=-self.travel,
             turn=-self.turn,
+            slides=None if self.slides is None else back(self.slides),
         )
 
 
@@ -153,12 +159,13 @@ def tracks_of_poses(
     turn: float = 0.0,
     contacts: Float[Tensor, "frames legs"] | None = None,
     heading: float | None = None,
+    slides: bool = True,
 ) -> BodyTracks:
     """The tracks of poses of the same rig.
 
     heading: from which they are seen [rad]; by default that of the trunk on average. travel: displacement of one cycle
     of a loop [file units, world], contained in the poses. turn: of one cycle [rad], not contained in them.
-    contacts: 1 where a leg's foot is on the ground.
+    contacts: 1 where a leg's foot is on the ground. slides: read them, too; who only looks at rotations saves the time.
     """
     dtype = T_world_joint.dtype
     heading = heading_of(chains, T_world_joint.detach()) if heading is None else heading
@@ -172,7 +179,19 @@ def tracks_of_poses(
     if contacts is not None:
         down[:, chains.legs] = contacts.to(dtype)
     rotations = station_rotations(chains, T_world_joint, heading)
-    return BodyTracks(rotations, height, path, down, seconds, loops, way @ axes[:, [0, 2]] / chains.unit, turn)
+    travel = way @ axes[:, [0, 2]] / chains.unit
+    tracks = BodyTracks(rotations, height, path, down, seconds, loops, travel, turn)
+    if not slides:
+        return tracks
+    straight = torch.as_tensor(chains.axes, dtype=dtype)
+    ways = T_world_joint[..., 3] @ axes - poses_of_tracks(chains, tracks)[..., 3] @ straight
+    return replace(tracks, slides=slides_of_ways(chains, ways, _joint_rotations(chains, tracks)))
+
+
+def _joint_rotations(chains: Chains, tracks: BodyTracks) -> Float[Tensor, "frames joints 3 3"]:
+    """Rotations of all joints from the canonical rest pose, in body axes."""
+    to_joints = torch.as_tensor(chains.to_joints, dtype=tracks.rotations.dtype)
+    return blended(to_joints, tracks.rotations.flatten(1, 2))
 
 
 def poses_of_tracks(chains: Chains, tracks: BodyTracks) -> Float[Tensor, "frames joints 3 4"]:
@@ -180,10 +199,11 @@ def poses_of_tracks(chains: Chains, tracks: BodyTracks) -> Float[Tensor, "frames
     dtype, body = tracks.rotations.dtype, chains.anatomy.body
     axes = torch.as_tensor(chains.axes, dtype=dtype)
     rest = torch.as_tensor(body.T_world_node[body.nodes], dtype=dtype)
-    stations = tracks.rotations.flatten(1, 2)
-    turned = blended(torch.as_tensor(chains.to_joints, dtype=dtype), stations)
-    turned = turned @ torch.as_tensor(chains.canonical, dtype=dtype).mT
-    turned = axes @ turned @ axes.T
+    own = _joint_rotations(chains, tracks)
+    turned = axes @ (own @ torch.as_tensor(chains.canonical, dtype=dtype).mT) @ axes.T
+    slid = torch.zeros_like(turned[..., 0])
+    if tracks.slides is not None:
+        slid = ways_of_slides(chains, tracks.slides, own) @ axes.T
     heads: list[Tensor] = []
     offsets = rest[:, :3, 3]
     parents = body.parents.copy()
@@ -192,9 +212,9 @@ def poses_of_tracks(chains: Chains, tracks: BodyTracks) -> Float[Tensor, "frames
         parents[(parents < 0) & (np.arange(len(parents)) != first)] = first
     for joint, parent in enumerate(parents):
         if parent < 0:
-            heads.append(offsets[joint].expand(len(tracks), 3))
+            heads.append(offsets[joint] + slid[:, joint])
         else:
-            heads.append(heads[parent] + turned[:, parent] @ (offsets[joint] - offsets[parent]))
+            heads.append(heads[parent] + turned[:, parent] @ (offsets[joint] - offsets[parent]) + slid[:, joint])
     poses = torch.cat([turned @ rest[:, :3, :3], torch.stack(heads, 1)[..., None]], -1)
     wanted = torch.as_tensor(chains.anchor, dtype=dtype) + chains.unit * tracks.path @ axes[:, [0, 2]].T
     rise = chains.lift + chains.unit * tracks.height
@@ -225,13 +245,15 @@ def closed(tracks: BodyTracks) -> BodyTracks:
         height=torch.cat([tracks.height, tracks.height[:1]]),
         path=torch.cat([tracks.path, tracks.path[:1] + tracks.travel]),
         contacts=torch.cat([tracks.contacts, tracks.contacts[:1]]),
+        slides=None if tracks.slides is None else torch.cat([tracks.slides, tracks.slides[:1]]),
         loops=False,
     )
 
 
 def rig_motion_of_tracks(chains: Chains, rig: Rig, tracks: BodyTracks, heading: float = 0.0) -> RigMotion:
-    """The motion of a rig that tracks mean, in closed form. heading: to which it sets out, to the left [rad]."""
-    poses = poses_of_tracks(chains, closed(tracks)).double()
+    """The motion of a rig that tracks mean, in closed form, its bones not stretched. heading: to which it sets out, to
+    the left [rad]."""
+    poses = poses_of_tracks(chains, closed(replace(tracks, slides=None))).double()
     if tracks.turn or heading:
         share = torch.arange(len(poses), dtype=torch.float64) / max(len(poses) - 1, 1)
         axes = torch.as_tensor(chains.axes)
