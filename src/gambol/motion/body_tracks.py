@@ -1,8 +1,8 @@
 """Tracks of body parts: a motion as rotations at the stations of chains, with the path of the body, for any rig.
 
 `tracks_of_poses` reads them from world transforms of a rig's joints, `poses_of_tracks` writes them onto a rig, the same
-or another; both are differentiable but for slides, and on the same rig one undoes the other but for what the stations do
-not hold.
+or another; both are differentiable but for slides, and on the same rig one undoes the other but for what the stations
+do not hold.
 """
 
 from __future__ import annotations
@@ -199,8 +199,8 @@ def tracks_of_poses(
     if contacts is not None:
         down[:, chains.legs] = contacts.to(dtype)
     rotations = station_rotations(chains, T_world_joint, heading)
-    travel = way @ axes[:, [0, 2]] / chains.unit
-    tracks = BodyTracks(rotations, height, path, down, seconds, loops, travel, turn)
+    cycle = way @ axes[:, [0, 2]] / chains.unit
+    tracks = BodyTracks(rotations, height, path, down, seconds, loops, cycle, turn)
     return replace(tracks, slides=_slides(chains, tracks, T_world_joint, axes)) if slides else tracks
 
 
