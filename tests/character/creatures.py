@@ -60,11 +60,11 @@ def spider() -> Character:
     return CLAY["clay"]("spider", CLAY["both_sides"](middle, left))
 
 
-def snake() -> Character:
+def snake(vertebrae: int = 10) -> Character:
     bones = {"skull": (None, (0, 0.06, 1.0), (0, 0.06, 1.1), 0.07, 0.05, GREY)}
     previous = "skull"
-    for number in range(10):
-        z, radius = 1.0 - 0.2 * number, 0.055 - 0.004 * number
+    for number in range(vertebrae):
+        z, radius = 1.0 - 0.2 * number, 0.055 - 0.04 * number / vertebrae
         bones[f"body{number}"] = (previous, (0, 0.06, z), (0, 0.06, z - 0.2), radius, radius - 0.004, GREY)
         previous = f"body{number}"
     return CLAY["clay"]("snake", bones)

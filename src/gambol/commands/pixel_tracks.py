@@ -95,7 +95,7 @@ def _sample(anatomy: Anatomy, rig: Rig, motion: RigMotion, clip: TrackSample) ->
     poses, travel = motion.world(rig), motion.travel.double().numpy()
     heading = heading_of(chains, poses)
     tracks = tracks_of_poses(
-        chains, poses, motion.seconds, motion.loops, travel, motion.turn, contacts=down, heading=heading
+        chains, poses, motion.seconds, motion.loops, travel, motion.turn, down, heading, slides=False
     )
     seen = features_of(replace(tracks, seconds=nominal_seconds(len(tracks), tracks.loops)))
     return replace(

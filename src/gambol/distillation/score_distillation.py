@@ -118,7 +118,7 @@ class TrackObserver:
         poses, base = movement.T_world_joint, self.base
         travel = base.travel.double().numpy()
         tracks = tracks_of_poses(
-            self.chains, poses, base.seconds, base.loops, travel, contacts=self._contacts(poses), heading=0.0
+            self.chains, poses, base.seconds, base.loops, travel, 0.0, self._contacts(poses), 0.0, slides=False
         )
 
         def denoise(noisy: Latents, level: Level, guidance: float) -> Latents:

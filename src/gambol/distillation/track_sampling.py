@@ -104,7 +104,7 @@ class TrackSampling:
         """What the prior sees of a motion."""
         poses, travel = motion.world(self.rig), motion.travel.double().numpy()
         return tracks_of_poses(
-            self.chains, poses, motion.seconds, motion.loops, travel, contacts=motion.contacts, heading=self.heading
+            self.chains, poses, motion.seconds, motion.loops, travel, 0.0, motion.contacts, self.heading, slides=False
         )
 
     def _motion(self, latents: Latents) -> RigMotion:

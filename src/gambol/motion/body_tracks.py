@@ -1,7 +1,8 @@
 """Tracks of body parts: a motion as rotations at the stations of chains, with the path of the body, for any rig.
 
 `tracks_of_poses` reads them from world transforms of a rig's joints, `poses_of_tracks` writes them onto a rig, the same
-or another; both are differentiable, and on the same rig one undoes the other but for what the stations do not hold.
+or another; both are differentiable but for slides, and on the same rig one undoes the other but for what the stations
+do not hold.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from gambol.character.rig import Rig
+from gambol.character.transforms import nearest_rotation
 from gambol.motion.chains import Chains
 from gambol.motion.rig_motion import RigMotion, rig_motion_of_poses
+from gambol.motion.slides import slides_of_ways, ways_of_slides
 
+SQUASHED = 1e-3
+"""Joints whose axes are off by more from those of a scaled rotation have no rotation but a nearest one."""
 Rotations = Float[Tensor, "*batch 3 3"]
 
 
@@ -40,6 +45,9 @@ class BodyTracks:
     turn: float = 0.0
     """Angle by which one cycle of a loop turns the body to its left [rad]. `rotations` and `path` are those of a body
     that does not turn."""
+    slides: Float[Tensor, "frames chains stations 3"] | None = None
+    """How far each station is from where the bones above hold it, in its own axes (`gambol.motion.slides`): zero for
+    bones that only turn. None if that is not known, as of what a prior samples."""
 
     def __len__(self) -> int:
         return len(self.rotations)
@@ -64,6 +72,7 @@ class BodyTracks:
             contacts=self.contacts[:, partners],
             travel=self.travel * sideways,
             turn=-self.turn,
+            slides=None if self.slides is None else (flip * self.slides)[:, partners],
         )
 
     def curving(self, turn: float) -> BodyTracks:
@@ -96,6 +105,7 @@ class BodyTracks:
             contacts=back(self.contacts),
             travel=-self.travel,
             turn=-self.turn,
+            slides=None if self.slides is None else back(self.slides),
         )
 
 
@@ -119,29 +129,44 @@ def heading_of(chains: Chains, T_world_joint: Float[Tensor, "frames joints 3 4"]
     return float(torch.atan2(forward[0], forward[2]))
 
 
+def turns_of_poses(
+    chains: Chains, T_world_joint: Float[Tensor, "frames joints 3 4"], joints: Int[np.ndarray, " chosen"] | None = None
+) -> Float[Tensor, "frames chosen 3 3"]:
+    """Rotation of each joint, or of some, from the neutral pose, in the world. Of a joint that is squashed it is the
+    nearest one, and not differentiable."""
+    body = chains.anatomy.body
+    joints = np.arange(len(body)) if joints is None else joints
+    rest = np.linalg.inv(body.T_world_node[body.nodes[joints]][:, :3, :3])
+    matrices = T_world_joint[:, joints, :, :3] @ torch.as_tensor(rest, dtype=T_world_joint.dtype)
+    turns = orthonormal(matrices[..., :2])
+    scale = matrices.detach().norm(dim=(-2, -1), keepdim=True) / 3**0.5
+    squashed = ((matrices - scale * turns).norm(dim=(-2, -1)) > SQUASHED * scale[..., 0, 0]).detach()
+    if squashed.any():
+        nearest = nearest_rotation(matrices.detach()[squashed].double().numpy())
+        turns = turns.masked_scatter(squashed[..., None, None], torch.as_tensor(nearest, dtype=turns.dtype))
+    return turns
+
+
 def station_rotations(
     chains: Chains, T_world_joint: Float[Tensor, "frames joints 3 4"], heading: float | Float[Tensor, " frames"]
 ) -> Float[Tensor, "frames chains stations 3 3"]:
     """Rotations of all stations, seen from a heading [rad]."""
     dtype = T_world_joint.dtype
-    body = chains.anatomy.body
-    rest = np.linalg.inv(body.T_world_node[body.nodes][:, :3, :3])
     axes = torch.as_tensor(chains.axes, dtype=dtype)
-    turned = T_world_joint[..., :3] @ torch.as_tensor(rest, dtype=dtype)
     heading = torch.as_tensor(heading, dtype=dtype).expand(len(T_world_joint))
-    seen = _about_up(-heading)[:, None] @ (axes.T @ turned @ axes)
-    seen = orthonormal(seen[..., :2]) @ torch.as_tensor(chains.canonical, dtype=dtype)
+    seen = _about_up(-heading)[:, None] @ (axes.T @ turns_of_poses(chains, T_world_joint) @ axes)
+    seen = seen @ torch.as_tensor(chains.canonical, dtype=dtype)
     found = blended(torch.as_tensor(chains.from_joints, dtype=dtype), seen)
     return found.unflatten(1, (len(chains.chains), -1))
 
 
 def anchor_path(chains: Chains, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> Float[Tensor, "frames 3"]:
-    """Position of the anchor [file units, world]."""
-    dtype, body = T_world_joint.dtype, chains.anatomy.body
-    points = np.append(chains.anchor_points, np.ones((len(body), 1)), axis=1)
-    local = np.linalg.solve(body.T_world_node[body.nodes], points[..., None])[..., 0]
-    weighted = torch.as_tensor(local * chains.anchor_weights[:, None], dtype=dtype)
-    return torch.einsum("fjik,jk->fi", T_world_joint, weighted)
+    """Position of the anchor [file units, world]. Its points turn with the joints, and do not stretch with them."""
+    dtype, joints = T_world_joint.dtype, np.flatnonzero(chains.anchor_weights)
+    weights = torch.as_tensor(chains.anchor_weights[joints], dtype=dtype)
+    ways = torch.as_tensor((chains.anchor_points - chains.anatomy.body.heads)[joints], dtype=dtype)
+    turned = turns_of_poses(chains, T_world_joint, joints) @ ways[..., None]
+    return weights @ (T_world_joint[:, joints, :, 3] + turned[..., 0])
 
 
 def tracks_of_poses(
@@ -153,12 +178,14 @@ def tracks_of_poses(
     turn: float = 0.0,
     contacts: Float[Tensor, "frames legs"] | None = None,
     heading: float | None = None,
+    slides: bool = True,
 ) -> BodyTracks:
     """The tracks of poses of the same rig.
 
     heading: from which they are seen [rad]; by default that of the trunk on average. travel: displacement of one cycle
     of a loop [file units, world], contained in the poses. turn: of one cycle [rad], not contained in them.
-    contacts: 1 where a leg's foot is on the ground.
+    contacts: 1 where a leg's foot is on the ground. slides: read them, too, without gradients; who only needs
+    rotations saves the time.
     """
     dtype = T_world_joint.dtype
     heading = heading_of(chains, T_world_joint.detach()) if heading is None else heading
@@ -172,7 +199,27 @@ def tracks_of_poses(
     if contacts is not None:
         down[:, chains.legs] = contacts.to(dtype)
     rotations = station_rotations(chains, T_world_joint, heading)
-    return BodyTracks(rotations, height, path, down, seconds, loops, way @ axes[:, [0, 2]] / chains.unit, turn)
+    cycle = way @ axes[:, [0, 2]] / chains.unit
+    tracks = BodyTracks(rotations, height, path, down, seconds, loops, cycle, turn)
+    return replace(tracks, slides=_slides(chains, tracks, T_world_joint, axes)) if slides else tracks
+
+
+@torch.no_grad()
+def _slides(
+    chains: Chains,
+    tracks: BodyTracks,
+    T_world_joint: Float[Tensor, "frames joints 3 4"],
+    axes: Float[Tensor, "3 3"],
+) -> Float[Tensor, "frames chains stations 3"]:
+    """What the poses have beyond what the tracks say. axes: left, up, forward of the heading of the tracks."""
+    plain = poses_of_tracks(chains, tracks)[..., 3] @ torch.as_tensor(chains.axes, dtype=axes.dtype)
+    return slides_of_ways(chains, T_world_joint[..., 3] @ axes - plain, _joint_rotations(chains, tracks))
+
+
+def _joint_rotations(chains: Chains, tracks: BodyTracks) -> Float[Tensor, "frames joints 3 3"]:
+    """Rotations of all joints from the canonical rest pose, in body axes."""
+    to_joints = torch.as_tensor(chains.to_joints, dtype=tracks.rotations.dtype)
+    return blended(to_joints, tracks.rotations.flatten(1, 2))
 
 
 def poses_of_tracks(chains: Chains, tracks: BodyTracks) -> Float[Tensor, "frames joints 3 4"]:
@@ -180,10 +227,11 @@ def poses_of_tracks(chains: Chains, tracks: BodyTracks) -> Float[Tensor, "frames
     dtype, body = tracks.rotations.dtype, chains.anatomy.body
     axes = torch.as_tensor(chains.axes, dtype=dtype)
     rest = torch.as_tensor(body.T_world_node[body.nodes], dtype=dtype)
-    stations = tracks.rotations.flatten(1, 2)
-    turned = blended(torch.as_tensor(chains.to_joints, dtype=dtype), stations)
-    turned = turned @ torch.as_tensor(chains.canonical, dtype=dtype).mT
-    turned = axes @ turned @ axes.T
+    own = _joint_rotations(chains, tracks)
+    turned = axes @ (own @ torch.as_tensor(chains.canonical, dtype=dtype).mT) @ axes.T
+    slid = torch.zeros_like(turned[..., 0])
+    if tracks.slides is not None:
+        slid = ways_of_slides(chains, tracks.slides, own) @ axes.T
     heads: list[Tensor] = []
     offsets = rest[:, :3, 3]
     parents = body.parents.copy()
@@ -192,9 +240,9 @@ def poses_of_tracks(chains: Chains, tracks: BodyTracks) -> Float[Tensor, "frames
         parents[(parents < 0) & (np.arange(len(parents)) != first)] = first
     for joint, parent in enumerate(parents):
         if parent < 0:
-            heads.append(offsets[joint].expand(len(tracks), 3))
+            heads.append(offsets[joint] + slid[:, joint])
         else:
-            heads.append(heads[parent] + turned[:, parent] @ (offsets[joint] - offsets[parent]))
+            heads.append(heads[parent] + turned[:, parent] @ (offsets[joint] - offsets[parent]) + slid[:, joint])
     poses = torch.cat([turned @ rest[:, :3, :3], torch.stack(heads, 1)[..., None]], -1)
     wanted = torch.as_tensor(chains.anchor, dtype=dtype) + chains.unit * tracks.path @ axes[:, [0, 2]].T
     rise = chains.lift + chains.unit * tracks.height
@@ -225,13 +273,15 @@ def closed(tracks: BodyTracks) -> BodyTracks:
         height=torch.cat([tracks.height, tracks.height[:1]]),
         path=torch.cat([tracks.path, tracks.path[:1] + tracks.travel]),
         contacts=torch.cat([tracks.contacts, tracks.contacts[:1]]),
+        slides=None if tracks.slides is None else torch.cat([tracks.slides, tracks.slides[:1]]),
         loops=False,
     )
 
 
 def rig_motion_of_tracks(chains: Chains, rig: Rig, tracks: BodyTracks, heading: float = 0.0) -> RigMotion:
-    """The motion of a rig that tracks mean, in closed form. heading: to which it sets out, to the left [rad]."""
-    poses = poses_of_tracks(chains, closed(tracks)).double()
+    """The motion of a rig that tracks mean, in closed form, its bones not stretched. heading: to which it sets out, to
+    the left [rad]."""
+    poses = poses_of_tracks(chains, closed(replace(tracks, slides=None))).double()
     if tracks.turn or heading:
         share = torch.arange(len(poses), dtype=torch.float64) / max(len(poses) - 1, 1)
         axes = torch.as_tensor(chains.axes)

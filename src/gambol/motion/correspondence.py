@@ -70,17 +70,26 @@ class Correspondence:
     def carried(self, tracks: BodyTracks) -> BodyTracks:
         """The source's tracks for the target."""
         flip = torch.tensor([-1.0, 1.0, 1.0], dtype=tracks.rotations.dtype)
-        rotations, contacts = [], []
+        rotations, contacts, slides = [], [], []
+        still = torch.zeros_like(tracks.rotations[:, 0, :, 0])
         for number, found in enumerate(self.counterparts):
             if found is None:
                 held = tracks.rotations[:, 0, self.target.roots[0][number]]
                 rotations.append(held[:, None] @ self._neutral(number).to(held.dtype))
                 contacts.append(torch.zeros_like(tracks.contacts[:, 0]))
+                slides.append(still)
                 continue
             own = tracks.rotations[:, found.chain]
             rotations.append(flip[:, None] * own * flip if found.mirrored else own)
             contacts.append(tracks.contacts[:, found.chain])
-        return replace(tracks, rotations=torch.stack(rotations, 1), contacts=torch.stack(contacts, 1))
+            slid = still if tracks.slides is None else tracks.slides[:, found.chain]
+            slides.append(slid * flip if found.mirrored else slid)
+        return replace(
+            tracks,
+            rotations=torch.stack(rotations, 1),
+            contacts=torch.stack(contacts, 1),
+            slides=None if tracks.slides is None else torch.stack(slides, 1),
+        )
 
     def _neutral(self, number: int) -> Float[Tensor, "stations 3 3"]:
         """Rotations from the canonical rest pose of a chain that follows the trunk: to its neutral pose, or for arms

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.character.rig import Rig
-from gambol.motion.body_tracks import BodyTracks, anchor_path, orthonormal
+from gambol.motion.body_tracks import BodyTracks, anchor_path, turns_of_poses
 from gambol.motion.chains import Chains
 from gambol.motion.rig_motion import RigMotion, rig_motion_of_poses
 
@@ -20,12 +20,11 @@ Turned = Float[Tensor, "frames joints 3 3"]
 
 def turned_of_poses(chains: Chains, T_world_joint: Float[Tensor, "frames joints 3 4"], heading: float = 0.0) -> Turned:
     """Rotations of all joints, seen from a heading to the left of the neutral pose [rad]."""
-    body, axes = chains.anatomy.body, torch.as_tensor(chains.axes).float()
-    rest = torch.as_tensor(np.linalg.inv(body.T_world_node[body.nodes][:, :3, :3])).float()
-    seen = axes.T @ (T_world_joint[..., :3] @ rest) @ axes
+    axes = torch.as_tensor(chains.axes).float()
+    seen = axes.T @ turns_of_poses(chains, T_world_joint) @ axes
     sin, cos = float(np.sin(heading)), float(np.cos(heading))
     about_up = torch.tensor([[cos, 0.0, -sin], [0.0, 1.0, 0.0], [sin, 0.0, cos]])
-    return orthonormal((about_up @ seen)[..., :2])
+    return about_up @ seen
 
 
 def poses_of_turned(

@@ -51,7 +51,7 @@ def deed_tracks(chains: Chains, action: str, generator: np.random.Generator, pac
     down = torch.as_tensor(found.down).float()
     whole = deed.build in ("compact", "flier")
     travel = deed.travel * (chains.anatomy.height if whole else chains.unit) * chains.anatomy.forward
-    tracks = tracks_of_poses(chains, poses, seconds, deed.loops, travel, contacts=down, heading=0.0)
+    tracks = tracks_of_poses(chains, poses, seconds, deed.loops, travel, contacts=down, heading=0.0, slides=False)
     if whole:
         return _with_beating_wings(chains, tracks, found, generator) if deed.build == "flier" else tracks
     wings = folded_wings(chains, tracks.rotations)

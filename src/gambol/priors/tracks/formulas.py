@@ -104,7 +104,7 @@ def _gait(chains: Chains, action: str, generator: np.random.Generator, pace: flo
     poses = torch.as_tensor(world[..., :3, :]).float()
     down = torch.as_tensor(np.stack([foot.planted(cycles) for foot in plan.feet], 1)).float()
     travel = plan.path.stride * anatomy.forward
-    tracks = tracks_of_poses(chains, poses, plan.period, True, travel, plan.path.turning, down)
+    tracks = tracks_of_poses(chains, poses, plan.period, True, travel, plan.path.turning, down, slides=False)
     return above_ground(chains, replace(tracks, rotations=folded_wings(chains, tracks.rotations)), CLEARANCE)
 
 

@@ -129,8 +129,8 @@ def _loop(chains: Chains, contacts: Contacts, label: Label) -> BodyTracks:
         raise GambolError("walks backwards, or its front is not found")
     along = torch.as_tensor(np.arange(count) / count).float()
     poses[..., 3] += along[:, None, None] * torch.as_tensor(travel).float()
-    tracks = tracks_of_poses(chains, poses, seconds, True, travel, looped.turn * share, contacts_at(contacts, times))
-    return tracks
+    down = contacts_at(contacts, times)
+    return tracks_of_poses(chains, poses, seconds, True, travel, looped.turn * share, down, slides=False)
 
 
 def _length(chains: Chains) -> float:
@@ -151,9 +151,8 @@ def _deed(chains: Chains, contacts: Contacts, begin: float, trim: bool) -> BodyT
         end = times[min(DENSE - int((from_last > left)[::-1].argmax()), DENSE - 1)]
     count = max(round((end - start) * FPS / PATCH), 2) * PATCH
     times = np.linspace(start, end, count)
-    return tracks_of_poses(
-        chains, _transforms(looped.poses(times)), end - start, False, contacts=contacts_at(contacts, times)
-    )
+    poses, down = _transforms(looped.poses(times)), contacts_at(contacts, times)
+    return tracks_of_poses(chains, poses, end - start, False, contacts=down, slides=False)
 
 
 def _mocap_cycle(
@@ -169,7 +168,8 @@ def _mocap_cycle(
     count = _frames(cycle.duration)
     times = cycle.start + cycle.duration * np.arange(count + 1) / count
     world = world_poses(character.skeleton, anatomy, clip, clip.start + np.minimum(times, clip.duration))
-    found = tracks_of_poses(chains, _transforms(world), cycle.duration, False, contacts=contacts_at(contacts, times))
+    down = contacts_at(contacts, times)
+    found = tracks_of_poses(chains, _transforms(world), cycle.duration, False, contacts=down, slides=False)
     first, last = found.rotations[0, 0, 0, :, 2], found.rotations[-1, 0, 0, :, 2]
     turn = float(torch.atan2(last[0], last[2]) - torch.atan2(first[0], first[2]))
     if abs(turn) > 0.25 and not label.name.startswith("turn"):
