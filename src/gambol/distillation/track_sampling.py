@@ -57,10 +57,12 @@ class TrackSampling:
         level: float,
         config: SampleConfig,
         intent: Intent | None = None,
+        cycles: int = 1,
     ):
         """start: the motion that is changed. level: noise level at which; at 1 nothing of it is left, at 0 it is only
         done in the manner asked for. intent: what it shall be, by which the best of several samples is chosen, and how
-        it is to be done."""
+        it is to be done. cycles: of which what is done in that manner consists, as they may differ."""
+        self.cycles = cycles
         self.rig, self.chains, self.start, self.prior, self.prompt = rig, chains, start, prior, prompt
         self.constraints, self.level, self.config, self.steps = constraints, level, config, config.steps
         self.free = not constraints.given
@@ -119,7 +121,7 @@ class TrackSampling:
             if self.upright:
                 tracks = with_hanging_arms(straightened(tracks, self.chains), self.chains)
                 tracks = with_relaxed_hands(tracks, self.chains)
-        tracks = in_manner(tracks, self.chains, self.manner, self.action)
+        tracks = in_manner(tracks.repeated(self.cycles), self.chains, self.manner, self.action, self.cycles)
         motion = rig_motion_of_tracks(self.chains, self.rig, tracks.shifted(self.origin), self.heading)
         if not self.free or self.action is None or self.action.turns:
             return motion
@@ -154,12 +156,13 @@ class TrackSampling:
         return None
 
 
-def in_manner(tracks: BodyTracks, chains: Chains, manner: Manner, action: Action | None) -> BodyTracks:
+def in_manner(tracks: BodyTracks, chains: Chains, manner: Manner, action: Action | None, cycles: int = 1) -> BodyTracks:
     """Return the motion as it is to be done: backwards, to a side, by the limb of a side, in a style; who falls only
-    does so at its pace."""
+    does so at its pace. cycles: of which the loop consists."""
     tracks = tracks.backwards() if manner.backwards else tracks
     if manner.curve and tracks.loops and action and action.travels:
-        tracks = tracks.curving((1 if manner.curve == "left" else -1) * 2 * np.pi / CIRCLE_CYCLES)
+        turn = 2 * np.pi / CIRCLE_CYCLES * cycles
+        tracks = tracks.curving(turn if manner.curve == "left" else -turn)
     if action and action.turns * tracks.turn < 0:
         tracks = tracks.mirrored(chains)
     side = manner.side or (weapon_side(chains.anatomy) if action and action.armed else "")
