@@ -165,12 +165,20 @@ def in_manner(tracks: BodyTracks, chains: Chains, manner: Manner, action: Action
         tracks = tracks.curving(turn if manner.curve == "left" else -turn)
     if action and action.turns * tracks.turn < 0:
         tracks = tracks.mirrored(chains)
+    if action and action.sideways:
+        to_side = {"left": 1.0, "right": -1.0}.get(manner.side, 0.0)
+        tracks = tracks.mirrored(chains) if to_side * float(tracks.travel[0]) < 0 else tracks
+        return _in_style(tracks, chains, manner, action)
     side = manner.side or (weapon_side(chains.anatomy) if action and action.armed else "")
     if side:
         kinds = [chain.kind for chain in chains.chains]
         kind = "arm" if "arm" in kinds and not (action and action.needs == ("legs",)) else "leg"
         if acting_side(tracks, chains, kind) not in ("", side):
             tracks = tracks.mirrored(chains)
+    return _in_style(tracks, chains, manner, action)
+
+
+def _in_style(tracks: BodyTracks, chains: Chains, manner: Manner, action: Action | None) -> BodyTracks:
     if not manner.styles or (action and action.falls):
         return tracks
     return styled(tracks, chains, joined(manner.styles), walks=bool(action and action.travels and action.on_legs))

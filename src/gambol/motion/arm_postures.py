@@ -45,8 +45,8 @@ class ArmPosture:
 ARM_POSTURES = {
     "hang limp": (ArmPosture((0.10, -0.90, 0.42), (0.0, -0.86, 0.52), swing=0.3),) * 2,
     "dangle": (ArmPosture((0.12, -0.84, 0.52), (0.0, -0.80, 0.60), swing=0.6, wrist=15),) * 2,
-    "hand at back": (ArmPosture((0.30, -0.92, -0.22), (-0.88, -0.38, -0.28), swing=0.1, wrist=-20),
-                     ArmPosture((0.12, -0.95, 0.10), (0.05, -0.30, 0.95), swing=0.3, fist=0.8)),
+    "on a stick": (ArmPosture((0.22, -0.86, 0.42), (-0.10, -0.05, 1.0), swing=0.2, fist=0.8),
+                   ArmPosture((0.16, -0.95, 0.22), (-0.10, -0.30, 0.95), swing=0.2, fist=0.8)),
     "balance": (ArmPosture((0.80, -0.55, 0.15), (0.90, -0.10, 0.45), swing=0.7, wrist=10),
                 ArmPosture((0.62, -0.75, -0.15), (0.75, -0.45, 0.60), swing=0.9, wrist=25)),
     "springy": (ArmPosture((0.28, -0.95, -0.15), (0.30, -0.45, 0.85), swing=1.15),) * 2,
