@@ -12,7 +12,7 @@ from gambol.creatures.deeds import build_of, deeds_of, perform
 from gambol.creatures.deeds.person_body import PersonBody
 from gambol.creatures.deeds.two_links import two_links
 from gambol.creatures.zoo import random_creature
-from gambol.motion.chains import END, find_chains
+from gambol.motion.chains import END, UPPER, find_chains
 from gambol.motion.hallmarks import hallmark
 from gambol.priors.tracks.formula_deeds import deed_tracks
 
@@ -259,6 +259,31 @@ def test_hands_get_to_the_head(person, name):
     away = [np.linalg.norm(end - head_of(person, heads), axis=1) / body.arms[0].length for end in ends]
     assert (min(each[len(heads) // 2] for each in away) < 0.75) == (name != "point")
     assert min(each[0] for each in away) > 0.75 or name in ("cry", "phone")
+
+
+def test_who_salutes_has_a_flat_hand_at_the_temple_and_the_elbow_out(person):
+    body, deed = PersonBody(person), deeds_of(person)["salute"]
+    world = perform(person, deed, 49, np.random.default_rng(0)).world
+    middle = world[24:25]
+    heads = body.seen(middle[..., :3, 3])[0]
+    joint, offset, extent = body.head
+    turned = body.chains.axes.T @ middle[0, joint, :3, :3] @ np.linalg.inv(
+        person.body.T_world_node[person.body.nodes][joint, :3, :3]
+    ) @ body.chains.axes  # fmt: skip
+    skin = middle @ np.linalg.inv(person.body.T_world_node[person.body.nodes])
+    arm = max(body.arms, key=lambda each: heads[body.chains.chains[each.number].joints[-1], 1])
+    hand = person.body.subtree(body.chains.chains[arm.number].joints[-1])
+    which = np.flatnonzero(np.isin(person.body.owners, hand))
+    points = np.einsum(
+        "vij,vj->vi", skin[0, person.body.owners[which]], np.c_[person.body.vertices[which], np.ones(len(which))]
+    )
+    seen = (body.seen(points[:, :3]) - heads[joint]) @ turned - offset  # as the head sees it
+    out = arm.side * seen[:, 0] / extent[0]
+    assert 0.3 < out.min() < 1.6  # fingertips beside the brow, and not across it
+    assert -0.5 < (seen[:, 1] / extent[1]).mean() < 1.0
+    elbow = heads[body.chains.chains[arm.number].joints[body.chains.chains[arm.number].stations.index(UPPER + 2)]]
+    shoulder = heads[arm.joint]
+    assert arm.side * (elbow - shoulder)[0] > 0.5 * np.linalg.norm(elbow - shoulder)
 
 
 def test_hands_meet_in_prayer_and_go_up_in_surrender(person):

@@ -38,7 +38,7 @@ ORIGINS = {
 }
 """What places of people's hands and feet are counted from."""
 USUAL_ORIGIN = {**dict.fromkeys(HANDS, "shoulder"), **dict.fromkeys(SOLES, "stand")}
-TWISTS = ("elbow", "palm", "wrist", "fist", "shrug", "turn", "heel", "curl", "splay")
+TWISTS = ("elbow", "palm", "wrist", "fist", "tip", "shrug", "turn", "heel", "curl", "splay")
 AXES = ("out", "up", "ahead")
 ROUNDED, BINOMIAL = 0.015, (1, 6, 15, 20, 15, 6, 1)
 """Steps, as shares of a deed, and weights of a mean over time that rounds the corners of speed at keys."""
