@@ -18,6 +18,7 @@ from gambol.distillation.stage_runner import generator_for
 from gambol.language import Intent, Manner
 from gambol.motion.body_tracks import BodyTracks, heading_of, rig_motion_of_tracks, tracks_of_poses
 from gambol.motion.calming import calmed, limited, smoothed
+from gambol.motion.carrying import with_things_carried
 from gambol.motion.chains import Chains
 from gambol.motion.constraints import Constraints
 from gambol.motion.optimization import Losses
@@ -122,6 +123,10 @@ class TrackSampling:
                 tracks = with_hanging_arms(straightened(tracks, self.chains), self.chains)
                 tracks = with_relaxed_hands(tracks, self.chains)
         tracks = in_manner(tracks.repeated(self.cycles), self.chains, self.manner, self.action, self.cycles)
+        if self.free and self.action and not self.action.falls:
+            posed = bool(joined(self.manner.styles).arms)
+            walks = self.action.travels and self.action.on_legs
+            tracks = with_things_carried(tracks, self.chains, walks, posed)
         motion = rig_motion_of_tracks(self.chains, self.rig, tracks.shifted(self.origin), self.heading)
         if not self.free or self.action is None or self.action.turns:
             return motion

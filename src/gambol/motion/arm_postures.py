@@ -67,26 +67,31 @@ def with_arms(
     rotations: Float[Tensor, "frames chains stations 3 3"], chains: Chains, name: str, walks: bool
 ) -> Float[Tensor, "frames chains stations 3 3"]:
     """Free arms held as a posture says. walks: whether legs carry the body, so that arms swing."""
-    found = rotations.clone()
+    found = rotations
     for number, chain in enumerate(chains.chains):
-        if chain.kind != "arm" or chain.side == "middle" or not _is_free(rotations, chains, number, walks):
-            continue
-        left = chain.side == "left"
-        posture = ARM_POSTURES[name][0 if left else 1]
-        chest = rotations[:, 0, chains.roots[0][number]]
-        upper, fore = _turned(posture)
-        hand = fore @ turn_about(1, -posture.wrist * 0.3) @ turn_about(2, -posture.wrist)
-        fingers = hand @ turn_about(2, -(CURLED + FIST * posture.fist))
-        for stations, target in (
-            (range(UPPER, KNEE), upper),
-            (range(KNEE, END), fore),
-            ([END], hand),
-            ([DIGITS], fingers),
-        ):
-            seen = chest.mT @ rotations[:, number, min(stations[0], KNEE)]
-            swing = scaled_turns(seen @ mean_rotations(seen).mT, posture.swing)
-            wanted = target if left else _mirrored(target)
-            found[:, number, list(stations)] = (chest @ swing @ wanted)[:, None]
+        if chain.kind == "arm" and chain.side != "middle" and is_free(rotations, chains, number, walks):
+            found = with_arm(found, chains, number, ARM_POSTURES[name][0 if chain.side == "left" else 1])
+    return found
+
+
+def with_arm(
+    rotations: Float[Tensor, "frames chains stations 3 3"], chains: Chains, number: int, posture: ArmPosture
+) -> Float[Tensor, "frames chains stations 3 3"]:
+    """One arm held in a posture, about which it moves."""
+    found, left = rotations.clone(), chains.chains[number].side == "left"
+    chest = rotations[:, 0, chains.roots[0][number]]
+    upper, fore = _turned(posture)
+    hand = fore @ turn_about(1, -0.3 * posture.wrist) @ turn_about(2, -posture.wrist)
+    fingers = hand @ turn_about(2, -(CURLED + FIST * posture.fist))
+    for stations, target in (
+        (range(UPPER, KNEE), upper),
+        (range(KNEE, END), fore),
+        ([END], hand),
+        ([DIGITS], fingers),
+    ):
+        seen = chest.mT @ rotations[:, number, min(stations[0], KNEE)]
+        swing = scaled_turns(seen @ mean_rotations(seen).mT, posture.swing)
+        found[:, number, list(stations)] = (chest @ swing @ (target if left else _mirrored(target)))[:, None]
     return found
 
 
@@ -102,7 +107,7 @@ def shrugged(
     return found
 
 
-def _is_free(rotations: Float[Tensor, "frames chains stations 3 3"], chains: Chains, number: int, walks: bool) -> bool:
+def is_free(rotations: Float[Tensor, "frames chains stations 3 3"], chains: Chains, number: int, walks: bool) -> bool:
     """Whether a hand does nothing but hang or swing."""
     bones = torch.as_tensor(chains.bones[number, UPPER:END]).float()
     way = torch.einsum("fsij,sj->fi", rotations[:, number, UPPER:END], bones)
