@@ -38,6 +38,8 @@ class Action:
     """Whether the action moves the body over the ground."""
     turns: int = 0
     """Whether the body turns: 1 to its left, -1 to its right."""
+    sideways: bool = False
+    """Whether the action moves the body to a side."""
     airborne: bool = False
     """Whether all feet leave the ground between strides, so that only a foot's height tells whether it bears weight."""
     afloat: bool = False
@@ -148,8 +150,8 @@ TABLE = (
     Action("flip", "does a flip or a somersault", seconds=1.0, loops=False, needs=("legs",), shows="over"),
     Action("walk backwards", "walks backwards, backs away", seconds=1.0, travels=True, needs=("legs",),
            legs="alternate", kind_of="walk", kind_style="backwards"),
-    Action("sidestep", "sidesteps, walks sideways", seconds=0.9, travels=True, needs=("legs",), kind_of="walk",
-           weak=True),
+    Action("sidestep", "sidesteps, walks sideways", seconds=0.9, travels=True, sideways=True, needs=("legs",),
+           kind_of="walk"),
     Action("roar", "roars", seconds=1.7, loops=False),
     Action("headbutt", "butts with its head", seconds=0.8, loops=False, kind_of="attack"),
     Action("sleep", "sleeps", seconds=4.0, shows="lying"),

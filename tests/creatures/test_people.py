@@ -12,7 +12,7 @@ from gambol.creatures.deeds import build_of, deeds_of, perform
 from gambol.creatures.deeds.person_body import PersonBody
 from gambol.creatures.deeds.two_links import two_links
 from gambol.creatures.zoo import random_creature
-from gambol.motion.chains import find_chains
+from gambol.motion.chains import END, UPPER, find_chains
 from gambol.motion.hallmarks import hallmark
 from gambol.priors.tracks.formula_deeds import deed_tracks
 
@@ -75,7 +75,8 @@ def test_every_deed_can_be_done_smoothly(person):
         assert np.abs(np.diff(heads, axis=0)).max() < 0.6, name
         assert heads[..., 1].min() > -0.1, name
         if deed.loops:
-            step = heads[0] + deed.travel * Z - heads[-1]
+            aside = np.sign((heads[-1] - heads[0])[:, 0].mean())
+            step = heads[0] + deed.travel * Z + aside * deed.sidle * X - heads[-1]
             assert np.abs(step).max() < 0.25, name
 
 
@@ -260,6 +261,31 @@ def test_hands_get_to_the_head(person, name):
     assert min(each[0] for each in away) > 0.75 or name in ("cry", "phone")
 
 
+def test_who_salutes_has_a_flat_hand_at_the_temple_and_the_elbow_out(person):
+    body, deed = PersonBody(person), deeds_of(person)["salute"]
+    world = perform(person, deed, 49, np.random.default_rng(0)).world
+    middle = world[24:25]
+    heads = body.seen(middle[..., :3, 3])[0]
+    joint, offset, extent = body.head
+    turned = body.chains.axes.T @ middle[0, joint, :3, :3] @ np.linalg.inv(
+        person.body.T_world_node[person.body.nodes][joint, :3, :3]
+    ) @ body.chains.axes  # fmt: skip
+    skin = middle @ np.linalg.inv(person.body.T_world_node[person.body.nodes])
+    arm = max(body.arms, key=lambda each: heads[body.chains.chains[each.number].joints[-1], 1])
+    hand = person.body.subtree(body.chains.chains[arm.number].joints[-1])
+    which = np.flatnonzero(np.isin(person.body.owners, hand))
+    points = np.einsum(
+        "vij,vj->vi", skin[0, person.body.owners[which]], np.c_[person.body.vertices[which], np.ones(len(which))]
+    )
+    seen = (body.seen(points[:, :3]) - heads[joint]) @ turned - offset  # as the head sees it
+    out = arm.side * seen[:, 0] / extent[0]
+    assert 0.6 < out.min() < 1.2 and seen[:, 2].max() < 1.2 * extent[2]  # beside the brow, and not across it
+    assert -0.5 < (seen[:, 1] / extent[1]).mean() < 1.0
+    elbow = heads[body.chains.chains[arm.number].joints[body.chains.chains[arm.number].stations.index(UPPER + 2)]]
+    shoulder = heads[arm.joint]
+    assert arm.side * (elbow - shoulder)[0] > 0.5 * np.linalg.norm(elbow - shoulder)
+
+
 def test_hands_meet_in_prayer_and_go_up_in_surrender(person):
     body, heads = PersonBody(person), heads_of(person, "pray")
     left, right = (heads[:, body.chains.chains[arm.number].joints[-1]] for arm in body.arms[:2])
@@ -286,6 +312,41 @@ def test_seeds_choose_the_side(person):
     body = PersonBody(person)
     left, right = (body.chains.chains[arm.number].joints[-1] for arm in body.arms[:2])
     assert len({bool(each[left, 2] > each[right, 2]) for each in hands}) == 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_who_steps_to_a_side_faces_ahead_and_legs_open_and_close(person, seed):
+    deed = deeds_of(person)["sidestep"]
+    found = perform(person, deed, 60, np.random.default_rng(seed))
+    body, heads = PersonBody(person), heads_of(person, "sidestep", 60, seed)
+    chains = [body.chains.chains[leg.number] for leg in body.legs]
+    feet = [chain.joints[chain.stations.index(END)] for chain in chains]
+    ankles = {leg.side: heads[:, foot, 0] for leg, foot in zip(body.legs, feet, strict=True)}
+    apart, rest = ankles[1.0] - ankles[-1.0], {leg.side: body.at_rest[leg.joint][0] for leg in body.legs}
+    assert apart.min() > 0.8 * (rest[1.0] - rest[-1.0])  # they never cross
+    assert np.ptp(apart) > 0.8 * deed.sidle
+    hips = np.mean([heads[:, leg.joint] for leg in body.legs], axis=0)
+    assert abs(hips[-1, 0] - hips[0, 0]) == pytest.approx(deed.sidle, rel=0.1)
+    for leg, down in zip(body.legs, found.down.T, strict=True):  # feet stand while the body moves
+        assert 0.4 < down.mean() < 0.75
+        stance = np.flatnonzero(down > 0.5)
+        slid = np.abs(np.diff(ankles[leg.side]))[stance[:-1]][np.diff(stance) == 1]
+        assert np.median(slid) < 0.15 * deed.sidle / 60
+    hip = [heads[:, leg.joint] for leg in body.legs]
+    across = (hip[0] - hip[1]) * np.sign(hip[0] - hip[1])[:, :1]
+    assert np.abs(np.degrees(np.arctan2(across[:, 2], across[:, 0]))).max() < 8
+
+
+def test_tracks_of_steps_to_a_side_travel_there():
+    chains = find_chains(analyze(random_creature(7, "humanoid").character()))
+    sides = set()
+    for seed in range(6):
+        tracks = deed_tracks(chains, "sidestep", np.random.default_rng(seed))
+        way = float(tracks.path[-1, 0] - tracks.path[0, 0])
+        assert abs(float(tracks.travel[0])) == pytest.approx(deeds_of(chains.anatomy)["sidestep"].sidle, rel=0.01)
+        assert way * float(tracks.travel[0]) > 0 and abs(float(tracks.travel[1])) < 1e-3
+        sides.add(way > 0)
+    assert sides == {True, False}
 
 
 def test_tracks_of_a_crawl_travel():

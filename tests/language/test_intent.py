@@ -516,3 +516,19 @@ def test_what_a_prior_does_not_know_does_not_follow():
 )
 def test_ways_that_are_not_straight(text, course):
     assert parse_intent(text).manner.course == course
+
+
+@pytest.mark.parametrize(
+    ("text", "side"),
+    [
+        ("a man steps to the left", "left"),
+        ("he sidesteps to the right", "right"),
+        ("she steps right", "right"),
+        ("a crab walks sideways", ""),
+        ("he waves, then steps to the left", "left"),
+    ],
+)
+def test_steps_aside_go_to_the_side_that_is_named(text, side):
+    intent = parse_intent(text)
+    found = next(each for each in (intent, *intent.then) if each.action == "sidestep")
+    assert found.manner.side == side

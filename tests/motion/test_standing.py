@@ -9,9 +9,10 @@ from scipy.spatial.transform import Rotation
 
 from gambol.character.anatomy import analyze
 from gambol.creatures.zoo import random_creature
+from gambol.motion.body_turns import KNEE
 from gambol.motion.chains import DIGITS, END, STATIONS, UPPER, find_chains
 from gambol.motion.standing import RELAXED, STRAIGHT, WIDEST, straightened, with_hanging_arms, with_relaxed_hands
-from gambol.motion.styles import KNEE, Style, styled
+from gambol.motion.styles import Style, styled
 from gambol.priors.tracks.formulas import formula_tracks
 from gambol.priors.tracks.turning import canonical_points
 

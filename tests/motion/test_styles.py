@@ -8,8 +8,9 @@ import torch
 
 from gambol.character.anatomy import analyze
 from gambol.creatures.zoo import random_creature
+from gambol.motion.arm_postures import ARM_POSTURES
 from gambol.motion.body_tracks import poses_of_tracks
-from gambol.motion.chains import END, find_chains
+from gambol.motion.chains import DIGITS, END, UPPER, find_chains
 from gambol.motion.styles import STYLES, acting_side, joined, styled
 from gambol.priors.tracks.formulas import formula_tracks
 from gambol.priors.tracks.turning import canonical_points
@@ -51,6 +52,135 @@ def spread_of(chains, tracks, kind):
     if number is None:
         return None
     return float(canonical_points(chains, tracks.rotations)[:, number, END].std(0).norm())
+
+
+def way_of(chains, tracks, kind, side, stations=slice(UPPER, END)):
+    """Way of a limb of a side, in each frame, seen from the heading [leg lengths]."""
+    number = next(n for n, chain in enumerate(chains.chains) if chain.kind == kind and chain.side == side)
+    bones = torch.as_tensor(chains.bones[number, stations]).float()
+    return torch.einsum("fsij,sj->fi", tracks.rotations[:, number, stations], bones)
+
+
+def way_of_trunk(chains, tracks):
+    """Way from the hips to the shoulders in each frame."""
+    return torch.einsum("fsij,sj->fi", tracks.rotations[:, 0], torch.as_tensor(chains.bones[0]).float())
+
+
+def swing_of_legs(chains, tracks):
+    return float(np.mean([way_of(chains, tracks, "leg", side)[:, 2].std() for side in ("left", "right")]))
+
+
+def swing_of_arms(chains, tracks):
+    return float(np.mean([way_of(chains, tracks, "arm", side).std(0).norm() for side in ("left", "right")]))
+
+
+def stoop(chains, tracks):
+    """How far the trunk leans ahead on average [degrees]."""
+    way = way_of_trunk(chains, tracks).mean(0)
+    return float(torch.rad2deg(torch.atan2(way[2], way[1])))
+
+
+def rocking(chains, tracks):
+    """How far the trunk leaves the vertical to the sides, from the one to the other [degrees]."""
+    way = way_of_trunk(chains, tracks)
+    angle = torch.rad2deg(torch.atan2(way[:, 0], way[:, 1]))
+    return float(angle.max() - angle.min())
+
+
+def knee_bend(chains, tracks):
+    """How far knees are bent on average [degrees]."""
+    bends = []
+    for side in ("left", "right"):
+        thigh, shin = (way_of(chains, tracks, "leg", side, part) for part in (slice(1, 3), slice(3, END)))
+        bends.append(torch.acos(torch.nn.functional.cosine_similarity(thigh, shin, dim=1).clamp(-1, 1)).mean())
+    return float(torch.rad2deg(torch.stack(bends).mean()))
+
+
+def hand_below_shoulder(chains, tracks):
+    """How far the higher hand is below its shoulder, as a share of the arm."""
+    ways = [way_of(chains, tracks, "arm", side) for side in ("left", "right")]
+    return float(np.min([-(way[:, 1] / way.norm(dim=1)).mean() for way in ways]))
+
+
+def hands_apart(chains, tracks):
+    """How far hands are outwards of their shoulders, as a share of the arm."""
+    ways = [sign * way_of(chains, tracks, "arm", side) for side, sign in (("left", 1), ("right", -1))]
+    return float(np.mean([(way[:, 0] / way.norm(dim=1)).mean() for way in ways]))
+
+
+def closed_fingers(chains, tracks):
+    """How far fingers are bent [degrees]."""
+    number = part(chains, "arm")
+    hand, fingers = tracks.rotations[:, number, END], tracks.rotations[:, number, DIGITS]
+    return float(torch.rad2deg(torch.acos(((hand.mT @ fingers)[:, 0, 0]).clamp(-1, 1))).mean())
+
+
+def forearm_ahead(chains, tracks):
+    """How far the left forearm reaches ahead [leg lengths]."""
+    return float(way_of(chains, tracks, "arm", "left", slice(3, END))[:, 2].mean())
+
+
+SHOWS = [
+    ("sad", stoop, "is", ">", 15),
+    ("sad", swing_of_arms, "ratio", "<", 0.5),
+    ("sad", swing_of_legs, "ratio", "<", 0.7),
+    ("old", stoop, "is", ">", 20),
+    ("old", knee_bend, "change", ">", 20),
+    ("old", swing_of_legs, "ratio", "<", 0.55),
+    ("tired", stoop, "is", ">", 20),
+    ("drunk", rocking, "is", ">", 15),
+    ("drunk", hands_apart, "is", ">", 0.5),
+    ("proud", stoop, "change", "<", -5),
+    ("angry", closed_fingers, "is", ">", 80),
+    ("scared", hand_below_shoulder, "change", "<", -0.3),
+    ("scared", knee_bend, "change", ">", 25),
+    ("sneaky", knee_bend, "change", ">", 45),
+    ("robotic", forearm_ahead, "is", ">", 0.1),
+    ("heavy", hands_apart, "is", ">", 0.3),
+    ("happy", swing_of_arms, "ratio", ">", 1.03),
+]
+
+
+@pytest.mark.parametrize(("style", "quantity", "compared", "sign", "bound"), SHOWS)
+def test_a_style_of_people_can_be_seen_in_stills(walks, style, quantity, compared, sign, bound):
+    for chains, tracks in walks[: len(SEEDS)]:
+        value, plain = (quantity(chains, each) for each in (styled(tracks, chains, STYLES[style], True), tracks))
+        value = {"is": value, "ratio": value / max(plain, 1e-6), "change": value - plain}[compared]
+        assert value > bound if sign == ">" else value < bound, value
+
+
+def test_steps_of_a_drunk_differ(walks):
+    for chains, tracks in walks[: len(SEEDS)]:
+        several = tracks.repeated(2)
+        found = styled(several, chains, STYLES["drunk"], walks=True)
+        ways = way_of(chains, found, "leg", "left")
+        half = len(ways) // 2
+        assert float((ways[:half] - ways[half:]).norm(dim=1).max()) > 0.1  # of a leg, from one cycle to the next
+        plain = way_of(chains, several, "leg", "left")
+        assert float((plain[:half] - plain[half:]).norm(dim=1).max()) < 1e-4
+        aside = found.path[:, 0] - found.path[:, 0].mean()
+        assert float(aside.abs().max()) > 0.08
+        assert torch.allclose(found.travel, STYLES["drunk"].step * several.travel)
+
+
+def test_hands_that_act_do_what_they_did(walks):
+    chains, tracks = walks[0]
+    raised = tracks.rotations.clone()
+    for number, chain in enumerate(chains.chains):
+        if chain.kind == "arm" and chain.side == "left":  # held out to the side, as in the canonical pose
+            raised[:, number] = raised[:, 0, chains.roots[0][number]][:, None]
+    acting = replace(tracks, rotations=raised)
+    found = styled(acting, chains, replace(STYLES["robotic"], stepped=0, energy=1), walks=True)
+    plain = styled(acting, chains, joined(()), walks=True)
+    kept = way_of(chains, found, "arm", "left") - way_of(chains, plain, "arm", "left")
+    assert float(kept.norm(dim=1).max()) < 1e-3
+    assert (
+        float((way_of(chains, found, "arm", "right") - way_of(chains, plain, "arm", "right")).norm(dim=1).max()) > 0.2
+    )
+
+
+def test_every_posture_is_told_of_both_arms_and_used():
+    assert {style.arms for style in STYLES.values() if style.arms} == set(ARM_POSTURES)
 
 
 CASES = [
@@ -110,6 +240,7 @@ def test_styles_add_up():
     assert both.lean == STYLES["sad"].lean + STYLES["old"].lean
     assert both.energy == pytest.approx(STYLES["sad"].energy * STYLES["old"].energy)
     assert both.pace == -1.0
+    assert both.arms == STYLES["sad"].arms
 
 
 def test_the_side_that_acts(walks):

@@ -8,10 +8,14 @@ import torch
 from character.creatures import CLAY, GREY, bird, dog, human, spider
 from test_tracks import tiny_prior
 
+from gambol.actions import ACTIONS
 from gambol.character.anatomy import analyze
+from gambol.commands.actions import known_actions
 from gambol.distillation.animate import prepare, stages_of
 from gambol.distillation.config import preset_for
 from gambol.distillation.track_layout import FORMULA_LEVEL
+from gambol.distillation.track_sampling import in_manner
+from gambol.language import Manner
 from gambol.motion.chains import find_chains
 from gambol.priors.tracks.experience import Experience
 from gambol.priors.tracks.features import CONTACT, features_of, points_of, shape_of
@@ -40,6 +44,36 @@ def test_the_pace_is_kept():
     slow, fast = (formula_tracks(chains_of(dog), "walk", np.random.default_rng(0), pace) for pace in (-1.0, 1.0))
     speeds = [float(each.travel.norm()) / each.seconds for each in (slow, fast)]
     assert speeds[1] > 1.5 * speeds[0]
+
+
+@pytest.mark.parametrize(("make", "side"), [(dog, "left"), (dog, "right"), (human, "left"), (human, "right")])
+def test_steps_to_a_side_lead_there(make, side):
+    chains = chains_of(make)
+    for seed in range(3):
+        tracks = formula_tracks(chains, "sidestep", np.random.default_rng(seed))
+        found = in_manner(tracks, chains, Manner(side=side), ACTIONS["sidestep"])
+        assert float(found.travel[0]) * (1 if side == "left" else -1) > 0.2
+        assert abs(float(found.travel[1])) < 0.05 * abs(float(found.travel[0]))
+
+
+def test_legs_of_a_dog_that_steps_to_a_side_do_not_cross():
+    chains = chains_of(dog)
+    tracks = formula_tracks(chains, "sidestep", np.random.default_rng(0))
+    feet = ends(chains, tracks)[:, chains.legs, 0]
+    sides = [chains.chains[number].side for number in chains.legs]
+    ranks = [chains.chains[number].rank for number in chains.legs]
+    for rank in set(ranks):
+        left, right = (
+            next(n for n in range(len(sides)) if sides[n] == side and ranks[n] == rank) for side in ("left", "right")
+        )
+        apart = feet[:, left] - feet[:, right]
+        assert apart.min() > 0 and float(apart.max() - apart.min()) > 0.15
+
+
+def test_steps_to_a_side_are_not_experimental():
+    for make in (human, dog):
+        row = next(row for row in known_actions(analyze(make())) if row.action == "sidestep")
+        assert row.note == ""
 
 
 def test_birds_walk_with_folded_wings():

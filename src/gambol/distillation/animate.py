@@ -41,6 +41,7 @@ from gambol.motion.loops import loop_travel
 from gambol.motion.parameters import CurveParameters, FrameParameters
 from gambol.motion.props import holding_joints, with_props_above_ground
 from gambol.motion.rig_motion import RigMotion, clip_of, rig_motion_of
+from gambol.motion.styles import joined
 from gambol.priors.catalogue import DEFAULT, open_prior
 from gambol.priors.prior import Prior, Prompt, VideoPrior
 from gambol.priors.tracks.features import shape_of
@@ -50,6 +51,8 @@ from gambol.priors.views import ViewRenderer
 
 LEAST_STANCE = 0.1
 """Share of a gait for which each foot bears weight, at least: in nine of ten runs of people by artists it is 0.12."""
+REELING_CYCLES = 2
+"""Cycles of a gait in which who reels does not take the same step twice."""
 SEVERAL_CYCLES = 2.5
 """A clip this many times longer than an action usually takes holds more than one cycle of it."""
 
@@ -161,6 +164,15 @@ class Problem:
         """What the character does; None if only the prior understands the sentence."""
         return ACTIONS[self.intent.action] if self.intent else None
 
+    @property
+    def varied(self) -> int:
+        """As how many cycles a loop is solved: those of who reels differ."""
+        if not (_reels(self.intent) and self.start.loops and isinstance(self.sees, Chains)):
+            return 1
+        if self.constraints.given or self.config.method == "score":
+            return 1
+        return max(count for count in range(1, REELING_CYCLES + 1) if self.timing.cycles % count == 0)
+
     def frames(self, seconds: float, loops: bool) -> int:
         """Return the number of frames of a clip; one more for the last pose if it does not loop."""
         return max(round(seconds * self.config.fps), 2) + (0 if loops else 1)
@@ -174,7 +186,7 @@ class Problem:
         frames that were not to change, cut off where a clip that is not to loop ends, or with the last pose held."""
         if self.displacement is not None and not self.config.foot_lock:  # the foot lock has restored it already
             motion = motion.with_displacement(torch.as_tensor(self.displacement).float())
-        whole = motion.repeated(self.timing.cycles, self.rig) if motion.loops else motion
+        whole = motion.repeated(self.timing.cycles // self.varied, self.rig) if motion.loops else motion
         whole = whole.resampled(self.frames(whole.seconds, whole.loops))
         whole = overlaid(whole, *self.meanwhile) if self.meanwhile else whole
         if isinstance(self.sees, Chains) and not (self.constraints.given or self.parts):
@@ -238,6 +250,8 @@ def prepare(
             timing = replace(timing, cycles=cycles_for(meanwhile[0].seconds, timing.seconds))
         if intent.manner.curve and timing.loops and not config.seconds and timing.cut is None:
             timing = replace(timing, cycles=CIRCLE_CYCLES if intent.manner.circle else CURVE_CYCLES)
+        if _reels(intent) and timing == replace(timing, cycles=1) and timing.loops and not config.seconds:
+            timing = replace(timing, cycles=REELING_CYCLES)
         shown_how = start.contacts is not None and not ACTIONS[intent.action].weak  # by a formula or a clip
         guess = "" if shown_how else experimental(prior, shape, intent.action)
     else:
@@ -315,6 +329,12 @@ def _sequence(
     first = parts[0]
     timing = Timing(sum(each.seconds for each in parts), loops=False)
     return replace(first, intent=intent, config=config, timing=timing, meanwhile=None, parts=tuple(parts))
+
+
+def _reels(intent: Intent | None) -> bool:
+    """Whether steps are to differ."""
+    walks = intent is not None and _walks(ACTIONS[intent.action])
+    return intent is not None and walks and joined(intent.manner.styles).reel > 0
 
 
 def _walks(action: Action) -> bool:
@@ -413,6 +433,7 @@ def _sample_tracks(problem: Problem, motion: RigMotion) -> Stage:
         problem.level,
         config.sample,
         problem.intent,
+        problem.varied,
     )
 
 

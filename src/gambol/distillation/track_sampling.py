@@ -18,6 +18,7 @@ from gambol.distillation.stage_runner import generator_for
 from gambol.language import Intent, Manner
 from gambol.motion.body_tracks import BodyTracks, heading_of, rig_motion_of_tracks, tracks_of_poses
 from gambol.motion.calming import calmed, limited, smoothed
+from gambol.motion.carrying import with_things_carried
 from gambol.motion.chains import Chains
 from gambol.motion.constraints import Constraints
 from gambol.motion.optimization import Losses
@@ -57,10 +58,12 @@ class TrackSampling:
         level: float,
         config: SampleConfig,
         intent: Intent | None = None,
+        cycles: int = 1,
     ):
         """start: the motion that is changed. level: noise level at which; at 1 nothing of it is left, at 0 it is only
         done in the manner asked for. intent: what it shall be, by which the best of several samples is chosen, and how
-        it is to be done."""
+        it is to be done. cycles: of which what is done in that manner consists, as they may differ."""
+        self.cycles = cycles
         self.rig, self.chains, self.start, self.prior, self.prompt = rig, chains, start, prior, prompt
         self.constraints, self.level, self.config, self.steps = constraints, level, config, config.steps
         self.free = not constraints.given
@@ -119,7 +122,11 @@ class TrackSampling:
             if self.upright:
                 tracks = with_hanging_arms(straightened(tracks, self.chains), self.chains)
                 tracks = with_relaxed_hands(tracks, self.chains)
-        tracks = in_manner(tracks, self.chains, self.manner, self.action)
+        tracks = in_manner(tracks.repeated(self.cycles), self.chains, self.manner, self.action, self.cycles)
+        if self.free and self.action and not self.action.falls:
+            posed = bool(joined(self.manner.styles).arms)
+            walks = self.action.travels and self.action.on_legs
+            tracks = with_things_carried(tracks, self.chains, walks, posed)
         motion = rig_motion_of_tracks(self.chains, self.rig, tracks.shifted(self.origin), self.heading)
         if not self.free or self.action is None or self.action.turns:
             return motion
@@ -154,20 +161,29 @@ class TrackSampling:
         return None
 
 
-def in_manner(tracks: BodyTracks, chains: Chains, manner: Manner, action: Action | None) -> BodyTracks:
+def in_manner(tracks: BodyTracks, chains: Chains, manner: Manner, action: Action | None, cycles: int = 1) -> BodyTracks:
     """Return the motion as it is to be done: backwards, to a side, by the limb of a side, in a style; who falls only
-    does so at its pace."""
+    does so at its pace. cycles: of which the loop consists."""
     tracks = tracks.backwards() if manner.backwards else tracks
     if manner.curve and tracks.loops and action and action.travels:
-        tracks = tracks.curving((1 if manner.curve == "left" else -1) * 2 * np.pi / CIRCLE_CYCLES)
+        turn = 2 * np.pi / CIRCLE_CYCLES * cycles
+        tracks = tracks.curving(turn if manner.curve == "left" else -turn)
     if action and action.turns * tracks.turn < 0:
         tracks = tracks.mirrored(chains)
+    if action and action.sideways:
+        to_side = {"left": 1.0, "right": -1.0}.get(manner.side, 0.0)
+        tracks = tracks.mirrored(chains) if to_side * float(tracks.travel[0]) < 0 else tracks
+        return _in_style(tracks, chains, manner, action)
     side = manner.side or (weapon_side(chains.anatomy) if action and action.armed else "")
     if side:
         kinds = [chain.kind for chain in chains.chains]
         kind = "arm" if "arm" in kinds and not (action and action.needs == ("legs",)) else "leg"
         if acting_side(tracks, chains, kind) not in ("", side):
             tracks = tracks.mirrored(chains)
+    return _in_style(tracks, chains, manner, action)
+
+
+def _in_style(tracks: BodyTracks, chains: Chains, manner: Manner, action: Action | None) -> BodyTracks:
     if not manner.styles or (action and action.falls):
         return tracks
     return styled(tracks, chains, joined(manner.styles), walks=bool(action and action.travels and action.on_legs))

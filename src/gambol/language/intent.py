@@ -172,8 +172,8 @@ def parse_intent(sentence: str) -> Intent | None:
     manner = replace(manner_of(tokens, places), backwards=backwards, curve=curve, circle=circle)
     if curve:
         manner = replace(manner, ignored=tuple(word for word in manner.ignored if word not in CIRCLES | TURNED))
-    if ACTIONS[action].turns:
-        manner = replace(manner, side="")
+    if ACTIONS[action].turns or ACTIONS[action].sideways:
+        manner = replace(manner, side=_way_aside(action, tokens))
     if backwards or action == BACKWARDS_WALK:
         manner = replace(manner, ignored=tuple(word for word in manner.ignored if word not in BACKWARDS))
     return Intent(action, _pace(chosen, wanted, tokens), " ".join(spoken), left_out, manner=manner, meanwhile=meanwhile)
@@ -248,7 +248,8 @@ def _with_followers(parts: Sequence[Predicate], tokens: Sequence[str], spoken: s
             ignored = tuple(word for word in manner.ignored if word not in BACKWARDS)
             manner = replace(manner, ignored=ignored, backwards=action not in ("walk", BACKWARDS_WALK))
             action = BACKWARDS_WALK if action == "walk" else action
-        manner = replace(manner, side="") if ACTIONS[action].turns else manner
+        if ACTIONS[action].turns or ACTIONS[action].sideways:
+            manner = replace(manner, side=_way_aside(action, own))
         curve, circle = _course(action, [each], own)
         if curve:
             ignored = tuple(word for word in manner.ignored if word not in CIRCLES | TURNED)
@@ -339,6 +340,15 @@ def _with_side(predicate: Predicate, tokens: Sequence[str]) -> str:
     sides = [at for at, token in enumerate(tokens) if token in words.left | words.right and _is_side(tokens, at)]
     nearest = min(sides, key=lambda at: abs(at - predicate.end + 0.5), default=None)
     return "turn right" if nearest is not None and tokens[nearest] in words.right else "turn left"
+
+
+def _way_aside(action: str, tokens: Sequence[str]) -> Side:
+    """To which side somebody steps; "" for who does not, or to any."""
+    if not ACTIONS[action].sideways:
+        return ""
+    named = words.left | words.right
+    side = next((token for at, token in enumerate(tokens) if token in named and _is_side(tokens, at)), "")
+    return "left" if side in words.left else "right" if side in words.right else ""
 
 
 def _is_side(tokens: Sequence[str], at: int) -> bool:

@@ -20,7 +20,7 @@ class Manner:
     styles: tuple[str, ...] = ()
     """Names in `motion.styles.STYLES`, in the order of the sentence."""
     side: Side = ""
-    """Which hand or foot acts."""
+    """Which hand or foot acts, or to which side the way leads."""
     backwards: bool = False
     """Whether what travels goes backwards."""
     curve: Side = ""

@@ -88,6 +88,25 @@ class BodyTracks:
         travel = path[-1] - path[0] if self.loops else self.travel
         return replace(self, path=path[:-1], travel=travel, turn=self.turn + turn)
 
+    def repeated(self, cycles: int) -> BodyTracks:
+        """Several cycles of a loop as one cycle."""
+        if cycles == 1:
+            return self
+        if not self.loops:
+            raise ValueError("only a loop can be repeated")
+        path = torch.cat([self.path + number * self.travel for number in range(cycles)])
+        return replace(
+            self,
+            rotations=self.rotations.repeat(cycles, 1, 1, 1, 1),
+            height=self.height.repeat(cycles),
+            path=path,
+            contacts=self.contacts.repeat(cycles, 1),
+            slides=None if self.slides is None else self.slides.repeat(cycles, 1, 1, 1),
+            seconds=cycles * self.seconds,
+            travel=cycles * self.travel,
+            turn=cycles * self.turn,
+        )
+
     def backwards(self) -> BodyTracks:
         """The same played backwards: who walked ahead walks back. A loop still begins with its first frame."""
 

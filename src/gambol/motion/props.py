@@ -46,13 +46,43 @@ def holding_joints(anatomy: Anatomy) -> list[int]:
     return [joint for hand in hands for joint in anatomy.body.subtree(hand)]
 
 
+@dataclass(frozen=True, eq=False)
+class HeldThing:
+    """A long thing in a hand, in the neutral pose."""
+
+    joint: int
+    """Joint that it goes with: the hand, or one below it."""
+    outline: Float[np.ndarray, "points 3"]
+    """Points of its hull, seen from the hand [file units, world]."""
+
+    reach: float
+    """How far it reaches from the hand [arm lengths]."""
+
+    @property
+    def length(self) -> float:
+        """The same in file units."""
+        return float(np.linalg.norm(self.outline, axis=1).max())
+
+
+def held_thing(anatomy: Anatomy, limb: Limb) -> HeldThing | None:
+    """What the hand of an arm holds, if that is long."""
+    held = _held(anatomy, limb) if limb.kind == "arm" else None
+    if held is None:
+        return None
+    body = anatomy.body
+    places = (body.T_world_node[body.nodes[held.owners]] @ held.points[..., None])[:, :3, 0]
+    outline = places - body.heads[held.hand]
+    far = np.linalg.norm(outline, axis=1)
+    arm = float(np.linalg.norm(ways_along(anatomy, arm_joints(anatomy, limb)[0]), axis=1).sum())
+    return HeldThing(int(held.owners[far.argmax()]), outline, float(far.max()) / arm)
+
+
 def weapon_side(anatomy: Anatomy) -> str:
     """'left' or 'right': the side of the hand that holds the longest thing; "" if none holds any."""
     reach: dict[str, float] = {}
     for limb in anatomy.limbs:
-        if limb.kind == "arm" and (held := _held(anatomy, limb)):
-            places = (anatomy.body.T_world_node[anatomy.body.nodes[held.owners]] @ held.points[..., None])[:, :3, 0]
-            reach[limb.side] = float(np.linalg.norm(places - anatomy.body.heads[held.hand], axis=1).max())
+        if held := held_thing(anatomy, limb):
+            reach[limb.side] = held.length
     return max(reach, key=lambda side: reach[side], default="")
 
 

@@ -14,8 +14,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.motion.body_tracks import BodyTracks
+from gambol.motion.body_turns import KNEE, is_upright, turn_about
 from gambol.motion.chains import DIGITS, END, STATIONS, UPPER, Chains
-from gambol.motion.styles import KNEE, is_upright, turn_about
 
 STRAIGHT = 6.0
 """Least bend of knees that is wanted [degrees]."""

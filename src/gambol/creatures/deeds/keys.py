@@ -38,7 +38,7 @@ ORIGINS = {
 }
 """What places of people's hands and feet are counted from."""
 USUAL_ORIGIN = {**dict.fromkeys(HANDS, "shoulder"), **dict.fromkeys(SOLES, "stand")}
-TWISTS = ("elbow", "palm", "wrist", "fist", "shrug", "turn", "heel", "curl", "splay")
+TWISTS = ("elbow", "palm", "wrist", "fist", "tip", "shrug", "turn", "heel", "curl", "splay")
 AXES = ("out", "up", "ahead")
 ROUNDED, BINOMIAL = 0.015, (1, 6, 15, 20, 15, 6, 1)
 """Steps, as shares of a deed, and weights of a mean over time that rounds the corners of speed at keys."""
@@ -76,6 +76,8 @@ class Deed:
     """Kind of limb or part without which it makes no sense: 'wing', 'tail'."""
     travel: float = 0.0
     """How far a cycle of a loop leads ahead [leg lengths; heights of a compact body or a flier]."""
+    sidle: float = 0.0
+    """How far a cycle of a loop leads a person to the near side [leg lengths]."""
     variants: tuple[Deed, ...] = ()
     """Other ways to do it."""
 
@@ -154,10 +156,11 @@ def _table() -> dict[Build, dict[str, Deed]]:
 
 def _deed(action: str, build: Build, row: dict) -> Deed:
     row = dict(row)
-    common = {name: row[name] for name in ("seconds", "loops", "needs", "travel") if name in row}
+    common = {name: row[name] for name in ("seconds", "loops", "needs", "travel", "sidle") if name in row}
     variants = tuple(_deed(action, build, common | each) for each in row.pop("variants", []))
     seconds, loops = float(row.pop("seconds")), bool(row.pop("loops", False))
     needs, travel = str(row.pop("needs", "")), float(row.pop("travel", 0.0))
+    sidle = float(row.pop("sidle", 0.0))
     waves = tuple(Wave(str(each[0]), *map(float, each[1:])) for each in row.pop("waves", []))
     keys: dict[str, tuple[tuple[float, float], ...]] = {}
     for goal, pairs in row.items():
@@ -168,7 +171,7 @@ def _deed(action: str, build: Build, row: dict) -> Deed:
     for goal in (*keys, *(wave.goal for wave in waves)):
         part, _, what = goal.partition(".")
         assert goal in GOALS or what in _known(part), f"{build}, {action}: unknown goal '{goal}' of '{part}'"
-    return Deed(action, build, seconds, loops, keys, waves, needs, travel, variants)
+    return Deed(action, build, seconds, loops, keys, waves, needs, travel, sidle, variants)
 
 
 def _known(part: str) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ def person_poses(
     """T_world_joint of a person [file units], and 1 where a foot stands. share: of the deed, from 0 to 1."""
     deed = deed.variant(generator)
     goals, body = PersonGoals(deed, share, generator), PersonBody(anatomy)
+    way = deed.travel * Z + goals.mirror * deed.sidle * X
     hips = _hips(goals, body)
     torso = _laid(goals, body, _torso(goals, body, hips), hips)
     stations = _stations(body, torso)
@@ -42,7 +43,7 @@ def person_poses(
         down.append(reach_foot(goals, leg, foot, heads, torso.whole, stations))
     Arms(goals, body, torso).reach(stations, hips)
     sunk = np.maximum(-body.lowest(stations, hips, without=("arm",)), 0.0)
-    hips = hips + goals.smoothed(settle * sunk)[:, None] * Y + deed.travel * share[:, None] * Z
+    hips = hips + goals.smoothed(settle * sunk)[:, None] * Y + share[:, None] * way
     return body.poses(stations, hips), np.stack(down, 1)
 
 

@@ -15,6 +15,8 @@ from gambol.motion.chains import DIGITS, END, GIRDLE, UPPER
 
 HANGING = (0.13, -0.94, 0.10)
 """Where a hand hangs, seen from its shoulder: out, up, ahead [arm lengths]. The elbow is bent by about 25 degrees."""
+TIPPED = 4
+"""Rounds in which the grip is found that brings fingertips to a place."""
 LAG = 2
 """By how many frames hanging arms are late."""
 SHRUG = np.radians(24.0)
@@ -117,13 +119,18 @@ class Arms:
     def _reach(self, stations: Stations, start: Vectors, arm: TwoLinkLimb, place: Vectors) -> None:
         names, number = self.goals.names(arm, "hand"), arm.number
         bend = self._elbow(arm, normalize(place - start))
+        beyond = np.clip(self.goals.amount(names, "tip"), 0, 1) * self.body.beyond_grip(arm)
         upper, lower = two_links(start, place, bend, (arm.upper, arm.lower), -arm.side * Y)
+        for _ in range(TIPPED if beyond.any() else 0):
+            grip = place - beyond[:, None] * (lower @ normalize(arm.lower))
+            bend = self._elbow(arm, normalize(grip - start))
+            upper, lower = two_links(start, grip, bend, (arm.upper, arm.lower), -arm.side * Y)
         along = lower @ normalize(arm.lower)
         palm = arm.side * self.goals.angle(names, "palm")
         hinge, flat = -Z * arm.side, self._flat(arm)
         hand = turn(along, palm) @ lower @ turn(hinge, self.goals.angle(names, "wrist"))
         hand = mean([hand, self._palm_down(arm, along)], [1 - flat, flat])
-        curl = (1 - flat) * (CURLED + FIST * np.clip(self.goals.amount(names, "fist"), 0, 1))
+        curl = (1 - flat) * (CURLED + FIST * np.clip(self.goals.amount(names, "fist"), -CURLED / FIST, 1))
         stations[:, number, UPPER:LOWER] = upper[:, None]
         stations[:, number, LOWER:END] = (turn(along, 0.5 * palm) @ lower)[:, None]
         stations[:, number, END] = hand

@@ -26,6 +26,9 @@ THIN = 0.02
 """Least depth of a hand or foot below its joint [leg lengths]."""
 GRIP = 0.5
 """Where a hand grips, as a share of its length."""
+FOLDS = 1.8
+"""Upper arms that are shorter than forearm and hand by more than this factor cannot bring fingertips to the head with
+the elbow out; the adventurer's is."""
 
 Stations = Float[np.ndarray, "frames chains stations 3 3"]
 Heads = Float[np.ndarray, "frames joints 3"]
@@ -140,6 +143,13 @@ class PersonBody:
         if not len(points):
             return np.full(len(turned), THIN)
         return np.maximum(-(turned[:, 1] @ points.T).min(1), THIN)
+
+    def beyond_grip(self, arm: TwoLinkLimb) -> float:
+        """How far the skin of a stretched hand reaches beyond its grip, or what of it a short upper arm can fold to."""
+        length, points = float(np.linalg.norm(arm.end)), self._limb_skin[arm.number]
+        farthest = float((points @ arm.end).max()) / max(length, 1e-9) if len(points) else length
+        upper, lower = (float(np.linalg.norm(bone)) for bone in (arm.upper, arm.lower))
+        return float(np.clip(FOLDS * upper - lower, 0.0, farthest - GRIP * length))
 
     @cached_property
     def _skin(self) -> tuple[Float[np.ndarray, "points 3"], Int[np.ndarray, " points"]]:

@@ -93,7 +93,8 @@ def reach_foot(
     heel = np.clip(goals.angle(names, "heel"), 0.0, 0.8)  # toes stay flat when the heel rises
     stations[:, leg.number, DIGITS] = foot.turned @ turn(X, -foot.stands * heel)
     goal = goals.place(leg, names, "stand")
-    moved = np.linalg.norm(np.gradient(goal, axis=0), axis=1)
+    drift = goals.mirror * goals.deed.sidle * goals.share[:, None] * X
+    moved = np.linalg.norm(np.gradient(goal + drift, axis=0), axis=1)
     still = (goal[:, 1] < PLANTED) & (moved < MOVED) & (heel < ON_TOES)
     return ((foot.stands > 0.98) & still).astype(np.float64)
 

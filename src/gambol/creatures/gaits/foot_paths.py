@@ -55,7 +55,8 @@ class Roll:
 
 @dataclass(frozen=True)
 class GroundPath:
-    """The way of the body over the ground: straight on, or turning in place about its centre."""
+    """The way of the body over the ground: straight on, to a side, or turning in place about its
+    centre."""
 
     forward: Point
     up: Point
@@ -64,6 +65,13 @@ class GroundPath:
     """Distance covered [file units per cycle]."""
     turning: float
     """Turn to the left [rad per cycle]."""
+    aside: Point | None = None
+    """Where the way leads instead of forward."""
+
+    @property
+    def way(self) -> Point:
+        """Displacement in a cycle [file units]."""
+        return self.stride * (self.forward if self.aside is None else self.aside)
 
     def rotation(self, cycles: PerFrame) -> Rotations:
         return rotation_about(self.up, self.turning * cycles)
@@ -71,7 +79,7 @@ class GroundPath:
     def apply(self, points: Vectors, cycles: PerFrame) -> Vectors:
         """Carry points of the body at the start along the path."""
         turned = np.einsum("fij,fj->fi", self.rotation(cycles), points - self.centre)
-        return turned + self.centre + self.stride * cycles[:, None] * self.forward
+        return turned + self.centre + cycles[:, None] * self.way
 
 
 def smooth(share: PerFrame) -> PerFrame:

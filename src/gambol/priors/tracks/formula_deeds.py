@@ -51,6 +51,10 @@ def deed_tracks(chains: Chains, action: str, generator: np.random.Generator, pac
     down = torch.as_tensor(found.down).float()
     whole = deed.build in ("compact", "flier")
     travel = deed.travel * (chains.anatomy.height if whole else chains.unit) * chains.anatomy.forward
+    if deed.sidle:
+        left = chains.anatomy.left
+        to_left = (found.world[-1, 0, :3, 3] - found.world[0, 0, :3, 3]) @ left  # the generator chose the side
+        travel = travel + deed.sidle * chains.unit * float(np.sign(to_left)) * left
     tracks = tracks_of_poses(chains, poses, seconds, deed.loops, travel, contacts=down, heading=0.0, slides=False)
     if whole:
         return _with_beating_wings(chains, tracks, found, generator) if deed.build == "flier" else tracks

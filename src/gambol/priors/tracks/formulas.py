@@ -17,6 +17,8 @@ from gambol.actions import ACTION_OF_GAIT, ACTIONS
 from gambol.character.anatomy import Anatomy
 from gambol.creatures.gaits import actions_for, plan_gait
 from gambol.creatures.gaits.gait import FASTER
+from gambol.creatures.gaits.plan import GaitPlan
+from gambol.creatures.gaits.sidestep import plan_sidestep
 from gambol.errors import GambolError
 from gambol.motion.body_tracks import BodyTracks, tracks_of_poses
 from gambol.motion.chains import STATIONS, UPPER, Chains
@@ -36,6 +38,7 @@ from gambol.priors.tracks.wings import (
     is_insect,
 )
 
+SIDESTEP = "sidestep"
 FLIGHTS = tuple(name for name, action in ACTIONS.items() if action.afloat and "wings" in action.needs)
 HOVERING = 25.0
 """How far who hovers is nose up [degrees]."""
@@ -59,6 +62,7 @@ def formula_actions(chains: Chains) -> tuple[str, ...]:
     found = sorted(gaits)
     if not chains.anatomy.legs and "wing" not in kinds and "arm" not in kinds:
         found += ["swim", *(["crawl"] if "fin" not in kinds else [])]
+    found += [SIDESTEP] if gaits else []
     found += FLIGHTS if "wing" in kinds else []
     return tuple(dict.fromkeys([*found, *deed_names(chains)]))
 
@@ -80,6 +84,8 @@ def formula_tracks(chains: Chains, action: str, generator: np.random.Generator, 
     if action == "crawl":
         seconds = float(generator.uniform(1.0, 1.8)) / FASTER**pace
         return slither(chains, generator, seconds, _frames(seconds))
+    if action == SIDESTEP:
+        return _sidestep(chains, generator, FASTER**pace)
     return _gait(chains, action, generator, pace)
 
 
@@ -95,6 +101,16 @@ def _gait(chains: Chains, action: str, generator: np.random.Generator, pace: flo
         plan = plan_gait(anatomy, name, speed=FASTER**pace, stride=float(style[0]), bounce=float(style[1]))
     except GambolError:  # too short in the leg for this one
         return None
+    return _tracks_of_gait(chains, plan)
+
+
+def _sidestep(chains: Chains, generator: np.random.Generator, speed: float) -> BodyTracks:
+    """Steps to the left or right."""
+    side, stride = float(generator.choice([-1.0, 1.0])), 1.12 ** float(generator.uniform(-1, 1))
+    return _tracks_of_gait(chains, plan_sidestep(chains.anatomy, side, speed=speed, stride=stride))
+
+
+def _tracks_of_gait(chains: Chains, plan: GaitPlan) -> BodyTracks:
     count = _frames(plan.period)
     cycles = np.arange(count) / count
     world = plan.world(cycles)
@@ -103,7 +119,7 @@ def _gait(chains: Chains, action: str, generator: np.random.Generator, pace: flo
         world[..., :3, :] = back[:, None] @ world[..., :3, :]
     poses = torch.as_tensor(world[..., :3, :]).float()
     down = torch.as_tensor(np.stack([foot.planted(cycles) for foot in plan.feet], 1)).float()
-    travel = plan.path.stride * anatomy.forward
+    travel = plan.path.way
     tracks = tracks_of_poses(chains, poses, plan.period, True, travel, plan.path.turning, down, slides=False)
     return above_ground(chains, replace(tracks, rotations=folded_wings(chains, tracks.rotations)), CLEARANCE)
 
