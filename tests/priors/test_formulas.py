@@ -9,6 +9,7 @@ from character.creatures import CLAY, GREY, bird, dog, human, spider
 from test_tracks import tiny_prior
 
 from gambol.character.anatomy import analyze
+from gambol.creatures.load import load
 from gambol.distillation.animate import prepare, stages_of
 from gambol.distillation.config import preset_for
 from gambol.distillation.track_layout import FORMULA_LEVEL
@@ -111,3 +112,13 @@ def test_flukes_beat_up_and_down_and_other_tails_sideways():
         moved = canonical_points(chains, tracks.rotations)[:, tail, -1]
         spread = (moved.amax(0) - moved.amin(0))[:2]
         assert spread[axis] > 5 * spread[1 - axis]
+
+
+def test_a_dog_barks_with_its_mouth():
+    prior = tiny_prior()
+    prior.experience = (Experience("bark", "leg4", "artist", True, 20, 20),)
+    problem = prepare(load("fox"), "it barks", prior, preset_for("draft", prior))
+    stage = stages_of(problem)[0](problem.start)
+    stage.step(0)
+    jaw = problem.anatomy.jaw.joint
+    assert float(torch.rad2deg(stage.rig_motion().angles[:, jaw].abs().amax())) > 20
