@@ -11,6 +11,7 @@ from test_tracks import tiny_prior
 from gambol.actions import ACTIONS
 from gambol.character.anatomy import analyze
 from gambol.commands.actions import known_actions
+from gambol.creatures.load import load
 from gambol.distillation.animate import prepare, stages_of
 from gambol.distillation.config import preset_for
 from gambol.distillation.track_layout import FORMULA_LEVEL
@@ -158,3 +159,13 @@ def test_a_body_without_depth_has_no_flukes():
     chains = find_chains(analyze(replace(character, meshes=flat), forward="+z"))
     assert np.ptp(chains.anatomy.body.vertices @ chains.anatomy.forward) == 0
     assert formula_tracks(chains, "swim", np.random.default_rng(0)) is not None
+
+
+def test_a_dog_barks_with_its_mouth():
+    prior = tiny_prior()
+    prior.experience = (Experience("bark", "leg4", "artist", True, 20, 20),)
+    problem = prepare(load("fox"), "it barks", prior, preset_for("draft", prior))
+    stage = stages_of(problem)[0](problem.start)
+    stage.step(0)
+    jaw = problem.anatomy.jaw.joint
+    assert float(torch.rad2deg(stage.rig_motion().angles[:, jaw].abs().amax())) > 20

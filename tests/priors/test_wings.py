@@ -11,7 +11,8 @@ from gambol.motion.chains import find_chains
 from gambol.priors.tracks.features import FPS
 from gambol.priors.tracks.formulas import formula_tracks
 from gambol.priors.tracks.slithering import line_of
-from gambol.priors.tracks.turning import canonical_points, folded_wings
+from gambol.priors.tracks.turning import canonical_points
+from gambol.priors.tracks.wing_poses import folded_wings
 from gambol.priors.tracks.wings import BUZZ, above_ground
 
 
@@ -41,6 +42,38 @@ def dragon():
         },
     )
     return CLAY["clay"]("dragon", bones)
+
+
+def gull():
+    """Two thin legs, and wings of upper arm, forearm and hand that are bound spread."""
+    middle = {
+        "body": (None, (0, 0.8, -0.3), (0, 0.9, 0.4), 0.16, 0.16, GREY),
+        "head": ("body", (0, 1.0, 0.45), (0, 1.1, 0.75), 0.12, 0.08, GREY),
+    }
+    left = {
+        "wing1": ("body", (0.15, 0.95, 0.3), (0.5, 1.0, 0.25), 0.05, 0.04, GREY),
+        "wing2": ("wing1", (0.5, 1.0, 0.25), (0.95, 1.0, 0.35), 0.04, 0.03, GREY),
+        "wing3": ("wing2", (0.95, 1.0, 0.35), (2.0, 0.95, 0.1), 0.03, 0.02, GREY),
+        "leg_upper": ("body", (0.1, 0.75, 0), (0.1, 0.4, 0.05), 0.04, 0.03, GREY),
+        "leg_lower": ("leg_upper", (0.1, 0.4, 0.05), (0.1, 0.04, 0), 0.03, 0.02, GREY),
+        "foot": ("leg_lower", (0.1, 0.04, 0), (0.1, 0.03, 0.2), 0.03, 0.02, GREY),
+    }
+    return CLAY["clay"]("gull", CLAY["both_sides"](middle, left))
+
+
+def duck():
+    """The same with wings of one bone each that hang at its sides."""
+    middle = {
+        "body": (None, (0, 0.8, -0.3), (0, 0.9, 0.4), 0.16, 0.16, GREY),
+        "head": ("body", (0, 1.0, 0.45), (0, 1.1, 0.75), 0.12, 0.08, GREY),
+    }
+    left = {
+        "wing": ("body", (0.2, 0.98, 0.1), (0.28, 0.6, -0.25), 0.05, 0.03, GREY),
+        "leg_upper": ("body", (0.1, 0.7, 0), (0.1, 0.4, 0.05), 0.04, 0.03, GREY),
+        "leg_lower": ("leg_upper", (0.1, 0.4, 0.05), (0.1, 0.04, 0), 0.03, 0.02, GREY),
+        "foot": ("leg_lower", (0.1, 0.04, 0), (0.1, 0.03, 0.2), 0.03, 0.02, GREY),
+    }
+    return CLAY["clay"]("duck", CLAY["both_sides"](middle, left))
 
 
 def chains_of(make):
@@ -103,6 +136,37 @@ def test_wings_of_who_walks_are_above_the_ground(action):
     chains = chains_of(dragon)
     tracks = formula_tracks(chains, action, np.random.default_rng(0))
     assert lowest_of_wings(chains, tracks) > 0.0
+
+
+def reach_aside(chains, tracks):
+    """How far a wing's farthest joint is from where the wing begins, to the side [lengths of the wing]."""
+    number = limbs_of(chains, "wing")[0]
+    points = canonical_points(chains, tracks.rotations)[:, number, :, 0]
+    length = float(np.linalg.norm(chains.bones[number], axis=1).sum())
+    root = float(chains.roots[1][number, 0])
+    return ((points - root).abs().amax(1) / length).numpy()
+
+
+@pytest.mark.parametrize("action", ["walk", "run", "stand", "eat", "sleep", "look"])
+def test_wings_that_are_bound_spread_lie_at_the_body_of_who_is_on_the_ground(action):
+    chains = chains_of(gull)
+    tracks = formula_tracks(chains, action, np.random.default_rng(0))
+    assert reach_aside(chains, tracks).max() < 0.3
+    number = limbs_of(chains, "wing")[0]
+    upper, forearm, hand = np.flatnonzero(np.linalg.norm(chains.bones[number], axis=1) > 1e-6)
+    bones = torch.as_tensor(chains.bones[number]).float()
+    ahead = torch.einsum("fsij,sj->fsi", tracks.rotations[:1, number], bones)[0, :, 2]
+    if action in ("stand", "look"):  # the others pitch
+        assert ahead[upper] < 0 < ahead[forearm] and ahead[hand] < -0.8 * bones[hand].norm()
+
+
+@pytest.mark.parametrize(
+    ("make", "action"), [(duck, "spread wings"), (duck, "flap wings"), (duck, "fly"), (gull, "fly")]
+)
+def test_wings_are_spread_for_what_needs_it_however_they_are_bound(make, action):
+    chains = chains_of(make)
+    assert reach_aside(chains, formula_tracks(chains, action, np.random.default_rng(0))).max() > 0.7
+    assert reach_aside(chains, formula_tracks(chains, "walk", np.random.default_rng(0))).max() < 0.45
 
 
 def test_wings_that_hang_into_the_ground_are_raised():

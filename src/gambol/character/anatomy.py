@@ -15,6 +15,7 @@ from gambol.character.character import Character
 from gambol.character.clip_motion import ClipEvidence, read_clips
 from gambol.character.ends import Ends, find_ends, with_head_in_front, with_named_ends
 from gambol.character.facing import detailed_end, find_facing
+from gambol.character.jaw import Jaw, find_jaw
 from gambol.character.limb_kinds import find_kinds, kinds_by_plan
 from gambol.character.limbs import (
     Limb,
@@ -61,6 +62,8 @@ class Anatomy:
     """Height of the ground along up [file units]."""
     height: float
     """Height of the body from the ground to its highest point [file units]."""
+    jaw: Jaw | None = None
+    """The lower jaw, if a joint moves one."""
 
     @property
     def left(self) -> Float[np.ndarray, "3"]:
@@ -261,7 +264,10 @@ def _analyze_upright(
     ends = ends if "neck" in annotations.ends else _with_longer_trunk(body, ends, limbs, facing)
     parts = _label(body, limbs, ends)
     partners = symmetry.partners
-    return Anatomy(body, up, facing, certainty, partners, parts, limbs, standing, stance.ground, stance.height)
+    axes = np.stack([np.cross(up, facing), up, facing], axis=1)
+    heads = [joint for joint, part in enumerate(parts) if part == "head"]
+    jaw = find_jaw(body, heads, partners, axes, labels)
+    return Anatomy(body, up, facing, certainty, partners, parts, limbs, standing, stance.ground, stance.height, jaw)
 
 
 def _name_limbs(

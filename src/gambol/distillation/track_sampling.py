@@ -21,6 +21,7 @@ from gambol.motion.calming import calmed, limited, smoothed
 from gambol.motion.carrying import with_things_carried
 from gambol.motion.chains import Chains
 from gambol.motion.constraints import Constraints
+from gambol.motion.jaws import with_jaw
 from gambol.motion.optimization import Losses
 from gambol.motion.props import weapon_side
 from gambol.motion.rig_motion import RigMotion
@@ -128,7 +129,10 @@ class TrackSampling:
             walks = self.action.travels and self.action.on_legs
             tracks = with_things_carried(tracks, self.chains, walks, posed)
         motion = rig_motion_of_tracks(self.chains, self.rig, tracks.shifted(self.origin), self.heading)
-        if not self.free or self.action is None or self.action.turns:
+        if not self.free or self.action is None:
+            return motion
+        motion = with_jaw(self.chains.anatomy, self.rig, motion, self.action.name)
+        if self.action.turns:
             return motion
         motion = motion if self.manner.curve else motion.unturned()
         return motion if self.action.travels else motion.in_place()

@@ -133,7 +133,8 @@ def neck_joints(anatomy: Anatomy, trunk: tuple[int, ...]) -> list[int]:
     skull = float(body.mass[heads].sum())
     while chain and (below := [joint for joint in body.children[chain[-1]] if body.mass[joint] > 0.3 * skull > 0]):
         chain.append(max(below, key=lambda joint: body.mass[joint]))  # as of a head that hangs on a control
-    return chain
+    jaw = chain.index(anatomy.jaw.joint) if anatomy.jaw and anatomy.jaw.joint in chain else 0
+    return chain[:jaw] if jaw else chain  # jaws open by themselves (`motion.jaws`)
 
 
 def tail_joints(anatomy: Anatomy) -> list[int]:

@@ -7,6 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from scipy.spatial.transform import Rotation
+from torch import Tensor
 
 from gambol.creatures.deeds import STYLE, Deed, DeedMotion, deeds_of, perform, usual_seconds
 from gambol.creatures.gaits.gait import FASTER
@@ -15,7 +18,8 @@ from gambol.motion.chains import STATIONS, Chains
 from gambol.priors.tracks.features import FPS
 from gambol.priors.tracks.network import LONGEST, PATCH
 from gambol.priors.tracks.slithering import line_of
-from gambol.priors.tracks.turning import about, canonical_points, folded_wings
+from gambol.priors.tracks.turning import about, canonical_points
+from gambol.priors.tracks.wing_poses import folded_wings, spread_turn
 from gambol.priors.tracks.wings import BUZZING, CLEARANCE, STROKE, above_ground, beat_seconds, beating, is_insect
 
 FRONT = 0.45
@@ -59,17 +63,27 @@ def deed_tracks(chains: Chains, action: str, generator: np.random.Generator, pac
     if whole:
         return _with_beating_wings(chains, tracks, found, generator) if deed.build == "flier" else tracks
     wings = folded_wings(chains, tracks.rotations)
-    flap = torch.as_tensor(found.flap).float()
-    spread = torch.as_tensor(found.wings).float()[:, None, None, None]
+    flap, spread = torch.as_tensor(found.flap).float(), torch.as_tensor(found.wings)
     for number, chain in enumerate(chains.chains):
         if chain.kind == "wing":
             side = 1.0 if chain.side == "left" else -1.0
-            open_wing = tracks.rotations[:, 0, chains.roots[0][number]][:, None] @ about(2, side * flap)[:, None]
-            blend = wings[:, number] + spread * (open_wing.expand(-1, STATIONS, 3, 3) - wings[:, number])
-            u, _, v = torch.linalg.svd(blend)
-            wings[:, number] = u @ v
+            raised = about(2, side * flap) @ spread_turn(chains, number)
+            open_wing = (tracks.rotations[:, 0, chains.roots[0][number]] @ raised)[:, None]
+            wings[:, number] = _between(wings[:, number], open_wing.expand(-1, STATIONS, 3, 3), spread)
     lies = deed.has("settle") or deed.has("lie")
     return above_ground(chains, replace(tracks, rotations=wings), 0.0 if lies else CLEARANCE)
+
+
+def _between(
+    start: Float[Tensor, "frames stations 3 3"],
+    end: Float[Tensor, "frames stations 3 3"],
+    share: Float[Tensor, " frames"],
+) -> Float[Tensor, "frames stations 3 3"]:
+    """Rotations on the shortest way from one to another, by a share of it."""
+    turns = Rotation.from_matrix((start.mT @ end).double().flatten(0, 1).numpy()).as_rotvec()
+    part = torch.as_tensor(turns).unflatten(0, start.shape[:2]) * share[:, None, None]
+    turned = Rotation.from_rotvec(part.flatten(0, 1).numpy()).as_matrix()
+    return start @ torch.as_tensor(turned).float().unflatten(0, start.shape[:2])
 
 
 def _with_beating_wings(

@@ -26,7 +26,8 @@ from gambol.priors.tracks.features import FPS
 from gambol.priors.tracks.formula_deeds import deed_names, deed_tracks
 from gambol.priors.tracks.network import PATCH
 from gambol.priors.tracks.slithering import neutral_rotations, slither
-from gambol.priors.tracks.turning import about, canonical_points, folded_wings
+from gambol.priors.tracks.turning import about, canonical_points
+from gambol.priors.tracks.wing_poses import folded_wings
 from gambol.priors.tracks.wings import (
     BUZZ,
     BUZZING,

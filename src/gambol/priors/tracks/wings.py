@@ -10,10 +10,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.creatures.deeds.compact import is_compact
-from gambol.motion.body_tracks import BodyTracks, poses_of_tracks
+from gambol.motion.body_tracks import BodyTracks
 from gambol.motion.chains import STATIONS, Chains
 from gambol.priors.tracks.features import FPS, shape_of
 from gambol.priors.tracks.turning import about
+from gambol.priors.tracks.wing_poses import spread_turn
+from gambol.priors.tracks.wing_skin import WingSkin
 
 BEATS = (0.2, 1.6)
 """Shortest and longest beat of wings with joints [s]."""
@@ -22,12 +24,8 @@ BUZZ = 4
 INSECT_LEGS = 6
 STROKE, BUZZING = np.radians(45.0), np.radians(62.0)
 """How far wings are raised and lowered; those of insects."""
-SWEPT = np.radians(30.0)
-"""How far wings that beat point backwards at most."""
 LIFTED = np.radians(110.0)
 """How far wings are raised at most to be above the ground."""
-SKIN = 160
-"""Number of vertices of a wing that are looked at for that."""
 CLEARANCE = 0.1
 """How high wings are at least above the ground [heights of the body], but no higher than at rest."""
 BISECTIONS = 9
@@ -72,19 +70,8 @@ def beating(
     for number, chain in enumerate(chains.chains):
         if chain.kind == "wing":
             side = 1.0 if chain.side == "left" else -1.0
-            found[number] = trunk[:, None] @ about(2, side * angle) @ _spread(chains, number, side)
+            found[number] = trunk[:, None] @ about(2, side * angle) @ spread_turn(chains, number)
     return found
-
-
-def _spread(chains: Chains, number: int, side: float) -> Float[Tensor, "3 3"]:
-    """The turn that stretches a wing that was bound along the body, as a wasp's, out to the side, and level."""
-    way = chains.bones[number].sum(0)
-    out = side * way[0]
-    back, up = np.arctan2(-way[2], max(out, 1e-6)), np.arctan2(way[1], np.hypot(way[0], way[2]))
-    if abs(back) < SWEPT:
-        return torch.eye(3)
-    forward = about(1, torch.tensor(-side * (back - np.sign(back) * SWEPT)).float())
-    return about(2, torch.tensor(-side * up).float()) @ forward
 
 
 def above_ground(chains: Chains, tracks: BodyTracks, clearance: float = 0.0) -> BodyTracks:
@@ -92,7 +79,7 @@ def above_ground(chains: Chains, tracks: BodyTracks, clearance: float = 0.0) -> 
     [heights of the body], but no more than at rest."""
     rotations = tracks.rotations.clone()
     for number, chain in enumerate(chains.chains):
-        skin = _WingSkin(chains, number) if chain.kind == "wing" else None
+        skin = WingSkin(chains, number) if chain.kind == "wing" else None
         if skin is None or not len(skin.owners):
             continue
         goal = min(clearance * chains.anatomy.height, max(skin.at_rest, 0.0))
@@ -108,28 +95,6 @@ def above_ground(chains: Chains, tracks: BodyTracks, clearance: float = 0.0) -> 
         amount = _rounded(high, tracks.loops)
         rotations[:, number] = trunk @ about(2, side * amount)[:, None] @ trunk.mT @ tracks.rotations[:, number]
     return replace(tracks, rotations=rotations)
-
-
-class _WingSkin:
-    """Some vertices of a wing, held by its joints."""
-
-    def __init__(self, chains: Chains, number: int):
-        body = chains.anatomy.body
-        held = np.flatnonzero(np.isin(body.owners, body.subtree(chains.chains[number].joints[0])))
-        held = held[:: max(len(held) // SKIN, 1)]
-        rest = np.linalg.inv(body.T_world_node[body.nodes])
-        self.chains, self.owners = chains, body.owners[held]
-        points = np.c_[body.vertices[held], np.ones(len(held))]
-        self.local = torch.as_tensor(np.einsum("vij,vj->vi", rest[self.owners], points)).float()
-        heights = points[:, :3] @ chains.anatomy.up - chains.anatomy.ground
-        self.at_rest = float(heights.min(initial=np.inf))
-        """Height of the lowest one above the ground in the neutral pose [file units]."""
-
-    def lowest(self, tracks: BodyTracks) -> Float[Tensor, " frames"]:
-        """Height of the lowest one above the ground [file units]."""
-        poses = poses_of_tracks(self.chains, tracks)[:, self.owners]
-        up = torch.as_tensor(self.chains.anatomy.up).float()
-        return (torch.einsum("fvij,vj->fvi", poses, self.local) @ up).amin(1) - self.chains.anatomy.ground
 
 
 def _rounded(values: Float[Tensor, " frames"], loops: bool) -> Float[Tensor, " frames"]:
