@@ -44,9 +44,8 @@ def main() -> None:
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     rows = rows_of(LIST)
-    by_file = sorted(rows, key=lambda row: (row["maker"] != "gambol", row["file"]))
     with progress("clips") as advance:
-        for done, row in enumerate(by_file):
+        for done, row in enumerate(rows):
             try:
                 make(options.folder, row, options.output)
             except GambolError as error:
