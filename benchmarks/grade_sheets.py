@@ -1,4 +1,4 @@
-"""Make the clips of verdict_clips.csv and blind sheets to grade them by: anonymous numbers in random order.
+"""Make the clips of graded_clips.csv and blind sheets to grade them by: anonymous numbers in random order.
 
     python benchmarks/grade_sheets.py FOLDER OUTPUT
 
@@ -29,7 +29,7 @@ from PIL import Image, ImageDraw
 
 from spoiling import SPOILERS, Source
 
-LIST = Path(__file__).parent / "verdict_clips.csv"
+LIST = Path(__file__).parent / "graded_clips.csv"
 FRAMES, SIZE = 8, 176
 """Frames of a strip, and width and height of each [pixels]."""
 CLIPS = 4
