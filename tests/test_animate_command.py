@@ -85,7 +85,7 @@ def test_from_a_sentence_to_the_files(dog_file, tmp_path, capsys):
     assert re.search(r"sampling: 2 steps, after", told.out)
     written = "clip.glb, preview.mp4, sheet.png, report.json, report.html"
     assert f"wrote dog-walk/: {written}; clip 'stroll', 1.40 s, loops" in told.out
-    assert re.match(r"(good|doubtful): ", told.out.splitlines()[-1])
+    assert re.match(r"(good|plausible|doubtful): ", told.out.splitlines()[-1])
     assert told.err == ""
     assert not list(folder.glob(".*")), "nothing half-written"
 

@@ -5,7 +5,7 @@ import pytest
 from benchmark_modules import load_benchmark
 
 from gambol.quality.measures import BY_KEY, MEASURES
-from gambol.quality.scale import Scale, artists
+from gambol.quality.scale import FEWEST, Scale, artists
 
 recording = load_benchmark("artists")
 
@@ -51,11 +51,12 @@ def test_better_is_lower_or_higher():
     assert high.share == pytest.approx(0.9)
 
 
-def test_few_clips_of_an_action_are_compared_with_all():
-    scale = scale_of(recording.FEWEST - 1)
+@pytest.mark.parametrize("few", [recording.FEWEST - 1, FEWEST - 1])
+def test_few_clips_of_an_action_are_compared_with_all(few):
+    scale = scale_of(few)
     rank = scale.place("foot_slide_mean", 50.0, "walk")
-    assert rank.group == "all" and rank.clips == recording.FEWEST - 1 + 20
-    assert rank.share == pytest.approx(20 / (recording.FEWEST - 1 + 20), abs=0.05)
+    assert rank.group == "all" and rank.clips == few + 20
+    assert rank.share == pytest.approx(20 / (few + 20), abs=0.05)
     assert "artist clips" in rank.among
 
 

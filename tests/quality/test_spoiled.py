@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from motion.strides import stride
 
-from gambol.quality.recognition import ArtistMotions, Comparison, alike, artist_motions
+from gambol.quality.recognition import ENOUGH, ArtistMotions, Comparison, alike, artist_motions
 from gambol.quality.report import report
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -30,7 +30,7 @@ def verdict(made, clip, action="walk"):
 @pytest.mark.parametrize("name", ["human", "dog"])
 def test_a_walk_of_our_own_is_not_doubtful(name):
     made = stride(name, "walk")
-    assert verdict(made, made.clip) == "good"
+    assert verdict(made, made.clip) in ("good", "plausible")
 
 
 @pytest.mark.parametrize("kind", ["head upside down", "floats 15 %", "sunk 15 %", "legs in step", "legs tremble"])
@@ -49,6 +49,7 @@ def test_a_comparison_names_what_differs():
     assert Comparison(20, 0.5, "run", {"tempo": 0.1}).reasons == ()
     slow = Comparison(20, 0.5, "run", {"tempo": -2.0})
     assert slow.reasons == ("7.4 times slower than 20 artists' clips of the action",)
+    assert Comparison(ENOUGH - 1, 0.5, "run", {"tempo": -2.0}).reasons == ()
     assert Comparison(0, 3.0, "run", {}).reasons == ("it looks more like 'run'",)
     assert Comparison(0, 0.5, "run", {}).reasons == ()
 

@@ -12,7 +12,8 @@ from gambol.quality.recognition import Comparison
 from gambol.quality.report import FROZEN, STILL, Report, report
 from gambol.quality.scale import Distribution, Scale
 
-WALK = "good: nothing stands out"
+TYPICAL = Comparison(20, 0.5, "run", {"tempo": 0.1, "speed": 0.1, "reach": 0.1})
+WALK = "good: recognised as 'walk', with the tempo, speed and reach of 20 artists' clips of it"
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +35,7 @@ def walk(**changes) -> Report:
     low = {each.key: 1.0 for each in MEASURES if each.better == "low"}
     usual = {each.key: 30.0 for each in MEASURES if each.better == "usual"}
     values = {**measured().values, **low, **usual, **changes.pop("values", {})}
-    return replace(measured(), values=values, **changes)
+    return replace(measured(), values=values, **{"comparison": TYPICAL, **changes})
 
 
 def score(**shares) -> PriorScore:
@@ -90,15 +91,32 @@ def test_a_prior_that_is_not_sure_does_not_decide():
     assert walk(prior_score=score(run=1.0)).verdict == "good"
 
 
-@pytest.mark.parametrize("action, verdict", [("walk", "good"), ("attack", "plausible"), (None, "plausible")])
-def test_an_action_without_a_rule_or_comparison_is_plausible_at_best(action, verdict):
+@pytest.mark.parametrize("action", ["walk", "attack", None])
+def test_what_cannot_be_compared_is_plausible_at_best(action):
     found = walk(action=action, comparison=None)
-    assert found.verdict == verdict and found.summary.startswith(f"{verdict}: nothing stands out")
+    assert found.verdict == "plausible" and found.summary.startswith("plausible: nothing wrong was found, but ")
+
+
+@pytest.mark.parametrize(
+    "changes, reason",
+    [
+        ({"peers": 0}, "too few artists' clips show this action on such a body"),
+        ({"nearer": None}, "too few artists' clips show this action on such a body"),
+        ({"nearer": 1.1}, "it is not clearly told from 'run'"),
+        ({"beside": {"tempo": -0.6, "speed": 0.0, "reach": 0.0}}, "1.8 times slower than 20 artists' clips"),
+        ({"beside": {"tempo": 0.0, "speed": -1.0, "reach": 0.0}}, "2.7 times less speed than 20 artists' clips"),
+    ],
+)
+def test_what_is_not_typical_of_its_action_is_plausible_and_says_why(changes, reason):
+    found = walk(comparison=replace(TYPICAL, **changes))
+    assert found.verdict == "plausible" and reason in found.summary
+
+
+def test_a_deed_without_a_rule_for_the_legs_can_be_good():
+    assert walk(action="attack").verdict == "good"
 
 
 def test_an_action_that_artists_show_is_doubtful_if_it_is_not_recognised():
-    assert walk(action="attack", comparison=Comparison(20, 0.5, "die", {})).verdict == "plausible"
-    assert walk(action="attack", comparison=Comparison(0, 0.5, "die", {})).verdict == "plausible"
     other = walk(action="attack", comparison=Comparison(20, 3.0, "die", {}))
     assert other.verdict == "doubtful" and "it looks more like 'die'" in other.summary
     assert "upside" in walk(faults=("the head is upside down",)).summary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -26,6 +27,8 @@ from gambol.quality.shape import bone_length_drift, volume_drift
 
 Better = Literal["low", "high", "usual", "neither"]
 """Which values are good: low ones, high ones, those of artists' clips of the same action and kind of body, or any."""
+NEVER = math.inf
+"""Leeway of measures that are shown, but never make a clip doubtful."""
 Family = Literal["feet", "posture", "skin", "bones", "flow", "prior"]
 
 
@@ -48,8 +51,9 @@ class Measure:
     is compared with those of other packs only."""
     leeway: float | None = None
     """How far outside the range of artists' clips a value makes a clip doubtful; None: by more than `tolerance`.
-    Floating, intersections, stretched bones and seams are given more, as they made many artists' clips doubtful and say
-    how a rig is made rather than how it moves; bodies that never come down are found by `quality.faults`."""
+    Intersections and seams are given more, as they made many artists' clips doubtful and say how a rig is made rather
+    than how it moves. Stretched bones and floating never do: the first is how a rig is made, runs of games are often
+    aloft all the time, and bodies that never come down are found by `quality.faults`."""
 
     def number(self, value: float | None) -> str:
         """The value as text, without its unit."""
@@ -74,7 +78,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure("penetration_worst", "skin sinks, deepest", "mm", "low", 1, "feet",
         "Deepest point of the mesh below the ground in the whole clip, at 1 m height.", 5.0),
     Measure("floating", "floats", "%", "low", 0, "feet",
-        "Share of the time without any contact with the ground that a leap cannot explain.", 2.0, 40.0),
+        "Share of the time without any contact with the ground that a leap cannot explain.", 2.0, NEVER),
     Measure("alternation", "left and right alternate", "", "neither", 2, "feet",
         "From -1, both legs of a pair together, to 1, by turns."),
     Measure("trunk_twist", "trunk twists", "°", "usual", 0, "posture",
@@ -100,7 +104,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure("volume_drift", "volume changes", "%", "low", 1, "skin",
         "Largest change of the volume that the mesh encloses, against the neutral pose.", 3.0),
     Measure("bone_length_drift", "bones stretch", "%", "low", 2, "bones",
-        "Largest change of the length of any bone, against the neutral pose.", 0.5, 5.0),
+        "Largest change of the length of any bone, against the neutral pose.", 0.5, NEVER),
     Measure("joint_range", "joint that turns farthest", "°", "neither", 0, "bones",
         "How far the most active joint turns over the clip."),
     Measure("beyond_limits", "knees and elbows bend the wrong way", "%", "low", 1, "bones",

@@ -49,8 +49,8 @@ OTHER_PROMPTS = (
 
 Verdict = Literal["good", "plausible", "doubtful", "still"]
 """`doubtful` has a reason: a fault, a broken rule, a bad measure, or another action that it looks like. `good` is what
-has none and keeps the rule for the legs of its action. `plausible` is what has none and no such rule: that it is
-recognised among artists' clips does not suffice, as of 34 such clips 9 were graded as needing rework."""
+has none and is typical of its action: surely recognised among artists' clips, with their tempo, speed and reach
+(`Comparison.reservations`). `plausible` is all else: nothing wrong was found, which says little."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +118,14 @@ class Report:
             return "still"
         if self.bad or self.broken_rule or self.mistaken or self.unlike:
             return "doubtful"
-        ruled = self.action is not None and ACTIONS[self.action].evaluated
-        return "good" if ruled and (self.normalized.grounded or not ACTIONS[str(self.action)].on_legs) else "plausible"
+        return "plausible" if self.reservations else "good"
+
+    @property
+    def reservations(self) -> tuple[str, ...]:
+        """Why a clip in which nothing is wrong is not called good, in words; nothing if it is."""
+        if self.comparison is None:
+            return ("it is not known what it should show",)
+        return self.comparison.reservations
 
     @property
     def unlike(self) -> tuple[str, ...]:
@@ -139,11 +145,10 @@ class Report:
         reasons += [f"{each.title} {each.text(self.values[each.key])} ({self.place(each)})" for each in worst]
         if reasons:
             return f"doubtful: {'; '.join(reasons)}"
-        if not self.judged:
-            return f"{self.verdict}: nothing stands out, though little could be measured"
-        middle = self.judged[len(self.judged) // 2][0]
-        place = f"the median of {len(self.judged)} measures is as good as {middle:.0%} of artist clips, or better"
-        return f"{self.verdict}: nothing stands out; {place}"
+        if self.reservations:
+            return f"plausible: nothing wrong was found, but {'; '.join(self.reservations)}"
+        peers = self.comparison.peers if self.comparison else 0
+        return f"good: recognised as '{self.action}', with the tempo, speed and reach of {peers} artists' clips of it"
 
     def place(self, each: Measure, among: str | None = None) -> str:
         """The place of a measure among artists' clips in words; "" if it has none.

@@ -13,6 +13,9 @@ import numpy as np
 from gambol.quality.measures import BY_KEY
 
 EVERY = "all"
+FEWEST = 16
+"""Smallest number of clips of an action with which a value that may be low or high is compared; else it is compared with
+all. The ranges of 8 clips made artists' clips of other packs doubtful, such as a grazing reindeer."""
 RANGE = (0.02, 0.98)
 """Quantiles between which values of artists' clips are usual."""
 
@@ -95,8 +98,11 @@ class Scale:
     def place(self, key: str, value: float | None, action: str | None, plan: str = "") -> PercentileRank | None:
         """The place of a value; None if there is no value, or no group to compare it with."""
         measure = BY_KEY[key]
-        names = [group_of(action, plan)] if measure.better == "usual" else [action or EVERY, EVERY]
-        group = next((name for name in names if key in self.groups.get(name, {})), None)
+        if measure.better == "usual":
+            names = [group_of(action, plan)]
+        else:
+            names = [action, EVERY] if action and self._clips(action, key) >= FEWEST else [EVERY]
+        group = next((name for name in names if self._clips(name, key)), None)
         if value is None or group is None:
             return None
         found, value = self.groups[group][key], seen(key, value)
@@ -111,6 +117,11 @@ class Scale:
             "neither": (below, above),
         }[measure.better]
         return PercentileRank(share, worse, group, found.clips, bad)
+
+    def _clips(self, group: str, key: str) -> int:
+        """Number of clips of a group of which a measure is known."""
+        known = self.groups.get(group, {}).get(key)
+        return known.clips if known else 0
 
     @staticmethod
     def from_json(text: str) -> Scale:
