@@ -159,6 +159,7 @@ TABLE = (
     Action("shake off", "shakes itself, as when wet", seconds=1.5, loops=False),
     Action("scratch", "scratches itself", seconds=2.6, loops=False),
     Action("sniff", "sniffs at the ground", seconds=2.2, shows="head down"),
+    Action("hiss", "hisses", seconds=1.8, loops=False, kind_of="roar"),
     Action("howl", "howls", seconds=2.8, loops=False, kind_of="roar"),
     Action("bark", "barks", seconds=0.9),
     Action("dig", "digs", seconds=0.6),

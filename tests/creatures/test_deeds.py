@@ -1,9 +1,11 @@
 """Deeds of animals from goals for their parts."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from character.creatures import CLAY, GREY, snake
 
 from gambol.actions import ACTIONS
 from gambol.character.anatomy import analyze
@@ -11,7 +13,9 @@ from gambol.creatures.deeds import BUILDS, build_of, deeds_of, perform
 from gambol.creatures.deeds.keys import _table
 from gambol.creatures.gaits.trunk import line_to_head
 from gambol.creatures.zoo import create, random_creature
+from gambol.motion.chains import find_chains
 from gambol.motion.legs import legs_of
+from gambol.priors.tracks.formulas import formula_actions
 
 PLANS = {"quadruped": "quadruped", "biped": "bird", "crawler": "arachnid"}
 
@@ -135,3 +139,52 @@ def test_who_lies_down_gets_there_on_forelegs_that_do_not_fold(name):
     shoulders = [leg.chain[0] for leg in anatomy.legs if leg.rank == 0]
     heights = [float((each[shoulders, :3, 3] @ anatomy.up).mean()) - anatomy.ground for each in (rest, world[-1])]
     assert heights[1] < 0.6 * heights[0]
+
+
+def test_snakes_know_twenty_actions():
+    found = analyze(snake())
+    assert {"hiss", "tail strike", "play dead"} <= set(deeds_of(found))
+    assert len(formula_actions(find_chains(found))) >= 20
+
+
+def low(leg, knees):
+    """Four short legs, with or without knees, below a long body."""
+    middle = {
+        "trunk": (None, (0, leg + 0.1, -0.5), (0, leg + 0.1, 0.5), 0.17, 0.17, GREY),
+        "head": ("trunk", (0, leg + 0.25, 0.6), (0, leg + 0.25, 0.9), 0.15, 0.1, GREY),
+    }
+    left = {}
+    for name, z in (("fore", 0.45), ("hind", -0.4)):
+        bend = (0.14, 0.55 * leg, z + (0.06 if name == "fore" else -0.06))
+        ends = ((0.14, leg, z), bend, (0.14, 0.03, z)) if knees else ((0.14, leg, z), (0.14, 0.03, z))
+        previous = "trunk"
+        for number, (start, end) in enumerate(pairwise(ends)):
+            left[f"{name}{number}"] = (previous, start, end, 0.05, 0.05, GREY)
+            previous = f"{name}{number}"
+    return analyze(CLAY["clay"]("low", CLAY["both_sides"](middle, left)), forward="+z")
+
+
+@pytest.mark.parametrize("knees", [True, False])
+def test_short_legs_sit_by_pitching_the_trunk_and_stay_above_the_ground(knees):
+    animal = low(0.2, knees)
+    world = perform(animal, deeds_of(animal)["sit"], 8, np.random.default_rng(0)).world
+    body, rest = animal.body, animal.body.T_world_node[animal.body.nodes]
+    ahead = world[:, 0, :3, :3] @ np.linalg.inv(rest[0, :3, :3]) @ animal.forward
+    assert np.degrees(np.arcsin(ahead @ animal.up)).min() > 15
+    skin = body.vertices[np.isin(body.owners, animal.joints_of("trunk"))]
+    local = np.linalg.solve(rest[0], np.c_[skin, np.ones(len(skin))].T)
+    heights = ((world[:, 0] @ local)[:, :3].swapaxes(1, 2) @ animal.up).min(1) - animal.ground
+    assert np.abs(heights).max() < 0.03 * animal.height  # the rump is on the ground, and not below
+
+
+def test_legs_without_knees_are_stretched_for_who_lies():
+    animal = low(0.35, False)
+    world = perform(animal, deeds_of(animal)["lie down"], 30, np.random.default_rng(0)).world
+    rest = animal.body.T_world_node[animal.body.nodes]
+    for leg in legs_of(animal):
+        local = np.linalg.solve(rest[leg.links[0]], np.append(leg.end, 1.0))
+        height = (world[-1, leg.links[0]] @ local)[:3] @ animal.up - leg.end @ animal.up
+        assert abs(height) < 0.08 * animal.height
+    hips = [leg.links[0] for leg in legs_of(animal)]
+    heights = world[..., :3, 3][:, hips] @ animal.up - animal.ground
+    assert (heights[-1] < 0.65 * heights[0]).all()

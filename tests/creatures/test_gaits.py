@@ -8,9 +8,10 @@ from assets import asset_files, asset_name, needs_assets
 from character.creatures import CLAY, GREY, dog, human, posed, snake, spider, turned
 
 from gambol import Anatomy, Character, Clip, GambolError, analyze, load, save
-from gambol.creatures.gaits import actions_for, gait
+from gambol.creatures.gaits import actions_for, gait, plan_gait
 from gambol.creatures.gaits.footfalls import GRAVITY, table_for
 from gambol.creatures.zoo import create
+from gambol.motion.legs import legs_of
 from gambol.priors.pixels.data.synthetic import gait_cycle
 
 
@@ -433,3 +434,34 @@ def test_the_zoo_keeps_its_feet_planted_and_its_skin_above_the_ground(name):
         slide, depth = slide_and_depth(character, anatomy, clip)
         assert slide < 0.005, action
         assert depth < 0.002, action
+
+
+def blocks(leg=0.3):
+    """Four legs of one bone each below a large body."""
+    middle = {
+        "trunk": (None, (0, leg + 0.45, -0.4), (0, leg + 0.45, 0.4), 0.45, 0.45, GREY),
+        "head": ("trunk", (0, leg + 0.7, 0.5), (0, leg + 0.7, 0.9), 0.3, 0.2, GREY),
+    }
+    left = {
+        name: ("trunk", (0.25, leg, z), (0.25, 0.05, z), 0.1, 0.1, GREY) for name, z in (("fore", 0.45), ("hind", -0.45))
+    }
+    return CLAY["clay"]("blocks", CLAY["both_sides"](middle, left))
+
+
+def test_legs_without_knees_swing_wide_and_stay_on_the_ground():
+    anatomy = analyze(blocks(), forward="+z")
+    assert len(anatomy.legs) == 4
+    plan = plan_gait(anatomy, "walk")
+    assert plan.stiff and plan.period > 0.3
+    world = plan.world(np.arange(24) / 24)
+    rest, legs = anatomy.body.T_world_node[anatomy.body.nodes], legs_of(anatomy)
+    ends = []
+    for leg in legs:
+        turned = world[:, leg.links[0], :3, :3] @ np.linalg.inv(rest[leg.links[0], :3, :3]) @ anatomy.up
+        swing = np.degrees(np.arctan2(turned @ anatomy.forward, turned @ anatomy.up))
+        assert 35 < np.ptp(swing) < 80
+        local = np.linalg.solve(rest[leg.links[-1]], np.append(leg.end, 1.0))
+        ends.append((world[:, leg.links[-1]] @ local)[:, :3] @ anatomy.up - leg.end @ anatomy.up)
+    assert np.abs(np.min(ends, axis=0)).max() < 0.01 * anatomy.height  # the lowest foot is on the ground
+    sides = world[:, 0, :3, :3] @ np.linalg.inv(rest[0, :3, :3]) @ anatomy.left
+    assert np.degrees(np.arcsin(np.ptp(sides @ anatomy.up))) > 5  # it rocks

@@ -169,3 +169,24 @@ def test_a_dog_barks_with_its_mouth():
     stage.step(0)
     jaw = problem.anatomy.jaw.joint
     assert float(torch.rad2deg(stage.rig_motion().angles[:, jaw].abs().amax())) > 20
+
+
+def block_fish(joints):
+    """A fish of so many blocks, one behind the other."""
+    bones, previous = {}, None
+    for number in range(joints):
+        front, length = 0.6 - 1.2 * number / joints, 1.2 / joints
+        thick = 0.2 * (1 - number / joints) + 0.03
+        bones[f"b{number}"] = (previous, (0, 1.0, front), (0, 1.0, front - length), thick, 0.8 * thick, GREY)
+        previous = f"b{number}"
+    left = {"fin": ("b0", (0.15, 0.95, 0.3), (0.35, 0.85, 0.2), 0.04, 0.01, GREY)}
+    return CLAY["clay"]("fish", CLAY["both_sides"](bones, left))
+
+
+@pytest.mark.parametrize("joints", [2, 3, 5])
+def test_fish_of_few_joints_swing_their_whole_body(joints):
+    chains = find_chains(analyze(block_fish(joints), forward="+z"))
+    for seed in (0, 1):
+        tracks = formula_tracks(chains, "swim", np.random.default_rng(seed))
+        forward = tracks.rotations[:, 0, 0, :, 2]
+        assert float(torch.rad2deg(torch.atan2(forward[:, 0], forward[:, 2]).abs().amax())) > 12

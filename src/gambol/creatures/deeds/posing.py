@@ -37,6 +37,11 @@ SKIN = 400
 """Number of vertices by which a body that lies is put onto the ground."""
 RUMP = 0.30
 """Height of the hips of who sits on the ground, as a share of that of who stands."""
+SEATED, LOW, STOUT = np.radians(24.0), 0.35, 0.4
+"""How far the trunk is nose up at least when somebody sits whose belly is lower than this share of the hips' height, or
+whose hips are lower than this share of the body's."""
+ASLANT = 0.35
+"""A leg whose foot is farther ahead of or behind its first joint begins with a bone along the body [its reach]."""
 SQUAT = 0.62
 """How far the hips of who sits on two legs come down, as a share of their height."""
 PLANTED = 0.02
@@ -89,12 +94,18 @@ class _Performer:
         self.neck, self.spine = line_to_head(anatomy), spine_of(anatomy)
         hind = max((leg.limb.rank for leg in self.legs), default=0)
         self.hind = hind
-        hips = [leg.chain.points[0] for leg in self.legs if leg.limb.rank == hind]
+        hips = [self._top(leg) for leg in self.legs if leg.limb.rank == hind]
         self.pivot = np.mean(hips, axis=0) if hips else self.rig.pivot
-        fore = [leg.chain.points[0] for leg in self.legs if leg.limb.rank == 0]
+        fore = [self._top(leg) for leg in self.legs if leg.limb.rank == 0]
         self.length = float((np.mean(fore, axis=0) - self.pivot) @ anatomy.forward) if hind else 0.0
         """From hips to shoulders; 0 if all hang on the hips."""
         self.muzzle = self._muzzle()
+
+    def _top(self, leg: Leg) -> Float[np.ndarray, 3]:
+        """Hip or shoulder: where a leg begins, or ends its first bone if that leads there along the body."""
+        points = leg.chain.points
+        aslant = abs((points[0] - leg.end) @ self.anatomy.forward) > ASLANT * leg.chain.reach
+        return points[1] if aslant and len(leg.links) > 2 else points[0]
 
     def of(self, goal: str, default: float = 0.0) -> PerFrame:
         return self.deed.value(goal, self.share, default)
@@ -121,6 +132,7 @@ class _Performer:
             lowered, dip = self._reaching()
         root = self._root(dip)
         turns = self._turns(root, lowered)
+        root = self._seated(root, turns)
         rotations, shifts = transforms(self.anatomy, turns, root)
         down = np.ones((len(self.share), len(self.legs)))
         for number, leg in enumerate(self.legs):
@@ -145,6 +157,7 @@ class _Performer:
         pitch, back = self.angle("pitch") - dip, np.zeros(len(self.share))
         if self.length > 0.2 * self.hip:
             rising = np.arcsin(np.clip(drop / self.length, 0, 0.85))
+            rising = np.maximum(rising, SEATED * sit) if self._low_slung else rising
             pitch = pitch + rising
             back = self.length * (1 - np.cos(rising))
         else:  # on two legs, who sits squats
@@ -168,10 +181,18 @@ class _Performer:
         return float(np.clip(np.percentile(heights, 3), 0.0, 0.9 * self.hip))
 
     @cached_property
+    def _low_slung(self) -> bool:
+        """Whether the belly is so near the ground that there is no room for hips that come down to sit."""
+        low = self._belly < LOW * self.hip or self.hip < STOUT * self.anatomy.height
+        return low and self.length > 0.2 * self.hip
+
+    @cached_property
     def _lying(self) -> float:
         """How far the body comes down to lie: to its belly, unless its legs do not fold so far [file units]; forelegs
         that do not are stretched ahead."""
         folding = [leg for leg in self.legs if leg.limb.rank] or self.legs
+        if all(len(leg.links) == 1 for leg in folding):  # stretched along the ground
+            return self._belly
         folded = hip_height_of(self.anatomy) - 1.05 * max(leg.chain.shortest for leg in folding)
         return min(self._belly, max(folded, 0.3 * self._belly))
 
@@ -226,18 +247,34 @@ class _Performer:
                 low, high = np.where(clear, low, amount), np.where(clear, np.minimum(amount, high), high)
         turns[:, tail[0]] = before @ rotation_about(self.anatomy.left, high)
 
+    def _seated(self, root: tuple[Rotations, Vectors], turns: Turns) -> tuple[Rotations, Vectors]:
+        """The root of who sits with its rump on the ground, rather than below; of a low body, no higher, either."""
+        sits = np.clip(self.of("sit"), 0, 1)
+        if not sits.any() or self.length <= 0.2 * self.hip:
+            return root
+        depth = self._depth(self.anatomy.joints_of("trunk"), *transforms(self.anatomy, turns, root))
+        rise = sits * (depth if self._low_slung else np.maximum(depth, 0.0))
+        return root[0], root[1] + rise[:, None] * self.anatomy.up
+
     def _settling(self, rotations: Turns, shifts: Float[np.ndarray, "frames joints 3"]) -> PerFrame:
         """How far a body that lies is above the ground with its lowest skin, negative; 0 for who stands."""
         weight = np.clip(self.of("settle"), 0, 1)
         if not weight.any():
             return weight
-        body = self.anatomy.body
         wings = [joint for limb in self.anatomy.limbs if limb.kind == "wing" for joint in limb.joints]
-        held = np.flatnonzero((body.owners >= 0) & ~np.isin(body.owners, wings))  # wings are folded later
+        others = [joint for joint in range(len(self.anatomy.body)) if joint not in wings]  # wings are folded later
+        return weight * self._depth(others, rotations, shifts)
+
+    def _depth(
+        self, joints: list[int], rotations: Turns, shifts: Float[np.ndarray, "frames joints 3"]
+    ) -> PerFrame:
+        """How far the lowest skin of joints is below the ground [file units]."""
+        body = self.anatomy.body
+        held = np.flatnonzero(np.isin(body.owners, joints))
         held = held[:: max(len(held) // SKIN, 1)]
         points, owners = (body.vertices[held], body.owners[held]) if len(held) else (body.heads, np.arange(len(body)))
         places = (rotations[:, owners] @ points[..., None])[..., 0] + shifts[:, owners]
-        return weight * (self.anatomy.ground - (places @ self.anatomy.up).min(1))
+        return self.anatomy.ground - (places @ self.anatomy.up).min(1)
 
     def _hold_head(self, turns: Turns, root: tuple[Rotations, Vectors], lowered: PerFrame) -> None:
         """Neck and head undo most of what the trunk does, then do what they are told. lowered: how far the neck is
@@ -316,15 +353,20 @@ class _Performer:
         return ((lifted < PLANTED) & (speed < PLANTED)).astype(np.float64)
 
     def _stretched(self, leg: Leg, place: Vectors, above: tuple[Rotations, Vectors]) -> PerFrame:
-        """How much farther ahead the foot of a foreleg must be for who lies, if the leg cannot fold so far."""
-        lies = np.clip(self.of("lie"), 0, 1)
-        if leg.limb.rank or not lies.any():
-            return np.zeros(len(self.share))
+        """How much farther ahead a foot must be for who lies or sits, if the leg cannot fold so far: forelegs of who
+        lies, and hind legs without knees."""
+        lies, sits = np.clip(self.of("lie"), 0, 1), np.clip(self.of("sit"), 0, 1)
+        folds = len(leg.links) > 1
+        lowered = np.maximum(lies, 0 if folds else sits) if leg.limb.rank == 0 or not folds else np.zeros_like(lies)
+        if not lowered.any():
+            return lowered
         way = place - (above[0] @ leg.chain.points[0] + above[1])
         ahead = way @ self.anatomy.forward
         aside = np.linalg.norm(way - ahead[:, None] * self.anatomy.forward, axis=1)
         least = np.sqrt(np.maximum((1.02 * leg.chain.shortest) ** 2 - aside**2, 0.0))
-        return np.where(lies > 0, np.maximum(least - ahead, 0.0), 0.0)
+        back = leg.limb.rank > 0 and not sits.any()  # who lies on its belly stretches its hind legs behind
+        further = -np.maximum(least + ahead, 0.0) if back else np.maximum(least - ahead, 0.0)
+        return np.where(lowered > 0, further, 0.0)
 
     def _names(self, leg: Leg) -> list[str]:
         """What deeds call a leg: 'fore', 'hind', 'middle', 'near' or 'far' (the side that acts, or the other), and

@@ -17,6 +17,8 @@ from gambol.motion.inverse_kinematics import COMFORTABLE
 
 DEEPEST, DEEPEST_RUN = 0.085, 0.13
 """The body is lowered by at most this share of the hip's height before strides are shortened instead."""
+DEEPEST_STIFF = 0.17
+"""The same for legs without knees, which swing by 30 degrees then; the body rises by as much when they are upright."""
 FARTHEST = 0.12
 """Feet are set down up to this share of the hip's height farther ahead or behind than at rest."""
 SPRINGY = 0.955
@@ -37,6 +39,7 @@ def fitted(plan: GaitPlan) -> GaitPlan:
 def _within_reach(plan: GaitPlan) -> GaitPlan:
     """The plan with the body low enough, and strides short enough at the same speed, for all planted feet."""
     deepest = (DEEPEST_RUN if plan.footfalls.duty < 0.5 else DEEPEST) * plan.trunk.hip_height
+    deepest = DEEPEST_STIFF * plan.trunk.hip_height if plan.stiff else deepest
     for _ in range(60):
         plan, crouch = _well_placed(plan)
         if crouch <= deepest:
@@ -54,7 +57,7 @@ def _well_placed(plan: GaitPlan) -> tuple[GaitPlan, float]:
     hips = _hips(plan, cycles)
     farthest = FARTHEST * plan.trunk.hip_height if plan.footfalls.duty < 1 else 0.0
     shifts = np.linspace(-farthest, farthest, 9)
-    share = SPRINGY if plan.footfalls.leap else 0.995 * COMFORTABLE
+    share = SPRINGY if plan.footfalls.leap else 1.0 if plan.stiff else 0.995 * COMFORTABLE
     feet, crouch = list(plan.feet), 0.0
     for rank in {foot.leg.limb.rank for foot in plan.feet}:
         pair = [index for index, foot in enumerate(plan.feet) if foot.leg.limb.rank == rank]

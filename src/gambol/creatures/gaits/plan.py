@@ -7,10 +7,15 @@ from jaxtyping import Float
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.rig import Rig
+from gambol.character.transforms import rotation_about
 from gambol.creatures.gaits.foot_paths import FootPath, GroundPath, PerFrame, Point, Rotations, Turns, Vectors
 from gambol.creatures.gaits.footfalls import Footfalls, GaitName
 from gambol.creatures.gaits.trunk import TrunkMotion, transforms
 from gambol.motion.legs import Leg
+
+WADDLE, SHORT = np.radians(6.0), 0.2
+"""How far bodies rock on legs without knees that are shorter than this share of their height, and less on longer ones
+up to twice that; a cubic tiger of artists rocks by 6 degrees."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +34,27 @@ class GaitPlan:
     crouch: float = 0.0
     """How far the body is lowered so that all feet reach the ground [file units]."""
 
+    @property
+    def stiff(self) -> bool:
+        """Whether all legs are of one bone, as those of animals made of blocks."""
+        return all(len(foot.leg.links) == 1 for foot in self.feet)
+
+    @property
+    def waddle(self) -> float:
+        """How far a body on short legs without knees rocks to its sides [rad]."""
+        if not self.stiff or self.footfalls.duty >= 1 or self.footfalls.leap:
+            return 0.0
+        return WADDLE * float(np.clip(2 - self.trunk.hip_height / (SHORT * self.anatomy.height), 0, 1))
+
     def breaks(self) -> Float[np.ndarray, " breaks"]:
         return np.concatenate([self.trunk.breaks(), *(foot.breaks() for foot in self.feet)])
 
     def root(self, cycles: PerFrame) -> tuple[Rotations, Vectors]:
         """Return rotation and shift of the whole body: its own movement, then its path over the ground."""
         rotation, shift = self.trunk.root(cycles)
+        if self.waddle:
+            rock = rotation_about(self.anatomy.forward, self.waddle * np.sin(2 * np.pi * cycles))
+            rotation, shift = rock @ rotation, _turned(rock, shift - self.path.centre) + self.path.centre
         shift = shift - self.crouch * self.anatomy.up
         shift = shift + (self.path.stride * self.trunk.surge(cycles))[:, None] * self.anatomy.forward
         return self.path.rotation(cycles) @ rotation, self.path.apply(shift, cycles)
@@ -48,9 +68,20 @@ class GaitPlan:
             above = (rotations[:, parent], shifts[:, parent]) if parent >= 0 else root
             place_foot(turns, foot, cycles, above)
         rotations, shifts = transforms(self.anatomy, turns, root)
+        if self.stiff and self.footfalls.duty < 1 and not self.footfalls.leap:
+            shifts = shifts + self._rise(rotations, shifts)[:, None, None] * self.anatomy.up
         moved = np.zeros((len(cycles), len(self.anatomy.body), 4, 4))
         moved[..., :3, :3], moved[..., :3, 3], moved[..., 3, 3] = rotations, shifts, 1.0
         return moved @ self.rig.world()
+
+    def _rise(self, rotations: Turns, shifts: Float[np.ndarray, "frames joints 3"]) -> PerFrame:
+        """How far legs without knees would be below the ground with the ends of the lowest [file units]."""
+        lowest = np.full(len(rotations), np.inf)
+        for foot in self.feet:
+            joint = foot.leg.links[-1]
+            end = rotations[:, joint] @ foot.leg.end + shifts[:, joint]
+            lowest = np.minimum(lowest, end @ self.anatomy.up - foot.leg.end @ self.anatomy.up)
+        return -lowest
 
 
 def place_foot(turns: Turns, foot: FootPath, cycles: PerFrame, above: tuple[Rotations, Vectors]) -> None:
@@ -75,7 +106,7 @@ def place_leg(
     ground, above which its tip is held [file units].
     """
     links = leg.chain.rotations(_seen_from(above, place), curl)
-    for _ in range(6 if len(leg.tip) else 0):  # what rocks about the end may sink into the ground: raise it by that
+    for _ in range(6 if len(leg.tip) and len(leg.links) > 1 else 0):  # what rocks about the end may sink into the ground: raise it by that
         place = place + leg.sunk(place, above[0] @ links[:, -1], up, ground)[:, None] * up
         links = leg.chain.rotations(_seen_from(above, place), curl)
     before = np.tile(np.eye(3), (len(place), 1, 1))
@@ -84,6 +115,11 @@ def place_leg(
         before = links[:, number]
     if leg.foot is not None:
         turns[:, leg.foot] = (above[0] @ before).transpose(0, 2, 1) @ turned
+
+
+def _turned(rotations: Rotations, ways: Vectors) -> Vectors:
+    """Vectors turned frame by frame."""
+    return np.einsum("fij,fj->fi", rotations, ways)
 
 
 def _seen_from(above: tuple[Rotations, Vectors], place: Vectors) -> Vectors:

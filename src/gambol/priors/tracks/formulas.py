@@ -52,6 +52,11 @@ TRAILING = (40.0, 0.2)
 points."""
 
 
+FEW, MANY = 4, 9
+"""Joints from head to tail up to which a fish needs its whole body to swim, and from which on it does not."""
+BOLDER, SWINGING, ROLLING = 0.35, 0.35, 7.0
+"""How much larger the wave of a fish of few joints is, how far its front swings as a share of its tail, and how far it
+rolls [degrees]. A carp of blocks by artists swings its body by 20 to 25 degrees."""
 REAR, FLUKES = 0.12, 1.6
 """Share of a body at its rear end, and how many times wider than high it is if it has flukes: whales and dolphins."""
 
@@ -131,7 +136,7 @@ def _still(chains: Chains, frames: int) -> Float[Tensor, "frames chains stations
 
 def _swimming(chains: Chains, generator: np.random.Generator, speed: float) -> BodyTracks:
     """A wave that runs from head to tail and grows on its way: sideways, or up and down if there are flukes. Fins that
-    are as long as half the body, as a ray's, beat like wings."""
+    are as long as half the body, as a ray's, beat like wings. A body of few joints swings as a whole, too."""
     flukes = _has_flukes(chains.anatomy)
     seconds = float(generator.uniform(*((1.6, 2.4) if flukes else (0.8, 1.6)))) / speed
     frames = _frames(seconds)
@@ -142,8 +147,13 @@ def _swimming(chains: Chains, generator: np.random.Generator, speed: float) -> B
     share = ((ahead - place) / length).clamp(0, 1)
     waves, size = float(generator.uniform(0.7, 1.1)), float(generator.uniform(0.4, 0.6))
     time = torch.arange(frames) / frames
-    angle = size * (0.15 + 0.85 * share**1.5) * torch.sin(2 * torch.pi * (time[:, None, None] - waves * share))
+    few = _fewness(chains, middle)
+    size, least = size * (1 + BOLDER * few), 0.15 + SWINGING * few
+    angle = size * (least + (1 - least) * share**1.5) * torch.sin(2 * torch.pi * (time[:, None, None] - waves * share))
     turned = about(0 if flukes else 1, angle)
+    if not flukes:
+        rolled = np.radians(ROLLING) * few * torch.sin(2 * torch.pi * (time - 0.25))
+        turned = about(2, rolled)[:, None, None] @ turned
     rotations = _still(chains, frames)
     rotations[:, middle] = turned[:, middle]
     hangs_on = chains.roots[0]
@@ -158,6 +168,12 @@ def _swimming(chains: Chains, generator: np.random.Generator, speed: float) -> B
     along = torch.stack([torch.zeros(frames), time * way], 1)
     contacts = torch.zeros(frames, len(chains.chains))
     return BodyTracks(rotations, torch.zeros(frames), along, contacts, seconds, True, torch.tensor([0.0, way]))
+
+
+def _fewness(chains: Chains, middle: list[int]) -> float:
+    """How much a body lacks joints to be bent by, from 0 to 1."""
+    joints = sum(len(chains.chains[number].joints) for number in middle)
+    return float(np.clip((MANY - joints) / (MANY - FEW), 0, 1))
 
 
 def _has_flukes(anatomy: Anatomy) -> bool:

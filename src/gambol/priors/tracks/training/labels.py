@@ -131,6 +131,7 @@ LABELS = (
     Label("laugh", r"laugh", whole=True),
     Label("balance", r"balance", whole=True),
     Label("rear", r"\brear", loops=False),
+    Label("hiss", r"hiss(es|ing)?", loops=False),
     Label("howl", r"howl", loops=False),
     Label("bark", r"bark"),
     Label("roar", r"roar", loops=False),
