@@ -14,6 +14,7 @@ from gambol.commands.actions import known_actions
 from gambol.creatures.load import load
 from gambol.distillation.animate import prepare, stages_of
 from gambol.distillation.config import preset_for
+from gambol.distillation.stage_runner import StageRunner
 from gambol.distillation.track_layout import FORMULA_LEVEL
 from gambol.distillation.track_sampling import in_manner
 from gambol.language import Manner
@@ -190,3 +191,17 @@ def test_fish_of_few_joints_swing_their_whole_body(joints):
         tracks = formula_tracks(chains, "swim", np.random.default_rng(seed))
         forward = tracks.rotations[:, 0, 0, :, 2]
         assert float(torch.rad2deg(torch.atan2(forward[:, 0], forward[:, 2]).abs().amax())) > 12
+
+
+@pytest.mark.parametrize(("seconds", "cycles"), [(None, 2), (4.0, None)])
+def test_steps_of_who_reels_differ_from_cycle_to_cycle(seconds, cycles):
+    prior = tiny_prior()
+    config = replace(preset_for("draft", prior), seconds=seconds)
+    problem = prepare(human(), "a drunk man walks", prior, config)
+    sober = prepare(human(), "a man walks", prior, config)
+    assert sober.varied == 1 and (cycles is None or problem.timing.cycles == problem.varied == cycles)
+    whole = problem.whole(StageRunner(stages_of(problem), problem.start).run())
+    assert whole.seconds == pytest.approx(problem.seconds) and problem.timing.cycles % problem.varied == 0
+    if cycles:
+        half = len(whole) // 2
+        assert float((whole.angles[:half] - whole.angles[half : 2 * half]).abs().max()) > 0.1
