@@ -23,7 +23,7 @@ from gambol.language import action_of_clip, parse_intent
 from gambol.motion.loops import loop_travel
 from gambol.progress import progress
 from gambol.render.movie import write_picture
-from gambol.render.picture import place_cameras, render_frames
+from gambol.render.picture import View, place_cameras, render_frames
 from gambol.render.raycast import MeshScene
 from PIL import Image, ImageDraw
 
@@ -112,14 +112,13 @@ def strip(character: Character, anatomy: Anatomy, clip: Clip, title: str) -> np.
     bar = Image.new("RGB", (FRAMES * SIZE, 18), "white")
     words = f"{title} ({clip.duration:.2f} s, {'a loop' if loops else 'once'})"
     ImageDraw.Draw(bar).text((4, 3), words, fill="black")
-    views = [
-        np.concatenate(list(frames_of(character, anatomy, clip, times, view)), axis=1) for view in ("side", "front")
-    ]
+    sides: tuple[View, ...] = ("side", "front")
+    views = [np.concatenate(list(frames_of(character, anatomy, clip, times, view)), axis=1) for view in sides]
     return np.concatenate([np.asarray(bar), *views])
 
 
 def frames_of(
-    character: Character, anatomy: Anatomy, clip: Clip, times: np.ndarray, view: str
+    character: Character, anatomy: Anatomy, clip: Clip, times: np.ndarray, view: View
 ) -> Iterable[np.ndarray]:
     shot = place_cameras(character, clip, times, up=anatomy.up, forward=anatomy.forward, view=view, size=SIZE)
     return render_frames(shot, MeshScene(character), samples=2)

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from motion.strides import stride
 
+from gambol.quality.faults import faults
+from gambol.quality.normalized_clip import normalize_clip
 from gambol.quality.recognition import ENOUGH, ArtistMotions, Comparison, alike, artist_motions
 from gambol.quality.report import report
 
@@ -38,6 +40,14 @@ def test_a_spoiled_walk_is_doubtful(spoilers, kind):
     made = stride("human", "walk")
     clip = spoilers.SPOILERS[kind](spoilers.Source(made.character, made.anatomy, made.clip, "walk"))
     assert verdict(made, clip) == "doubtful"
+
+
+def test_a_body_that_never_is_upright_is_upside_down_unless_it_should_lie():
+    made = stride("human", "walk")
+    clip = normalize_clip(made.character, made.clip, made.anatomy)
+    told = ("it is upside down all the time",)
+    assert faults(clip, {"upright high": -0.9}, "walk") == told
+    assert faults(clip, {"upright high": 0.9}, "walk") == faults(clip, {"upright high": -0.9}, "sleep") == ()
 
 
 def test_a_walk_is_no_jump():

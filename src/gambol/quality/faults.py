@@ -1,4 +1,5 @@
-"""Faults that need no clip to compare with: a chest turned against the hips, a head upside down, a body off the ground.
+"""Faults that need no clip to compare with: a chest turned against the hips, a head or a body upside down, and a body
+off the ground.
 
 The limits are beyond what 98 of 100 artists' clips show: these twist by up to 32 degrees in the mean, and their lowest
 skin stays up to 3.5 % of the height above the ground.
@@ -15,7 +16,8 @@ from gambol.quality.normalized_clip import NormalizedClip
 TWISTED = 45.0
 """Mean angle of the chest against the pelvis [degrees]; 39 in one of 100 artists' clips."""
 UPSIDE_DOWN = -0.3
-"""Mean cosine of the angle between the up axes of head and trunk from which a head is upside down."""
+"""Cosine of the angle between the up axes of head and trunk, in the mean, from which a head is upside down, and of that
+between the up axis of the trunk and the vertical, at its best, from which a body is."""
 FLOATS, SINKS = 0.06, 0.1
 """Height of the lowest skin at its lowest, and depth in the mean, of who should be on the ground [height]."""
 OFF_THE_GROUND = ("swim", "climb", "fly", "sit", "sit down", "get up", "sleep", "hit")
@@ -30,6 +32,9 @@ def faults(clip: NormalizedClip, features: Features, action: str | None) -> tupl
         found.append(f"the chest is turned by {twist:.0f}° against the hips")
     if features.get("head on trunk", 1.0) < UPSIDE_DOWN:
         found.append("the head is upside down")
+    lies = action is not None and ACTIONS[action].shows in ("lying", "over")
+    if features.get("upright high", 1.0) < UPSIDE_DOWN and not lies:
+        found.append("it is upside down all the time")
     return (*found, *_ground(clip, features, action))
 
 

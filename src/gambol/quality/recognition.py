@@ -21,8 +21,9 @@ from gambol.quality.motion_features import Features
 FEWEST, FEWEST_PACKS = 8, 3
 """Smallest number of artists' clips of an action and kind of body, and of their packs, to compare with."""
 ENOUGH = 16
-"""Smallest number of such clips for tempo, speed and reach to make a clip doubtful. With 8, 26 % of 95 artists' clips of
-the packs for calibration were doubtful, with 16 it is 16 %: the few bodies without legs that die are fish and blobs."""
+"""Smallest number of such clips for tempo, speed and reach to make a clip doubtful. With 8, 26 % of 95 artists' clips
+of the packs for calibration were doubtful, with 16 it is 16 %: the few bodies without legs that die are fish and blobs.
+"""
 KNOWN = 4
 """Smallest number of artists' clips of an action for which a clip can be taken for another."""
 SHARED = 10
@@ -39,8 +40,8 @@ RECOGNISED = 0.9
 """Largest distance to clips of its action over that to clips of others for a clip that is surely recognised."""
 TYPICAL = {"tempo": 1.5, "speed": 2.0, "reach": 2.0}
 """How many times tempo, speed and reach may differ from the median of the peers, either way, in a typical clip. These
-and `RECOGNISED` decide what is called good. They were chosen on the clips for calibration (docs/quality.md): 11 of 45 of
-ours that were accepted are typical and free of faults, 33 of 91 artists' clips, none of 26 that were graded as
+and `RECOGNISED` decide what is called good. They were chosen on the clips for calibration (docs/quality.md): 11 of 45
+of ours that were accepted are typical and free of faults, 33 of 91 artists' clips, none of 26 that were graded as
 rejected, and 5 of 278 if spoiled clips that nobody graded count as well. With tempo up to 1.65 times it is 13."""
 WORDS = {
     "tempo": ("slower", "faster"),

@@ -14,8 +14,8 @@ from gambol.quality.measures import BY_KEY
 
 EVERY = "all"
 FEWEST = 16
-"""Smallest number of clips of an action with which a value that may be low or high is compared; else it is compared with
-all. The ranges of 8 clips made artists' clips of other packs doubtful, such as a grazing reindeer."""
+"""Smallest number of clips of an action with which a value that may be low or high is compared; else it is compared
+with all. The ranges of 8 clips made artists' clips of other packs doubtful, such as a grazing reindeer."""
 RANGE = (0.02, 0.98)
 """Quantiles between which values of artists' clips are usual."""
 
