@@ -17,9 +17,10 @@ from typing import get_args
 import gambol
 import numpy as np
 from gambol.commands.actions import known_actions
-from gambol.distillation.animate import prepare, stages_of
+from gambol.distillation.animate import prepare
 from gambol.distillation.config import preset_for
 from gambol.distillation.stage_runner import StageRunner
+from gambol.distillation.stages import stages_of
 from gambol.errors import GambolError
 from gambol.priors.catalogue import DEFAULT, open_prior
 from gambol.progress import progress

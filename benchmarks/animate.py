@@ -23,9 +23,11 @@ from pathlib import Path
 import gambol  # noqa: F401
 import torch
 from gambol.creatures.load import load
-from gambol.distillation.animate import Problem, prepare, stages_of
+from gambol.distillation.animate import prepare
 from gambol.distillation.config import preset_for
+from gambol.distillation.problem import Problem
 from gambol.distillation.stage_runner import StageRunner
+from gambol.distillation.stages import stages_of
 from gambol.motion import kinematics
 from gambol.priors.pixels.prior import PixelPrior
 from gambol.priors.sample import draw_noise

@@ -11,12 +11,13 @@ from distillation.knowing_prior import KnowingPrior
 from gambol.character.anatomy import analyze
 from gambol.character.clip import Clip, Track
 from gambol.creatures.gaits import gait
-from gambol.distillation.animate import animate, prepare, stages_of
+from gambol.distillation.animate import animate, prepare
 from gambol.distillation.config import AnimateConfig
 from gambol.distillation.fit import VideoFitConfig
 from gambol.distillation.sample_and_fit import SampleConfig
 from gambol.distillation.score_distillation import ScoreConfig
 from gambol.distillation.stage_runner import StageRunner
+from gambol.distillation.stages import stages_of
 from gambol.errors import GambolError
 from gambol.formats import load, save
 from gambol.motion.foot_lock import FootLockConfig

@@ -9,12 +9,13 @@ from character.creatures import dog
 from distillation.small_gaussian_views import SMALL_SPLATS, OraclePrior, RecordingRenderer, raised, small_views
 from priors.tiny_models import write_cogvideox, write_wan
 
-from gambol.distillation.animate import animate, prepare, stages_of
+from gambol.distillation.animate import animate, prepare
 from gambol.distillation.config import AnimateConfig
 from gambol.distillation.fit import VideoFitConfig
 from gambol.distillation.sample_and_fit import SampleAndFit, SampleConfig, Sampler
 from gambol.distillation.score_distillation import ScoreConfig, ScoreDistillation, VideoObserver
 from gambol.distillation.stage_runner import StageRunner
+from gambol.distillation.stages import stages_of
 from gambol.distillation.windows import windows_over
 from gambol.errors import GambolError
 from gambol.motion.cuboids import fit_cuboids

@@ -28,11 +28,12 @@ from distillation.odd_characters import (
 from gambol.character.anatomy import analyze
 from gambol.character.rig import build_rig
 from gambol.creatures.gaits import gait
-from gambol.distillation.animate import prepare, stages_of
+from gambol.distillation.animate import prepare
 from gambol.distillation.config import AnimateConfig
 from gambol.distillation.fit import VideoFitConfig
 from gambol.distillation.sample_and_fit import SampleConfig
 from gambol.distillation.stage_runner import StageRunner
+from gambol.distillation.stages import stages_of
 from gambol.distillation.timing import seconds_for, timing_for
 from gambol.errors import GambolError
 from gambol.formats import load, save

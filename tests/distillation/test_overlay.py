@@ -6,10 +6,11 @@ from character.creatures import human
 
 from gambol.character.anatomy import analyze
 from gambol.character.rig import build_rig
-from gambol.distillation.animate import prepare, stages_of
+from gambol.distillation.animate import prepare
 from gambol.distillation.config import AnimateConfig, preset_for
 from gambol.distillation.overlay import acting_joints, cycles_for, overlaid
 from gambol.distillation.stage_runner import StageRunner
+from gambol.distillation.stages import stages_of
 from gambol.language import require_intent
 from gambol.motion.chains import find_chains
 from gambol.motion.rig_motion import RigMotion

@@ -17,7 +17,6 @@ from character.creatures import dog
 import gambol
 from gambol.creatures.gaits import gait
 from gambol.distillation import run as runs
-from gambol.distillation.animate import stages_of
 from gambol.distillation.config import AnimateConfig, Preset, preset_for, steps_of
 from gambol.distillation.fit import VideoFitConfig
 from gambol.distillation.run import LossLog, Run, check_unused, read_losses
@@ -25,6 +24,7 @@ from gambol.distillation.run_config import PriorChoice, RunConfig, hash_characte
 from gambol.distillation.sample_and_fit import SampleConfig
 from gambol.distillation.score_distillation import ScoreConfig
 from gambol.distillation.stage_runner import StepLog
+from gambol.distillation.stages import stages_of
 from gambol.errors import GambolError
 from gambol.files import locked_folder
 from gambol.motion.foot_lock import FootLockConfig

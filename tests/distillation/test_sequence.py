@@ -3,9 +3,10 @@
 import pytest
 from character.creatures import human
 
-from gambol.distillation.animate import prepare, stages_of
+from gambol.distillation.animate import prepare
 from gambol.distillation.config import preset_for, steps_of
 from gambol.distillation.stage_runner import StageRunner
+from gambol.distillation.stages import stages_of
 from gambol.errors import GambolError
 from gambol.priors.catalogue import open_prior
 from gambol.priors.tracks.prior import TrackPrior

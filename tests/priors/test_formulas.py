@@ -12,9 +12,10 @@ from gambol.actions import ACTIONS
 from gambol.character.anatomy import analyze
 from gambol.commands.actions import known_actions
 from gambol.creatures.load import load
-from gambol.distillation.animate import prepare, stages_of
+from gambol.distillation.animate import prepare
 from gambol.distillation.config import preset_for
 from gambol.distillation.stage_runner import StageRunner
+from gambol.distillation.stages import stages_of
 from gambol.distillation.track_layout import FORMULA_LEVEL
 from gambol.distillation.track_sampling import in_manner
 from gambol.language import Manner

@@ -9,8 +9,9 @@ from character.creatures import dog, human, snake
 from test_tracks import tiny_prior
 
 from gambol.character.anatomy import analyze
-from gambol.distillation.animate import prepare, stages_of
+from gambol.distillation.animate import prepare
 from gambol.distillation.config import preset_for
+from gambol.distillation.stages import stages_of
 from gambol.errors import GambolError
 from gambol.motion.chains import find_chains
 from gambol.priors.tracks.experience import ENOUGH, Experience, best_experience

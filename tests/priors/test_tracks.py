@@ -9,11 +9,12 @@ from character.creatures import dog, human
 
 from gambol.character.anatomy import analyze
 from gambol.character.rig import build_rig
-from gambol.distillation.animate import prepare, stages_of
+from gambol.distillation.animate import prepare
 from gambol.distillation.config import AnimateConfig, preset_for
 from gambol.distillation.sample_and_fit import SampleConfig
 from gambol.distillation.score_distillation import ScoreConfig
 from gambol.distillation.stage_runner import StageRunner
+from gambol.distillation.stages import stages_of
 from gambol.errors import GambolError
 from gambol.motion.body_tracks import tracks_of_poses
 from gambol.motion.chains import CHAIN_KINDS, STATIONS, find_chains

@@ -24,8 +24,8 @@ from gambol.files import locked_folder
 from gambol.ranges import FPS, MOST_FRAMES, SECONDS, SEED, STRENGTH, check_frames
 
 if TYPE_CHECKING:
-    from gambol.distillation.animate import Problem
     from gambol.distillation.outputs import RunResult
+    from gambol.distillation.problem import Problem
     from gambol.distillation.run import Run
     from gambol.distillation.run_config import PriorChoice
     from gambol.distillation.stage_runner import StageRunner, StepLog

@@ -13,9 +13,10 @@ from gambol.actions import ACTIONS
 from gambol.character.anatomy import Anatomy, analyze
 from gambol.character.character import Character
 from gambol.character.rig import Rig
-from gambol.distillation.animate import prepare, stages_of
+from gambol.distillation.animate import prepare
 from gambol.distillation.config import preset_for
 from gambol.distillation.stage_runner import StageRunner
+from gambol.distillation.stages import stages_of
 from gambol.distillation.track_layout import track_frames
 from gambol.formats import load
 from gambol.motion.body_tracks import heading_of, tracks_of_poses

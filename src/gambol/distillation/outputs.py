@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from gambol.character.character import Character
-from gambol.distillation.animate import Problem
+from gambol.distillation.problem import Problem
 from gambol.distillation.run import FILES, MOVIE, NUMBERS, REPORT, SHEET, Run, read_losses
 from gambol.distillation.run_config import RunConfig
 from gambol.distillation.stage_runner import StageRunner

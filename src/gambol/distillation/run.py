@@ -20,9 +20,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-from gambol.distillation.animate import Problem, stages_of
+from gambol.distillation.problem import Problem
 from gambol.distillation.run_config import RunConfig
 from gambol.distillation.stage_runner import StageRunner, StepLog
+from gambol.distillation.stages import stages_of
 from gambol.errors import AssetError, GambolError
 from gambol.files import write_file
 from gambol.formats.files import read_file

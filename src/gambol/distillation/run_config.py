@@ -11,8 +11,9 @@ from typing import Annotated, Literal
 from gambol.character.axes import AxisChoice
 from gambol.character.character import Character
 from gambol.character.plans import PlanChoice
-from gambol.distillation.animate import Problem, prepare
+from gambol.distillation.animate import prepare
 from gambol.distillation.config import AnimateConfig, Preset
+from gambol.distillation.problem import Problem
 from gambol.editing.edit import EditConfig
 from gambol.errors import GambolError
 from gambol.jsonable import from_json, parse_json

@@ -18,7 +18,7 @@ from gambol.motion.optimization import Losses
 from gambol.motion.rig_motion import RigMotion
 
 if TYPE_CHECKING:
-    from gambol.distillation.animate import Problem
+    from gambol.distillation.problem import Problem
 
 LEAST = 2.0
 """How long a cyclic action goes on before the next one, at least [s]."""

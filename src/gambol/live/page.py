@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gambol.distillation.animate import Problem
+from gambol.distillation.problem import Problem
 from gambol.distillation.stage_runner import StageRunner, StepLog
 from gambol.errors import GambolError
 from gambol.live.losses import LossHistory
