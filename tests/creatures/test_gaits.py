@@ -443,7 +443,8 @@ def blocks(leg=0.3):
         "head": ("trunk", (0, leg + 0.7, 0.5), (0, leg + 0.7, 0.9), 0.3, 0.2, GREY),
     }
     left = {
-        name: ("trunk", (0.25, leg, z), (0.25, 0.05, z), 0.1, 0.1, GREY) for name, z in (("fore", 0.45), ("hind", -0.45))
+        name: ("trunk", (0.25, leg, z), (0.25, 0.05, z), 0.1, 0.1, GREY)
+        for name, z in (("fore", 0.45), ("hind", -0.45))
     }
     return CLAY["clay"]("blocks", CLAY["both_sides"](middle, left))
 

@@ -160,7 +160,9 @@ def test_wings_that_are_bound_spread_lie_at_the_body_of_who_is_on_the_ground(act
         assert ahead[upper] < 0 < ahead[forearm] and ahead[hand] < -0.8 * bones[hand].norm()
 
 
-@pytest.mark.parametrize(("make", "action"), [(duck, "spread wings"), (duck, "flap wings"), (duck, "fly"), (gull, "fly")])
+@pytest.mark.parametrize(
+    ("make", "action"), [(duck, "spread wings"), (duck, "flap wings"), (duck, "fly"), (gull, "fly")]
+)
 def test_wings_are_spread_for_what_needs_it_however_they_are_bound(make, action):
     chains = chains_of(make)
     assert reach_aside(chains, formula_tracks(chains, action, np.random.default_rng(0))).max() > 0.7

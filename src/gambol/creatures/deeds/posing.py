@@ -265,9 +265,7 @@ class _Performer:
         others = [joint for joint in range(len(self.anatomy.body)) if joint not in wings]  # wings are folded later
         return weight * self._depth(others, rotations, shifts)
 
-    def _depth(
-        self, joints: list[int], rotations: Turns, shifts: Float[np.ndarray, "frames joints 3"]
-    ) -> PerFrame:
+    def _depth(self, joints: list[int], rotations: Turns, shifts: Float[np.ndarray, "frames joints 3"]) -> PerFrame:
         """How far the lowest skin of joints is below the ground [file units]."""
         body = self.anatomy.body
         held = np.flatnonzero(np.isin(body.owners, joints))

@@ -172,9 +172,7 @@ def _stride_and_period(
     return (0.0 if footfalls.turning else length), length / pace
 
 
-def _strutting(
-    legs: list[Leg], anatomy: Anatomy, duty: float, length: float, period: float
-) -> tuple[float, float]:
+def _strutting(legs: list[Leg], anatomy: Anatomy, duty: float, length: float, period: float) -> tuple[float, float]:
     """Stride [file units] and period [s] of legs without knees, which swing wide and quickly, as artists' blocks do."""
     height = min(float((leg.chain.points[0] - leg.end) @ anatomy.up) for leg in legs)
     wide = 2 * height * np.sin(STRUT) / duty

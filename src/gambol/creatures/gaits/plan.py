@@ -106,7 +106,9 @@ def place_leg(
     ground, above which its tip is held [file units].
     """
     links = leg.chain.rotations(_seen_from(above, place), curl)
-    for _ in range(6 if len(leg.tip) and len(leg.links) > 1 else 0):  # what rocks about the end may sink into the ground: raise it by that
+    for _ in range(
+        6 if len(leg.tip) and len(leg.links) > 1 else 0
+    ):  # what rocks about the end may sink into the ground: raise it by that
         place = place + leg.sunk(place, above[0] @ links[:, -1], up, ground)[:, None] * up
         links = leg.chain.rotations(_seen_from(above, place), curl)
     before = np.tile(np.eye(3), (len(place), 1, 1))

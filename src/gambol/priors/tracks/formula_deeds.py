@@ -71,7 +71,9 @@ def deed_tracks(chains: Chains, action: str, generator: np.random.Generator, pac
 
 
 def _between(
-    start: Float[Tensor, "frames stations 3 3"], end: Float[Tensor, "frames stations 3 3"], share: Float[Tensor, " frames"]
+    start: Float[Tensor, "frames stations 3 3"],
+    end: Float[Tensor, "frames stations 3 3"],
+    share: Float[Tensor, " frames"],
 ) -> Float[Tensor, "frames stations 3 3"]:
     """Rotations on the shortest way from one to another, by a share of it."""
     turns = Rotation.from_matrix((start.mT @ end).double().flatten(0, 1).numpy()).as_rotvec()
