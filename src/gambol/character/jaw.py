@@ -19,7 +19,7 @@ SHARES = (0.02, 0.6)
 """Smallest and largest share of the skull's skin, its own included, that a jaw holds: of those seen, 0.12 (a gull) to
 0.39 (a frog)."""
 WIDTH = 0.3
-"""Width of a jaw without a telling name over that of the skull in front of its hinge, at least: tongues are narrower."""
+"""Width of a jaw without a telling name over that of the skull ahead of its hinge, at least: tongues are narrower."""
 AHEAD, BELOW = 0.04, 0.05
 """How far the middle of its skin is ahead of the hinge, and, without a telling name, below that of the skull in front
 of the hinge, at least [sizes of the skull]."""

@@ -17,6 +17,9 @@ WADDLE, SHORT = np.radians(6.0), 0.2
 """How far bodies rock on legs without knees that are shorter than this share of their height, and less on longer ones
 up to twice that; a cubic tiger of artists rocks by 6 degrees."""
 
+TOUCHING = 0.04
+"""Height up to which a foot of a leg without knees bears weight [hip heights]."""
+
 
 @dataclass(frozen=True)
 class GaitPlan:
@@ -73,6 +76,19 @@ class GaitPlan:
         moved = np.zeros((len(cycles), len(self.anatomy.body), 4, 4))
         moved[..., :3, :3], moved[..., :3, 3], moved[..., 3, 3] = rotations, shifts, 1.0
         return moved @ self.rig.world()
+
+    def down(self, cycles: PerFrame) -> Float[np.ndarray, "frames feet"]:
+        """1 where a foot bears weight; of legs without knees only those that reach the ground."""
+        planted = np.stack([foot.planted(cycles) for foot in self.feet], 1)
+        if not self.stiff:
+            return planted.astype(np.float64)
+        world, rest = self.world(cycles), self.rig.world()
+        ends = []
+        for foot in self.feet:
+            joint = foot.leg.links[-1]
+            local = np.linalg.solve(rest[joint], np.append(foot.leg.end, 1.0))
+            ends.append(((world[:, joint] @ local)[:, :3] - foot.leg.end) @ self.anatomy.up)
+        return (planted & (np.stack(ends, 1) < TOUCHING * self.trunk.hip_height)).astype(np.float64)
 
     def _rise(self, rotations: Turns, shifts: Float[np.ndarray, "frames joints 3"]) -> PerFrame:
         """How far legs without knees would be below the ground with the ends of the lowest [file units]."""

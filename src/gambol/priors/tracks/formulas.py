@@ -124,7 +124,7 @@ def _tracks_of_gait(chains: Chains, plan: GaitPlan) -> BodyTracks:
         back = plan.path.rotation(-cycles)
         world[..., :3, :] = back[:, None] @ world[..., :3, :]
     poses = torch.as_tensor(world[..., :3, :]).float()
-    down = torch.as_tensor(np.stack([foot.planted(cycles) for foot in plan.feet], 1)).float()
+    down = torch.as_tensor(plan.down(cycles)).float()
     travel = plan.path.way
     tracks = tracks_of_poses(chains, poses, plan.period, True, travel, plan.path.turning, down, slides=False)
     return above_ground(chains, replace(tracks, rotations=folded_wings(chains, tracks.rotations)), CLEARANCE)

@@ -25,8 +25,8 @@ FOLDED = {
     2: ((0.2, -0.9, 0.3), (0.0, -0.1, -1.0)),
     3: ((0.35, -0.2, -0.9), (0.12, -0.05, 1.0), (0.0, -0.12, -1.0)),
 }
-"""Where the parts of a folded wing point (out, up, ahead), by their number: upper arm, forearm and hand, as artists fold
-the wings of a gull, or arm and hand, as of a bird with two bones."""
+"""Where the parts of a folded wing point (out, up, ahead), by their number: upper arm, forearm and hand, as artists
+fold the wings of a gull, or arm and hand, as of a bird with two bones."""
 FACES = (63.0, 45.0, 30.0, 15.0)
 """Angles from the vertical at which the upper side of a folded wing faces out, the first that keeps it above the ground
 being taken [degrees]: a gull's of artists faces out by 63, an eagle on short legs has no room for that."""
@@ -40,8 +40,8 @@ SWEPT = np.radians(12.0)
 def folded_wings(
     chains: Chains, rotations: Float[Tensor, "frames chains stations 3 3"]
 ) -> Float[Tensor, "frames chains stations 3 3"]:
-    """The same with wings at the body: upper arm back, forearm ahead, hand back, each part turned as a whole; those that
-    are bound there stay as they are."""
+    """The same with wings at the body: upper arm back, forearm ahead, hand back, each part turned as a whole; those
+    that are bound there stay as they are."""
     rotations, hangs_on = rotations.clone(), chains.roots[0]
     for number, chain in enumerate(chains.chains):
         if chain.kind == "wing":
