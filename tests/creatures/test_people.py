@@ -286,6 +286,15 @@ def test_who_salutes_has_a_flat_hand_at_the_temple_and_the_elbow_out(person):
     assert arm.side * (elbow - shoulder)[0] > 0.5 * np.linalg.norm(elbow - shoulder)
 
 
+def test_who_picks_something_up_reaches_the_ground_and_stands_up_with_it(person):
+    body, heads = PersonBody(person), heads_of(person, "pick up", 50)
+    grips = [heads[:, body.chains.chains[arm.number].joints[-1], 1] for arm in body.arms]
+    near = min(grips, key=lambda each: each[20])
+    assert near[20] < 0.22 and near[-1] > 0.9
+    hips = np.mean([heads[:, leg.joint, 1] for leg in body.legs], axis=0)
+    assert hips[20] < 0.75 * hips[0] and hips[-1] > 0.98 * hips[0]
+
+
 def test_hands_meet_in_prayer_and_go_up_in_surrender(person):
     body, heads = PersonBody(person), heads_of(person, "pray")
     left, right = (heads[:, body.chains.chains[arm.number].joints[-1]] for arm in body.arms[:2])
