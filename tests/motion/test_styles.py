@@ -126,7 +126,7 @@ SHOWS = [
     ("sad", swing_of_legs, "ratio", "<", 0.7),
     ("old", stoop, "is", ">", 20),
     ("old", knee_bend, "change", ">", 20),
-    ("old", swing_of_legs, "ratio", "<", 0.55),
+    ("old", swing_of_legs, "ratio", "<", 0.7),
     ("tired", stoop, "is", ">", 20),
     ("drunk", rocking, "is", ">", 15),
     ("drunk", hands_apart, "is", ">", 0.5),

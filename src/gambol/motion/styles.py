@@ -81,7 +81,7 @@ STYLES = {
     "proud": Style(pace=-0.15, energy=1.1, step=1.1, lean=-14, head=20, tail=25, spread=6, arms="chest out"),
     "tired": Style(pace=-0.8, energy=0.6, step=0.6, bounce=1.2, lean=26, hips=12, head=-28, tail=-25, knees=14, sway=4,
                    arms="dangle", shoulders=-6),
-    "old": Style(pace=-0.8, energy=0.4, step=0.42, bounce=0.5, lean=34, hips=10, head=4, tail=-20, knees=17, toes=8,
+    "old": Style(pace=-0.5, energy=0.4, step=0.62, bounce=0.5, lean=34, hips=10, head=4, tail=-20, knees=17, toes=8,
                  arms="on a stick", shoulders=4),
     "drunk": Style(pace=-0.4, energy=1.1, step=0.85, lean=4, head=-14, reel=16, arms="balance", knees=6),
     "angry": Style(pace=0.5, energy=1.2, step=1.1, lean=16, hips=4, head=-12, tail=15, spread=9, arms="fists", lift=6,
