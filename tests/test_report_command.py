@@ -50,7 +50,7 @@ def test_one_clip(fox_file, tmp_path, capsys):
         "feet slide",
         "among artist 'walk' clips",
         "gait: walk",
-        "walk: good",
+        "walk: plausible: nothing wrong was found",
         "seen by the prior",
         "report.html",
     ):

@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from html import escape
 from html.parser import HTMLParser
 
 import pytest
@@ -105,7 +106,7 @@ def test_a_clip_that_could_not_be_measured_says_so():
 
 def test_the_page_of_a_run_is_the_report_of_its_clip_and_how_it_was_made():
     text = run_page(run_of(), walk())
-    assert f">{walk().summary}</p>" in text and "gambol-player" in text
+    assert f">{escape(walk().summary)}</p>" in text and "gambol-player" in text
     assert "<video" not in text, "the player takes its place"
     assert text.index("gambol-player") < text.index("data:image/png") < text.index("Feet and ground")
     alone = report_page(walk())
