@@ -124,3 +124,15 @@ def test_specular_glossiness():
     material = gltf.character().meshes[0].material
     assert material.base_color == (1, 0, 0, 1)
     assert material.metallic == 0
+
+
+@pytest.mark.parametrize(("mode", "other", "shown"), [("MASK", 0.0, True), ("BLEND", 0.0, True), ("MASK", 1.0, False)])
+def test_characters_of_which_nothing_would_be_seen_are_opaque(mode, other, shown):
+    """Some exporters write an alpha of 0 into all materials. Beside one that is seen, it is meant."""
+    gltf = Gltf()
+    for alpha in (0.0, other):
+        gltf.add("materials", alphaMode=mode, pbrMetallicRoughness={"baseColorFactor": [0.5, 0.5, 0.5, alpha]})
+    gltf.node(mesh=gltf.mesh(material=0))
+    character = gltf.character()
+    assert (character.meshes[0].material.alpha_mode == "OPAQUE") == shown
+    assert any("fully transparent" in warning for warning in character.warnings) == shown

@@ -1,5 +1,7 @@
 """Materials and their base colour textures."""
 
+from dataclasses import replace
+
 from gambol.character.character import Material, Texture
 from gambol.errors import AssetError
 from gambol.formats.gltf.accessors import Accessors
@@ -20,7 +22,24 @@ def read_materials(document: Document, accessors: Accessors, warnings: list[str]
     for image in document.lists["images"]:
         textures.append(_read_texture(document, accessors, image, room, warnings))
         room -= len(textures[-1].data) if textures[-1] else 0
-    return [_read_material(document, material, textures, warnings) for material in document.lists["materials"]]
+    found = [_read_material(document, material, textures, warnings) for material in document.lists["materials"]]
+    if found and all(_is_invisible(material) for material, _ in found):  # some exporters write an alpha of 0 everywhere
+        warnings.append("all materials are fully transparent; pictures show them opaque")
+        return [
+            (replace(material, base_color=(*material.base_color[:3], 1.0), alpha_mode="OPAQUE"), uv_set)
+            for material, uv_set in found
+        ]
+    return found
+
+
+def _is_invisible(material: Material) -> bool:
+    """Whether nothing of a material is seen, whatever its texture holds."""
+    alpha = material.base_color[3]
+    return (
+        alpha < material.alpha_cutoff
+        if material.alpha_mode == "MASK"
+        else material.alpha_mode == "BLEND" and alpha <= 0
+    )
 
 
 def _read_material(
