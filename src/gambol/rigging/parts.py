@@ -30,7 +30,7 @@ BASE = 0.03
 """[longest sides] Depth of the slice at the foot of a branch whose middle is its base."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Extremity:
     """Something that sticks out of the body."""
 
@@ -45,7 +45,7 @@ class Extremity:
     """Whether it is much thinner than broad."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pair:
     """Two extremities on both sides of the mirror plane: first the one on the side of its normal."""
 

@@ -15,8 +15,8 @@ from gambol.errors import GambolError
 
 FINEST = 112
 """Voxels along the longest side: legs a hundredth of the body apart stay apart."""
-MOST_VOXELS = 120_000
-"""A solid of more is made again with larger voxels: a shortest path through so many takes 0.5 s."""
+MOST_VOXELS = 60_000
+"""A solid of more is made again with larger voxels: a shortest path through so many takes 0.2 s."""
 MOST_SAMPLES = 20_000_000
 """Points of the surface that are looked at; a soup of many large faces gets fewer on each."""
 CHUNK = 200_000

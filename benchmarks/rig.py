@@ -1,0 +1,231 @@
+"""Skeletons for bare meshes: how near to those of artists, on real rigs without their skeleton and on the zoo.
+
+    python benchmarks/rig.py FOLDER [--files TEXT] [--zoo 24] [--pictures OUT] [--only PLAN] [--every 1]
+
+FOLDER holds `gltf` and `clips`, as the files are named in RIGS. Every character loses skeleton, skin and clips, keeps
+its mesh in the neutral pose, and is rigged by `gambol.rig` without any option. Then, for each plan and over all:
+
+- J2J, J2B, B2B: Chamfer distances x 100 in a unit box, the mean of both directions, from joints to joints, joints to
+  bones, and bones to bones sampled every 0.005. Joints that move no skin do not count, on either side.
+- plan: the same number of legs as in RIGS. Wings are limbs, and count there.
+- facing: within 45 degrees of the true one; those of two-sided bodies (FREE) do not count.
+- limbs: every leg, arm and wing of the artist's skeleton has one of ours of its kind whose tip is within 0.15 of the
+  unit box, and we have no other. Fins, ears and horns do not count.
+- seconds: the median of all of `rig`, reading the file not included.
+
+The table of the zoo is of random animals, whose skeletons are known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from gambol.character.anatomy import Anatomy, analyze
+from gambol.character.axes import AXES
+from gambol.character.body import Body
+from gambol.character.character import Character
+from gambol.character.limbs import Limb
+from gambol.character.plans import Plan
+from gambol.character.skeleton import Pose, Skeleton
+from gambol.character.skin import baked
+from gambol.errors import GambolError
+from gambol.formats import load
+from gambol.rigging.rig import rig_mesh
+from scipy.spatial import cKDTree
+
+Array = np.ndarray
+RIGS: dict[str, tuple[str, ...]] = {}
+LEGS = {"biped": 1, "quadruped": 2, "six legs": 3, "eight legs": 4, "no legs": 0}
+TURNED = {"elceejo": "-z", "animalworld": "-z", "sketchfab-ccby/phoenix": "+x", "sketchfab-ccby/rat": "-z"}
+"""Families and files that do not face +z."""
+STEP = 0.005
+"""Distance of samples along a bone, in a unit box."""
+NEAR = 0.15
+"""A limb is the same as the artist's if the tips are this near, in a unit box."""
+UPPER = ("arm", "wing")
+
+
+@dataclass(frozen=True)
+class Row:
+    """What came out for one file."""
+
+    name: str
+    plan: str
+    chamfer: tuple[float, float, float]
+    plan_right: bool
+    facing_right: bool
+    limbs_right: bool
+    seconds: float
+    told: str
+
+
+def bare(character: Character) -> Character:
+    """The mesh alone, in the neutral pose, on one node."""
+    meshes = [
+        replace(
+            mesh,
+            node=0,
+            binds=np.zeros((len(mesh.positions), 1), np.int64),
+            weights=np.ones((len(mesh.positions), 1)),
+            skinned=False,
+            skin=None,
+            morph_positions=None,
+            morph_weights=None,
+            morph_names=(),
+        )
+        for mesh in baked(character)
+    ]
+    rest = Pose(np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]]), np.ones((1, 3)))
+    skeleton = Skeleton((character.name,), np.array([-1]), rest, np.zeros(1, bool))
+    return Character(character.name, skeleton, tuple(meshes), np.zeros(1, np.int64), np.eye(4)[None])
+
+
+def skeleton_points(body: Body) -> tuple[Array, Array]:
+    """Joints that move skin, and samples of their bones [file units]; for the scale of a unit box see `compare`."""
+    held = body.mass > 0
+    return body.heads[held], np.stack([body.heads[held], body.tips[held]])
+
+
+def chamfer(ours: Body, theirs: Body, scale: float) -> tuple[float, float, float]:
+    """J2J, J2B, B2B x 100."""
+    joints, bones = zip(*(skeleton_points(body) for body in (ours, theirs)), strict=True)
+    sampled = [_sampled(each, STEP / scale) for each in bones]
+
+    def both(a: Array, b: Array) -> float:
+        return 50 * scale * float(cKDTree(a).query(b)[0].mean() + cKDTree(b).query(a)[0].mean())
+
+    j2b = 50 * scale * float(
+        cKDTree(sampled[1]).query(joints[0])[0].mean() + cKDTree(sampled[0]).query(joints[1])[0].mean()
+    )
+    return both(joints[0], joints[1]), j2b, both(sampled[0], sampled[1])
+
+
+def _sampled(bones: Array, step: float) -> Array:
+    found = [
+        np.linspace(head, tip, max(2, int(np.linalg.norm(tip - head) / step) + 1))
+        for head, tip in zip(*bones, strict=True)
+    ]
+    return np.concatenate(found)
+
+
+def limbs_right(ours: Anatomy, theirs: Anatomy, scale: float) -> tuple[bool, str]:
+    """Whether the legs, arms and wings of both are the same, and what is missing or too many."""
+
+    def wanted(anatomy: Anatomy) -> list[Limb]:
+        return [limb for limb in anatomy.limbs if limb.kind in ("leg", *UPPER)]
+
+    def tip(anatomy: Anatomy, limb: Limb) -> Array:
+        return anatomy.body.tips[limb.chain[-1]]
+
+    left = wanted(ours)
+    missing = []
+    for limb in wanted(theirs):
+        alike = [
+            each
+            for each in left
+            if (each.kind == limb.kind or {each.kind, limb.kind} <= set(UPPER))
+            and scale * np.linalg.norm(tip(ours, each) - tip(theirs, limb)) < NEAR
+        ]
+        if alike:
+            left.remove(min(alike, key=lambda each: float(np.linalg.norm(tip(ours, each) - tip(theirs, limb)))))
+        else:
+            missing.append(limb)
+    said = [f"no {theirs.limb_name(limb)}" for limb in missing] + [f"false {ours.limb_name(limb)}" for limb in left]
+    return not said, ", ".join(said)
+
+
+def compare(name: str, character: Character, plan: str, forward: str, pictures: Path | None) -> Row:
+    """Rig the mesh of a character and compare with its own skeleton."""
+    legs = plan.split(",")[0]
+    theirs = analyze(character)
+    if len(theirs.legs) != 2 * LEGS[legs]:
+        given: Plan = legs.replace(" ", "-")  # type: ignore[assignment]
+        try:
+            theirs = analyze(character, plan=given)
+        except GambolError:
+            pass
+    mesh = bare(character)
+    scale = 1 / float(np.ptp(mesh.rest_vertices, axis=0).max())
+    start = time.perf_counter()
+    try:
+        rigged = rig_mesh(mesh)
+    except GambolError as error:
+        return Row(name, legs, (np.nan,) * 3, False, False, False, time.perf_counter() - start, str(error))
+    seconds = time.perf_counter() - start
+    ours = analyze(rigged.character)
+    if pictures:
+        from gambol.character.sketch import sketch
+
+        sketch(rigged.character, ours, pictures / f"{name.replace('/', '-')}.png", 300)
+    facing = forward == "any" or float(AXES[rigged.forward] @ np.array(AXES[forward])) > 0.7  # type: ignore[index, operator]
+    right, told = limbs_right(ours, theirs, scale)
+    found = rigged.plan if rigged.plan == ours.plan else f"{rigged.plan} read as {ours.plan}"
+    told = f"{found} {rigged.plan_certainty:.2f}, {rigged.forward} {rigged.forward_certainty:.2f}; {told}"
+    plan_right = len(ours.legs) == 2 * LEGS[legs]
+    return Row(name, legs, chamfer(ours.body, theirs.body, scale), plan_right, facing, right, seconds, told)
+
+
+def table(rows: list[Row]) -> Iterator[str]:
+    """Markdown, by plan and over all."""
+    yield "| | files | J2J | J2B | B2B | plan | facing | limbs | seconds |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    for plan in [*LEGS, "all"]:
+        chosen = [row for row in rows if plan in (row.plan, "all")]
+        if chosen:
+            distances = " | ".join(f"{value:.2f}" for value in np.nanmean([row.chamfer for row in chosen], axis=0))
+            shares = [
+                f"{sum(values)}/{len(chosen)}"
+                for values in (
+                    [row.plan_right for row in chosen],
+                    [row.facing_right for row in chosen],
+                    [row.limbs_right for row in chosen],
+                )
+            ]
+            seconds = float(np.median([row.seconds for row in chosen]))
+            yield f"| {plan} | {len(chosen)} | {distances} | {' | '.join(shares)} | {seconds:.1f} |"
+
+
+def real(folder: Path, files: str, pictures: Path | None) -> list[Row]:
+    rows = []
+    for line in Path(files).read_text().splitlines():
+        name, _, plan = line.partition(" ")
+        path = folder / name if (folder / name).exists() else folder / "clips" / name
+        turned = [way for start, way in TURNED.items() if name.startswith(start)]
+        character = load(path)
+        forward = turned[0] if turned else analyze_forward(character)
+        rows.append(compare(name, character, plan, forward, pictures))
+        show(rows[-1])
+    return rows
+
+
+def analyze_forward(character: Character) -> str:
+    from gambol.character.axes import axis_name
+
+    return axis_name(analyze(character).forward)
+
+
+def show(row: Row) -> None:
+    marks = "".join(
+        mark if right else "-"
+        for mark, right in zip("pfl", (row.plan_right, row.facing_right, row.limbs_right), strict=True)
+    )
+    print(f"{marks} {row.name} ({row.plan}) {row.chamfer[0]:.2f} {row.seconds:.1f}s {row.told}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--files", default="")
+    parser.add_argument("--pictures", type=Path)
+    given = parser.parse_args()
+    rows = real(given.folder, given.files, given.pictures)
+    print("\n".join(table(rows)))
+
+
+if __name__ == "__main__":
+    main()

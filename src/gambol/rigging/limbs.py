@@ -1,0 +1,124 @@
+"""Joints of limbs: along their centre-lines, where they bend, else at usual proportions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from gambol.rigging.curves import Centrelines, Curve, at_shares, bend_shares, length_along
+from gambol.rigging.layout import Layout
+from gambol.rigging.mirror import MirrorPlane
+from gambol.rigging.parts import Extremity, Pair
+from gambol.rigging.roles import Frame
+from gambol.rigging.solid import Solid
+
+STIFFNESS = 0.01
+"""How much a joint keeps to its usual place: an arm that does not bend has its elbow there."""
+ROOM = 0.12
+"""Farthest that a joint may be from its usual place [limb lengths]."""
+IMAGE = 0.05
+"""A right limb is the exact mirror image of the left one if its tip is this near to the image [longest sides]."""
+
+
+@dataclass(frozen=True)
+class LimbStyle:
+    """How many joints a kind of limb has, and where on its length from the root to the tip."""
+
+    names: tuple[str, ...]
+    shares: tuple[float, ...]
+    """Where the bones after the first begin."""
+    bent: int
+    """How many of these places follow the bends of the limb; the others divide what is beyond the last of them."""
+
+
+def leg_style(prefix: str, upright: bool) -> LimbStyle:
+    """Thigh, shin, foot and toes of who stands upright; upper leg, lower leg, foot and toes of others."""
+    if upright:
+        return LimbStyle(("thigh", "shin", "foot", "toes"), (0.42, 0.80, 0.92), 2)
+    names = tuple(f"{prefix}{part}" for part in ("upper_leg", "lower_leg", "foot", "toes"))
+    return LimbStyle(names, (0.36, 0.66, 0.90), 2)
+
+
+def bug_style(prefix: str) -> LimbStyle:
+    """Three bones of the legs of insects and spiders."""
+    return LimbStyle(tuple(f"{prefix}{part}" for part in ("upper_leg", "lower_leg", "foot")), (0.33, 0.68), 2)
+
+
+ARM = LimbStyle(("upper_arm", "forearm", "hand", "fingers"), (0.42, 0.76, 0.88), 2)
+WING = LimbStyle(("wing_1", "wing_2", "wing_3"), (0.33, 0.66), 2)
+FIN = LimbStyle(("fin",), (), 0)
+EAR = LimbStyle(("ear",), (), 0)
+
+
+class Limbs:
+    """Adds limbs to a layout, the right one as the mirror image of the left one where that fits."""
+
+    def __init__(self, solid: Solid, mirror: MirrorPlane, frame: Frame, lines: Centrelines, layout: Layout) -> None:
+        self._solid, self._mirror, self._frame = solid, mirror, frame
+        self._lines, self._layout = lines, layout
+
+    def curves(self, pair: Pair, lift: float) -> tuple[Curve, Curve]:
+        """Centre-lines of both limbs from the root, which is moved up from the base by `lift` [file units]."""
+        left, right = (self._curve(side, lift) for side in pair.sides)
+        image = self._mirror.image(left)
+        near = np.linalg.norm(image[-1] - right[-1]) < IMAGE * self._frame.size
+        return left, image if near and self._is_inside(image) else right
+
+    def _curve(self, side: Extremity, lift: float) -> Curve:
+        found = self._lines.to(side.tip, side.voxels)
+        root = side.base + lift * self._frame.up
+        # What is nearer to the body than its base is already beside the root.
+        away = np.linalg.norm(found - side.tip, axis=1)
+        found = found[away < 0.95 * np.linalg.norm(side.base - side.tip)]
+        return np.concatenate([root[None], side.base[None], found if len(found) else side.tip[None]])
+
+    def _is_inside(self, curve: Curve) -> bool:
+        cells = np.rint((curve - self._solid.origin) / self._solid.pitch).astype(int)
+        cells = np.clip(cells, 0, np.array(self._solid.grid.shape) - 1)
+        return bool(self._solid.grid[tuple(cells.T)].mean() > 0.8)
+
+    def add(self, pair: Pair, style: LimbStyle, parent: int, lift: float = 0.0, inner: str | None = None) -> None:
+        """Add both limbs of a pair below a joint. inner: name of a joint between it and the limb, as a collarbone."""
+        curves = self.curves(pair, lift)
+        for curve, side in zip(curves, (".L", ".R"), strict=True):
+            points = [curve[0], *_places(curve, style), curve[-1]]
+            above = parent
+            if inner is not None:
+                middle = self._mirror.onto(curve[0])
+                above = self._layout.add(inner + side, parent, middle + 0.2 * (curve[0] - middle))
+            self._layout.add_chain(style.names, above, points, side)
+
+
+def _places(curve: Curve, style: LimbStyle) -> Float[np.ndarray, "joints 3"]:
+    bends = style.shares[: style.bent]
+    found = bend_shares(curve, bends, STIFFNESS, ROOM) if bends else []
+    last, usual = (found[-1], bends[-1]) if bends else (0.0, 0.0)
+    rest = [last + (share - usual) / (1 - usual) * (1 - last) for share in style.shares[style.bent :]]
+    return at_shares(curve, [*found, *rest]) if style.shares else np.zeros((0, 3))
+
+
+def lift_of(pair: Pair, solid: Solid, mirror: MirrorPlane, frame: Frame, upright: bool) -> float:
+    """How far above the base of a leg its hip is [file units]: of who stands upright a part of the distance between the
+    legs, of others half of the way to the back."""
+    first, second = pair.sides
+    if upright:
+        apart = abs(float(mirror.across(first.base) - mirror.across(second.base)))
+        return 0.4 * min(apart, 0.25 * frame.height)
+    return float(np.mean([0.5 * _flesh_above(side.base, solid, frame) for side in pair.sides]))
+
+
+def _flesh_above(point: Float[np.ndarray, "3"], solid: Solid, frame: Frame) -> float:
+    """How far the solid goes on above a point [file units]."""
+    steps = np.arange(0, 0.6 * frame.size, solid.pitch)
+    cells = np.rint((point + steps[:, None] * frame.up - solid.origin) / solid.pitch).astype(int)
+    cells = np.clip(cells, 0, np.array(solid.grid.shape) - 1)
+    empty = np.flatnonzero(~solid.grid[tuple(cells.T)])
+    return float(steps[empty[0]]) if len(empty) else float(steps[-1])
+
+
+def share_at(curve: Curve, index: int) -> float:
+    """Share of the length of a curve at one of its points."""
+    along = length_along(curve)
+    return float(along[index] / max(along[-1], 1e-30))
