@@ -99,8 +99,10 @@ def chamfer(ours: Body, theirs: Body, scale: float) -> tuple[float, float, float
     def both(a: Array, b: Array) -> float:
         return 50 * scale * float(cKDTree(a).query(b)[0].mean() + cKDTree(b).query(a)[0].mean())
 
-    j2b = 50 * scale * float(
-        cKDTree(sampled[1]).query(joints[0])[0].mean() + cKDTree(sampled[0]).query(joints[1])[0].mean()
+    j2b = (
+        50
+        * scale
+        * float(cKDTree(sampled[1]).query(joints[0])[0].mean() + cKDTree(sampled[0]).query(joints[1])[0].mean())
     )
     return both(joints[0], joints[1]), j2b, both(sampled[0], sampled[1])
 

@@ -27,14 +27,14 @@ class Centrelines:
         cost = (float(solid.depth.max()) / solid.depth) ** 2
         _, self._before = dijkstra(solid.graph(cost), directed=False, indices=start, return_predecessors=True)
 
-    def voxels_to(self, point: Float[np.ndarray, "3"]) -> Int[np.ndarray, " voxels"]:
+    def voxels_to(self, point: Float[np.ndarray, 3]) -> Int[np.ndarray, " voxels"]:
         """Voxels from the start to the one nearest to a point."""
         way = [int(self.solid.nearest(point[None])[0])]
         while (before := int(self._before[way[-1]])) >= 0:
             way.append(before)
         return np.array(way[::-1])
 
-    def to(self, point: Float[np.ndarray, "3"], within: Int[np.ndarray, " members"] | None = None) -> Curve:
+    def to(self, point: Float[np.ndarray, 3], within: Int[np.ndarray, " members"] | None = None) -> Curve:
         """The smooth way to a point; of some voxels only the part from the first of them."""
         voxels = self.voxels_to(point)
         if within is not None:
@@ -83,10 +83,7 @@ def bend_shares(curve: Curve, usual: Sequence[float], stiffness: float, room: fl
     for number in range(1, len(choices)):
         cost = np.array(
             [
-                [
-                    best[i] + _misfit(points[a : b + 1]) if b > a else np.inf
-                    for i, a in enumerate(choices[number - 1])
-                ]
+                [best[i] + _misfit(points[a : b + 1]) if b > a else np.inf for i, a in enumerate(choices[number - 1])]
                 for b in choices[number]
             ]
         )

@@ -12,23 +12,49 @@ from gambol.character.character import Character, Mesh
 from gambol.character.transforms import nearest_on
 from gambol.errors import GambolError
 from gambol.rigging.layout import Layout
+from gambol.rigging.parts import Parts
+from gambol.rigging.solid import Solid
 
+VOTES = 4.0
+"""Sum of votes from which on `analyze` is sure of a facing."""
+TOES = 2.0
+"""Vote of feet that clearly point one way."""
+FOOT, SHIN = 0.15, (0.25, 0.5)
+"""Heights of a foot and of a shin [leg lengths]."""
+LONG_FOOT = 0.35
+"""By how much a foot reaches farther before the shin than behind, as a share of its length, to be clear."""
 ALIGNED = 0.5
 """Cosine: a facing across the mirror plane says nothing."""
 
 
 def find_forward(
-    meshes: list[Mesh], layout: Layout, up: str, axis: Float[np.ndarray, "3"]
-) -> tuple[Float[np.ndarray, "3"], float]:
-    """The axis or its opposite, and how sure that is from 0 to 1."""
+    meshes: list[Mesh], layout: Layout, up: str, axis: Float[np.ndarray, 3], toes: float
+) -> tuple[Float[np.ndarray, 3], float]:
+    """The axis or its opposite, and how sure that is from 0 to 1. toes: see `toe_vote`."""
+    votes = TOES * toes
     try:
         found = analyze(_nameless(meshes, layout), up=up)
+        along = float(found.forward @ axis)
+        votes += VOTES * found.certainty * float(np.sign(along)) if abs(along) > ALIGNED else 0.0
     except GambolError:
-        return axis, 0.0
-    along = float(found.forward @ axis)
-    if abs(along) < ALIGNED:
-        return axis, 0.0
-    return axis * np.sign(along), found.certainty
+        pass  # the skeleton alone tells nothing
+    return (axis if votes >= 0 else -axis), min(abs(votes) / VOTES, 1.0)
+
+
+def toe_vote(solid: Solid, parts: Parts, up: Float[np.ndarray, 3], axis: Float[np.ndarray, 3]) -> float:
+    """How much farther feet reach before their shins than behind, from -1 to 1; 0 without legs."""
+    found = []
+    for side in [side for leg in parts.legs for side in leg.sides]:
+        points = solid.points[side.voxels]
+        height = points @ up - float((points @ up).min())
+        foot, shin = (
+            points[height < FOOT * side.length],
+            points[(height > SHIN[0] * side.length) & (height < SHIN[1] * side.length)],
+        )
+        if len(foot) and len(shin):
+            before, behind = ((way * axis @ (foot - shin.mean(0)).T).max() for way in (1, -1))
+            found.append((before - behind) / max(before + behind, solid.pitch))
+    return float(np.clip(np.mean(found) / LONG_FOOT, -1, 1)) if found else 0.0
 
 
 def _nameless(meshes: list[Mesh], layout: Layout) -> Character:
@@ -61,6 +87,4 @@ def _nameless(meshes: list[Mesh], layout: Layout) -> Character:
     names = tuple(f"node_{number}_tip" if tip else f"node_{number}" for number, tip in enumerate(tips))
     binds = np.tile(np.eye(4), (len(heads), 1, 1))
     binds[:, :3, 3] = -heads
-    return Character(
-        "mesh", replace(skeleton, names=names), tuple(skinned), np.arange(len(heads)), binds
-    )
+    return Character("mesh", replace(skeleton, names=names), tuple(skinned), np.arange(len(heads)), binds)

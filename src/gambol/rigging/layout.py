@@ -17,10 +17,10 @@ class Layout:
 
     names: list[str] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
-    points: list[Float[np.ndarray, "3"]] = field(default_factory=list)
+    points: list[Float[np.ndarray, 3]] = field(default_factory=list)
     """Positions [file units]."""
 
-    def add(self, name: str, parent: int, point: Float[np.ndarray, "3"]) -> int:
+    def add(self, name: str, parent: int, point: Float[np.ndarray, 3]) -> int:
         """Add a joint; returns its index. A name that is taken gets a number."""
         taken, number, fresh = set(self.names), 2, name
         while fresh in taken:
@@ -33,7 +33,7 @@ class Layout:
         return len(self.names) - 1
 
     def add_chain(
-        self, names: Sequence[str], parent: int, points: Sequence[Float[np.ndarray, "3"]], side: str = ""
+        self, names: Sequence[str], parent: int, points: Sequence[Float[np.ndarray, 3]], side: str = ""
     ) -> list[int]:
         """Add joints one below the other; one point more than names is the tip, which only ends the last bone."""
         chain: list[int] = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from gambol.rigging.curves import Centrelines, Curve, at_shares, bend_shares, length_along
+from gambol.rigging.curves import Centrelines, Curve, at_shares, bend_shares
 from gambol.rigging.layout import Layout
 from gambol.rigging.mirror import MirrorPlane
 from gambol.rigging.parts import Extremity, Pair
@@ -18,6 +18,14 @@ STIFFNESS = 0.01
 """How much a joint keeps to its usual place: an arm that does not bend has its elbow there."""
 ROOM = 0.12
 """Farthest that a joint may be from its usual place [limb lengths]."""
+UPRIGHT_LIFT = 0.75
+"""How far the hips of who stands upright are above the crotch, in distances between the legs: 0.1 to 1.3 in five
+artists' people."""
+LIFT = 0.45
+"""How far hips and shoulders of others are above the belly, as a share of the flesh above: 0.1 to 0.6 in six artists'
+animals."""
+SHOULDER = 0.65
+"""How far a shoulder joint is from the middle, as a share of the armpit's distance: 0.5 to 0.7 in artists' people."""
 IMAGE = 0.05
 """A right limb is the exact mirror image of the left one if its tip is this near to the image [longest sides]."""
 
@@ -36,9 +44,9 @@ class LimbStyle:
 def leg_style(prefix: str, upright: bool) -> LimbStyle:
     """Thigh, shin, foot and toes of who stands upright; upper leg, lower leg, foot and toes of others."""
     if upright:
-        return LimbStyle(("thigh", "shin", "foot", "toes"), (0.42, 0.80, 0.92), 2)
+        return LimbStyle(("thigh", "shin", "foot", "toes"), (0.38, 0.77, 0.91), 2)
     names = tuple(f"{prefix}{part}" for part in ("upper_leg", "lower_leg", "foot", "toes"))
-    return LimbStyle(names, (0.36, 0.66, 0.90), 2)
+    return LimbStyle(names, (0.45, 0.80, 0.93) if prefix == "front_" else (0.27, 0.57, 0.88), 3)
 
 
 def bug_style(prefix: str) -> LimbStyle:
@@ -46,7 +54,7 @@ def bug_style(prefix: str) -> LimbStyle:
     return LimbStyle(tuple(f"{prefix}{part}" for part in ("upper_leg", "lower_leg", "foot")), (0.33, 0.68), 2)
 
 
-ARM = LimbStyle(("upper_arm", "forearm", "hand", "fingers"), (0.42, 0.76, 0.88), 2)
+ARM = LimbStyle(("upper_arm", "forearm", "hand", "fingers"), (0.35, 0.67, 0.83), 2)
 WING = LimbStyle(("wing_1", "wing_2", "wing_3"), (0.33, 0.66), 2)
 FIN = LimbStyle(("fin",), (), 0)
 EAR = LimbStyle(("ear",), (), 0)
@@ -59,16 +67,18 @@ class Limbs:
         self._solid, self._mirror, self._frame = solid, mirror, frame
         self._lines, self._layout = lines, layout
 
-    def curves(self, pair: Pair, lift: float) -> tuple[Curve, Curve]:
-        """Centre-lines of both limbs from the root, which is moved up from the base by `lift` [file units]."""
-        left, right = (self._curve(side, lift) for side in pair.sides)
+    def curves(self, pair: Pair, lift: float, inwards: float) -> tuple[Curve, Curve]:
+        """Centre-lines of both limbs from the root, which is moved up from the base by `lift` [file units] and to a
+        share of its distance from the middle."""
+        left, right = (self._curve(side, lift, inwards) for side in pair.sides)
         image = self._mirror.image(left)
         near = np.linalg.norm(image[-1] - right[-1]) < IMAGE * self._frame.size
         return left, image if near and self._is_inside(image) else right
 
-    def _curve(self, side: Extremity, lift: float) -> Curve:
+    def _curve(self, side: Extremity, lift: float, inwards: float) -> Curve:
         found = self._lines.to(side.tip, side.voxels)
-        root = side.base + lift * self._frame.up
+        middle = self._mirror.onto(side.base)
+        root = middle + inwards * (side.base - middle) + lift * self._frame.up
         # What is nearer to the body than its base is already beside the root.
         away = np.linalg.norm(found - side.tip, axis=1)
         found = found[away < 0.95 * np.linalg.norm(side.base - side.tip)]
@@ -81,7 +91,7 @@ class Limbs:
 
     def add(self, pair: Pair, style: LimbStyle, parent: int, lift: float = 0.0, inner: str | None = None) -> None:
         """Add both limbs of a pair below a joint. inner: name of a joint between it and the limb, as a collarbone."""
-        curves = self.curves(pair, lift)
+        curves = self.curves(pair, lift, SHOULDER if inner else 1.0)
         for curve, side in zip(curves, (".L", ".R"), strict=True):
             points = [curve[0], *_places(curve, style), curve[-1]]
             above = parent
@@ -105,20 +115,14 @@ def lift_of(pair: Pair, solid: Solid, mirror: MirrorPlane, frame: Frame, upright
     first, second = pair.sides
     if upright:
         apart = abs(float(mirror.across(first.base) - mirror.across(second.base)))
-        return 0.4 * min(apart, 0.25 * frame.height)
-    return float(np.mean([0.5 * _flesh_above(side.base, solid, frame) for side in pair.sides]))
+        return UPRIGHT_LIFT * min(apart, 0.15 * frame.height)
+    return float(np.mean([LIFT * _flesh_above(side.base, solid, frame) for side in pair.sides]))
 
 
-def _flesh_above(point: Float[np.ndarray, "3"], solid: Solid, frame: Frame) -> float:
+def _flesh_above(point: Float[np.ndarray, 3], solid: Solid, frame: Frame) -> float:
     """How far the solid goes on above a point [file units]."""
     steps = np.arange(0, 0.6 * frame.size, solid.pitch)
     cells = np.rint((point + steps[:, None] * frame.up - solid.origin) / solid.pitch).astype(int)
     cells = np.clip(cells, 0, np.array(solid.grid.shape) - 1)
     empty = np.flatnonzero(~solid.grid[tuple(cells.T)])
     return float(steps[empty[0]]) if len(empty) else float(steps[-1])
-
-
-def share_at(curve: Curve, index: int) -> float:
-    """Share of the length of a curve at one of its points."""
-    along = length_along(curve)
-    return float(along[index] / max(along[-1], 1e-30))

@@ -11,7 +11,7 @@ from scipy import ndimage
 from gambol.character.symmetry import AXIS_GAIN
 from gambol.rigging.solid import Solid
 
-SAMPLES = 4000
+SAMPLES = 2000
 """Voxels of the surface whose images are looked for."""
 NEAR = 2.0
 """[voxels] An image this far from the surface counts e^-1."""
@@ -25,7 +25,7 @@ STEP = 15
 class MirrorPlane:
     """A plane that contains the vertical."""
 
-    normal: Float[np.ndarray, "3"]
+    normal: Float[np.ndarray, 3]
     """Unit vector across the body."""
     offset: float
     """`points @ normal` of the plane [file units]."""
@@ -45,21 +45,19 @@ class MirrorPlane:
         return points - self.across(points)[..., None] * self.normal
 
 
-def find_mirror(
-    solid: Solid, up: Float[np.ndarray, "3"], across: Float[np.ndarray, "3"] | None = None
-) -> MirrorPlane:
+def find_mirror(solid: Solid, up: Float[np.ndarray, 3], across: Float[np.ndarray, 3] | None = None) -> MirrorPlane:
     """The vertical plane whose image of the surface is most like the surface, an axis before others.
 
     across: the direction of its normal, if that is known.
     """
-    distance = ndimage.distance_transform_edt(solid.grid) + ndimage.distance_transform_edt(~solid.grid) - 1.0
+    distance = solid.inner + ndimage.distance_transform_edt(~solid.grid) - 1.0
     surface = solid.points[solid.depth < solid.pitch]
     surface = surface[np.unique(np.linspace(0, len(surface) - 1, SAMPLES).astype(int))]
 
-    def best_offset(normal: Float[np.ndarray, "3"]) -> MirrorPlane:
+    def best_offset(normal: Float[np.ndarray, 3], step: float = 0.5) -> MirrorPlane:
         places = solid.points @ normal
         middle, room = (places.min() + places.max()) / 2, REACH * max(solid.grid.shape)
-        offsets = middle + solid.pitch * np.arange(-room, room + 0.5, 0.5)
+        offsets = middle + solid.pitch * np.arange(-room, room + step, step)
         planes = [MirrorPlane(normal, float(offset), 0.0) for offset in sorted(offsets, key=lambda o: abs(o - middle))]
         likeness = [_likeness(plane.image(surface), solid, distance) for plane in planes]
         chosen = int(np.argmax(likeness))
@@ -70,14 +68,13 @@ def find_mirror(
     x = np.array([1.0, 0, 0]) if abs(up[0]) < 0.9 else np.array([0, 0, 1.0])
     z = np.cross(x, up)
     angles = sorted(range(0, 180, STEP), key=lambda angle: (angle % 90 != 0, angle))
-    planes = [best_offset(np.cos(angle) * x + np.sin(angle) * z) for angle in np.radians(angles)]
+    planes = [best_offset(np.cos(angle) * x + np.sin(angle) * z, 2.0) for angle in np.radians(angles)]
     best = max(planes[:2], key=lambda plane: round(plane.likeness, 2))
-    return max([best, *planes[2:]], key=lambda plane: plane.likeness * (AXIS_GAIN if plane is best else 1.0))
+    best = max([best, *planes[2:]], key=lambda plane: plane.likeness * (AXIS_GAIN if plane is best else 1.0))
+    return best_offset(best.normal)
 
 
-def _likeness(
-    images: Float[np.ndarray, "points 3"], solid: Solid, distance: Float[np.ndarray, "nx ny nz"]
-) -> float:
+def _likeness(images: Float[np.ndarray, "points 3"], solid: Solid, distance: Float[np.ndarray, "nx ny nz"]) -> float:
     """How near images of the surface are to it, from 0 to 1; those outside of the grid are far."""
     cells = np.rint((images - solid.origin) / solid.pitch).astype(int)
     inside = ((cells >= 0) & (cells < solid.grid.shape)).all(1)

@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from gambol.character.plans import LEG_PAIRS, Plan, is_winged
 from gambol.errors import GambolError
 from gambol.rigging.branches import Branch, branches_of, distances, middle_of
+from gambol.rigging.curves import Centrelines
 from gambol.rigging.mirror import MirrorPlane
 from gambol.rigging.solid import Solid
 
@@ -19,11 +20,19 @@ LEAST, SPLITTING = 0.055, 0.095
 GROUND = 0.06
 """[heights] What begins so low stands on the ground."""
 SHORTEST_LEG = 0.07
-"""[heights] Of a body that stands on more than two legs; a single pair is at least twice as long."""
+"""[heights] Shorter ones are toes."""
+HELD = 0.14
+"""[heights] A single pair of legs holds four fifths of the rest of the body at least so high off the ground."""
+LONG_ARM, ARM_PLACE = 0.12, (0.3, 0.85)
+"""Length of arms, and where they leave the body, from which on a body without legs has them hidden [heights]."""
+CROTCH = 0.52
+"""Where hidden legs begin, from the ground (0) to the arms (1)."""
 SPRAWL = 0.9
 """A single pair of legs goes out sideways at most so far for its height: flippers and fins go farther."""
 MIDDLE = 0.5
 """Share of a branch whose mirror image is in the branch itself, from which on it is of the middle."""
+ONE_SIDED = 0.15
+"""What has less of its voxels on the other side of the plane is of one side: legs may stand close together."""
 SHEET = 0.33
 """A wing is at most so thick for its breadth."""
 BASE = 0.03
@@ -34,9 +43,9 @@ BASE = 0.03
 class Extremity:
     """Something that sticks out of the body."""
 
-    tip: Float[np.ndarray, "3"]
+    tip: Float[np.ndarray, 3]
     """Its far end [file units]."""
-    base: Float[np.ndarray, "3"]
+    base: Float[np.ndarray, 3]
     """Middle of the slice at which it leaves the body [file units]."""
     voxels: Int[np.ndarray, " members"]
     length: float
@@ -52,11 +61,11 @@ class Pair:
     sides: tuple[Extremity, Extremity]
 
     @property
-    def base(self) -> Float[np.ndarray, "3"]:
+    def base(self) -> Float[np.ndarray, 3]:
         return (self.sides[0].base + self.sides[1].base) / 2
 
     @property
-    def tip(self) -> Float[np.ndarray, "3"]:
+    def tip(self) -> Float[np.ndarray, 3]:
         return (self.sides[0].tip + self.sides[1].tip) / 2
 
     @property
@@ -78,13 +87,15 @@ class Parts:
     """All other pairs: arms, wings, ears, horns, fins; the longest first."""
     middle: tuple[Extremity, ...]
     """Heads, tails, trunks and fins in the mirror plane; the longest first."""
+    hidden: bool
+    """Whether the legs are a guess: they touch each other, or are under clothes."""
     single: int
     """Number of extremities off the middle without a mirror image, as weapons are."""
     centre: int
     """The voxel nowhere far from the others, in the mirror plane."""
 
 
-def find_parts(solid: Solid, mirror: MirrorPlane, up: Float[np.ndarray, "3"], plan: Plan | None) -> Parts:
+def find_parts(solid: Solid, mirror: MirrorPlane, up: Float[np.ndarray, 3], plan: Plan | None) -> Parts:
     """Extremities by two merge trees: of the height above the ground for legs, of the way from the middle for the rest.
 
     plan: as the user says; decides how many pairs are legs.
@@ -101,10 +112,17 @@ def find_parts(solid: Solid, mirror: MirrorPlane, up: Float[np.ndarray, "3"], pl
         for branch in branches_of(solid, away, LEAST * size, SPLITTING * size)
     ]
     legs = _legs(solid, mirror, up, _paired(solid, mirror, feet, size)[0])
+    found_legs = bool(legs)
     pairs, middle, single = _sorted(solid, mirror, _without(far, legs), size)
+    if not legs and (plan is None or LEG_PAIRS[plan] == 1):
+        hidden = _hidden_legs(solid, mirror, up, pairs, sure=plan is not None)
+        legs = [hidden] if hidden else []
+    if not legs:
+        pairs += _fins(solid, mirror, centre, middle, pairs, size)
     if plan is not None:
         legs, pairs = _by_plan(solid, mirror, up, legs, pairs, plan)
-    return Parts(tuple(legs), tuple(pairs), tuple(middle), len(single), centre)
+    guessed = len(legs) == 1 and not found_legs
+    return Parts(tuple(legs), tuple(pairs), tuple(middle), guessed, len(single), centre)
 
 
 def _extremity(
@@ -134,9 +152,7 @@ def _without(found: list[Extremity], legs: list[Pair]) -> list[Extremity]:
     taken = np.concatenate([np.zeros(0, int), *(side.voxels for leg in legs for side in leg.sides)])
     ends = {tuple(np.round(side.tip, 6)) for leg in legs for side in leg.sides}
     return [
-        each
-        for each in found
-        if tuple(np.round(each.tip, 6)) not in ends and np.isin(each.voxels, taken).mean() < 0.5
+        each for each in found if tuple(np.round(each.tip, 6)) not in ends and np.isin(each.voxels, taken).mean() < 0.5
     ]
 
 
@@ -157,8 +173,29 @@ def _sorted(
     )
 
 
+def _fins(
+    solid: Solid, mirror: MirrorPlane, centre: int, middle: list[Extremity], known: list[Pair], size: float
+) -> list[Pair]:
+    """Pairs that stick out of the side of a long body, by the way from its centre-line; short fins are not far from the
+    middle of the body."""
+    lines = Centrelines(solid, centre)
+    trunk = np.unique(np.concatenate([[centre], *(lines.voxels_to(part.tip) for part in middle[:2])]))
+    away = distances(solid, trunk)
+    found = [
+        _extremity(solid, away, away, branch, size)
+        for branch in branches_of(solid, away, LEAST * size, SPLITTING * size)
+    ]
+    pairs, _, _ = _sorted(solid, mirror, found, size)
+    taken = np.concatenate([np.zeros(0, int), *(side.voxels for pair in known for side in pair.sides)])
+    return [pair for pair in pairs if not any(np.isin(side.voxels, taken).any() for side in pair.sides)]
+
+
 def _self_likeness(solid: Solid, mirror: MirrorPlane, part: Extremity) -> float:
-    """Share of an extremity whose image is in itself, within a voxel."""
+    """Share of an extremity whose image is in itself, within a voxel; 0 if it is on one side of the plane."""
+    across = mirror.across(solid.points[part.voxels])
+    on_one_side = min((across > 0).mean(), (across < 0).mean()) < ONE_SIDED
+    if on_one_side and abs(float(across.mean())) > solid.pitch:
+        return 0.0
     return _overlap(solid, mirror, part, part)
 
 
@@ -183,9 +220,7 @@ def _paired(
     if not left or not right:
         return [], list(found)
     cost = np.array([[_unlikeness(solid, mirror, a, b, size) for b in right] for a in left])
-    pairs = [
-        Pair((left[i], right[j])) for i, j in zip(*linear_sum_assignment(cost), strict=True) if cost[i, j] < 1.0
-    ]
+    pairs = [Pair((left[i], right[j])) for i, j in zip(*linear_sum_assignment(cost), strict=True) if cost[i, j] < 1.0]
     taken = [id(part) for pair in pairs for part in pair.sides]
     return pairs, [each for each in found if id(each) not in taken]
 
@@ -198,7 +233,7 @@ def _unlikeness(solid: Solid, mirror: MirrorPlane, a: Extremity, b: Extremity, s
     return max(bases, tips, lengths) if _overlap(solid, mirror, a, b) < 0.5 else 0.2 * min(bases, 1.0)
 
 
-def _legs(solid: Solid, mirror: MirrorPlane, up: Float[np.ndarray, "3"], pairs: list[Pair]) -> list[Pair]:
+def _legs(solid: Solid, mirror: MirrorPlane, up: Float[np.ndarray, 3], pairs: list[Pair]) -> list[Pair]:
     """Pairs that hold the rest of the body off the ground, along the body."""
     heights = solid.points @ up
     ground, height = float(heights.min()), float(np.ptp(heights))
@@ -218,15 +253,53 @@ def _legs(solid: Solid, mirror: MirrorPlane, up: Float[np.ndarray, "3"], pairs: 
         (pair,) = held
         drop = float(pair.base @ up) - ground
         sideways = max(abs(float(mirror.across(side.tip)) - float(mirror.across(side.base))) for side in pair.sides)
-        if pair.length < 2 * SHORTEST_LEG * height or sideways > SPRAWL * drop:
+        if float(np.quantile(heights[rest], 0.2)) < ground + HELD * height or sideways > SPRAWL * drop:
             return []
     return sorted(held, key=lambda pair: -float(pair.tip @ forward))
+
+
+def _hidden_legs(
+    solid: Solid, mirror: MirrorPlane, up: Float[np.ndarray, 3], pairs: list[Pair], sure: bool
+) -> Pair | None:
+    """Both halves of the lower end of a body that stands upright and has arms, as legs that touch or are in a skirt.
+
+    sure: the user says that there are legs; arms are not needed then.
+    """
+    heights = solid.points @ up
+    ground, height = float(heights.min()), float(np.ptp(heights))
+    forward = np.cross(mirror.normal, up)
+    arms = [
+        pair
+        for pair in pairs
+        if pair.length > LONG_ARM * height
+        and ARM_PLACE[0] < (float(pair.base @ up) - ground) / height < ARM_PLACE[1]
+        and not pair.sheet
+    ]
+    if not sure and (not arms or height < 1.3 * float(np.ptp(solid.points @ forward))):
+        return None
+    shoulders = min((float(pair.base @ up) for pair in arms), default=ground + 0.75 * height)
+    crotch = ground + CROTCH * (shoulders - ground)
+    across = mirror.across(solid.points)
+    limbs = np.concatenate([np.zeros(0, int), *(side.voxels for pair in pairs for side in pair.sides)])
+    below = (heights < crotch) & ~np.isin(np.arange(len(solid)), limbs)
+    sides = []
+    for half in (across > 0, across < 0):
+        voxels = np.flatnonzero(below & half)
+        if len(voxels) < 8:
+            return None
+        points = solid.points[voxels]
+        slice_ = points[points @ up > crotch - 2 * solid.pitch]
+        foot = points[points @ up < ground + 2 * solid.pitch]
+        if not len(slice_) or not len(foot):
+            return None
+        sides.append(Extremity(foot.mean(0), slice_.mean(0), voxels, crotch - ground, False))
+    return Pair((sides[0], sides[1]))
 
 
 def _by_plan(
     solid: Solid,
     mirror: MirrorPlane,
-    up: Float[np.ndarray, "3"],
+    up: Float[np.ndarray, 3],
     legs: list[Pair],
     pairs: list[Pair],
     plan: Plan,

@@ -16,7 +16,7 @@ from gambol.character.plans import LEG_PAIRS, Plan
 from gambol.character.skin import baked, bind_mesh
 from gambol.errors import GambolError
 from gambol.rigging.curves import Centrelines
-from gambol.rigging.facing import find_forward
+from gambol.rigging.facing import find_forward, toe_vote
 from gambol.rigging.layout import Layout
 from gambol.rigging.mirror import MirrorPlane, find_mirror
 from gambol.rigging.parts import Parts, find_parts
@@ -128,7 +128,7 @@ def rig_mesh(
         forward, certainty = np.array(AXES[options.forward]), 1.0  # type: ignore[index]
     else:
         layout, _ = _skeleton(solid, found, axis, lines, options)
-        forward, certainty = find_forward(meshes, layout, found.up, axis)
+        forward, certainty = find_forward(meshes, layout, found.up, axis, toe_vote(solid, found.parts, up, axis))
     layout, roles = _skeleton(solid, found, forward, lines, options)
     bare = Character(mesh.name, layout.skeleton(), (), np.zeros(0, np.int64), np.zeros((0, 4, 4)))
     bound = bind_mesh(replace(mesh, warnings=()), bare, advance=advance)
@@ -168,9 +168,7 @@ def _all_faces(meshes: list[Mesh]) -> tuple[Float[np.ndarray, "vertices 3"], Int
     return np.concatenate([mesh.positions for mesh in meshes]), np.concatenate(faces)
 
 
-def _require_inside(
-    name: str, vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]
-) -> None:
+def _require_inside(name: str, vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]) -> None:
     """Refuse what is flat: bones have to lie inside."""
     used = vertices[np.unique(faces)]
     if not np.isfinite(used).all():
@@ -202,19 +200,21 @@ def _find(solid: Solid, up: str, options: RigOptions) -> _Found:
 
 
 def _skeleton(
-    solid: Solid, found: _Found, forward: Float[np.ndarray, "3"], lines: Centrelines, options: RigOptions
+    solid: Solid, found: _Found, forward: Float[np.ndarray, 3], lines: Centrelines, options: RigOptions
 ) -> tuple[Layout, Roles]:
     frame: Frame = frame_of(solid, np.array(AXES[found.up]), forward)  # type: ignore[index]
     roles = roles_of(solid, found.mirror, found.parts, frame)
     return build_skeleton(solid, found.mirror, found.parts, roles, frame, lines, options.spine, options.tail), roles
 
 
-def _plan_certainty(found: _Found, roles: Roles, solid: Solid, up: Float[np.ndarray, "3"]) -> float:
+def _plan_certainty(found: _Found, roles: Roles, solid: Solid, up: Float[np.ndarray, 3]) -> float:
     """How far the shortest leg is from none at all, and how alike the halves are."""
     alike = float(np.clip((found.mirror.likeness - 0.5) / 0.4, 0.1, 1))
     if not roles.legs:
         return 0.7 * alike
     height = float(np.ptp(solid.points @ up))
+    if found.parts.hidden:
+        return 0.4 * alike
     shortest = min(leg.length for leg in roles.legs) / height
     return alike * float(np.clip(0.5 + shortest / 0.4, 0.5, 0.95))
 
@@ -224,7 +224,7 @@ def _notes(
     found: _Found,
     roles: Roles,
     solid: Solid,
-    forward: Float[np.ndarray, "3"],
+    forward: Float[np.ndarray, 3],
     options: RigOptions,
 ) -> tuple[str, ...]:
     notes = []
@@ -232,6 +232,8 @@ def _notes(
         notes.append(f"it stands with {found.up} up; give --up if it does not")
     if found.mirror.likeness < SYMMETRIC:
         notes.append("its left and right halves differ: look at the joints with --picture")
+    if found.parts.hidden:
+        notes.append("its legs touch each other or are hidden, and were put in by guess")
     if found.parts.single:
         notes.append(f"{found.parts.single} part(s) without a mirror image got no joints, such as a weapon")
     if solid.floating:

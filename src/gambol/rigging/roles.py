@@ -25,8 +25,8 @@ BEHIND = 0.08
 class Frame:
     """Directions of a body, its ground and its size."""
 
-    up: Float[np.ndarray, "3"]
-    forward: Float[np.ndarray, "3"]
+    up: Float[np.ndarray, 3]
+    forward: Float[np.ndarray, 3]
     ground: float
     """`points @ up` of the lowest point [file units]."""
     height: float
@@ -35,7 +35,7 @@ class Frame:
     """Longest side of the box [file units]."""
 
     @property
-    def left(self) -> Float[np.ndarray, "3"]:
+    def left(self) -> Float[np.ndarray, 3]:
         return np.cross(self.up, self.forward)
 
 
@@ -63,7 +63,7 @@ class Roles:
         return plan + (", winged" if self.wings else "")
 
 
-def frame_of(solid: Solid, up: Float[np.ndarray, "3"], forward: Float[np.ndarray, "3"]) -> Frame:
+def frame_of(solid: Solid, up: Float[np.ndarray, 3], forward: Float[np.ndarray, 3]) -> Frame:
     heights = solid.points @ up
     size = float(np.ptp(solid.points, axis=0).max()) + solid.pitch
     return Frame(up, forward, float(heights.min()), float(np.ptp(heights)) + solid.pitch, size)
@@ -120,9 +120,7 @@ def _head(parts: Parts, legs: list[Pair], frame: Frame, upright: bool) -> Extrem
     return max(fitting, key=lambda part: float(part.tip @ way), default=None)
 
 
-def _tail(
-    solid: Solid, parts: Parts, legs: list[Pair], frame: Frame, head: Extremity | None
-) -> Extremity | None:
+def _tail(solid: Solid, parts: Parts, legs: list[Pair], frame: Frame, head: Extremity | None) -> Extremity | None:
     """The extremity of the middle that ends farthest behind the hindmost legs."""
     if legs:
         limit = float(legs[-1].base @ frame.forward) - BEHIND * frame.size
@@ -148,13 +146,14 @@ def _uppers(
     longest = max((pair.length for pair in pairs), default=0.0)
     trunk = [pair for pair in pairs if not _on_head(pair, legs, frame, upright, hips, top)]
     for pair in trunk:
-        if pair.sheet and wings is None and pair.length > 0.5 * WING * frame.size:
+        if pair.sheet and wings is None and _spreads(pair, frame):
             wings = pair
-    others = [pair for pair in trunk if pair is not wings and pair.length > SMALL * longest]
+    feathers = [] if upright else [pair for pair in trunk if pair.sheet and pair is not wings]
+    others = [pair for pair in trunk if pair is not wings and pair not in feathers and pair.length > SMALL * longest]
     if len(legs) == 1 and others:
         arms = min(others, key=lambda pair: float(pair.base @ (frame.up if upright else -frame.forward)))
-    if len(legs) == 1 and wings is not None and upright and arms is None:
-        arms, wings = (wings, None) if not _spreads(wings, frame) else (None, wings)
+    if wings is not None and upright and arms is None and wings.length < 1.2 * WING * frame.size:
+        arms, wings = wings, None
     heads = [pair for pair in pairs if pair is not arms and pair is not wings and pair not in trunk]
     if heads:
         ears = max(heads, key=lambda pair: pair.length)
@@ -169,5 +168,6 @@ def _on_head(pair: Pair, legs: list[Pair], frame: Frame, upright: bool, hips: fl
 
 
 def _spreads(pair: Pair, frame: Frame) -> bool:
-    """Whether a pair reaches far sideways and is broad there, as wings are and flat arms are not."""
-    return pair.length > 1.2 * WING * frame.size
+    """Whether a pair reaches far sideways, as wings do and the feathers of a tail do not."""
+    sideways = float((pair.sides[0].tip - pair.sides[0].base) @ frame.left)
+    return pair.length > 0.5 * WING * frame.size and sideways > 0.3 * pair.length

@@ -9,7 +9,7 @@ from gambol.rigging.curves import Centrelines
 from gambol.rigging.layout import Layout
 from gambol.rigging.limbs import ARM, EAR, FIN, WING, Limbs, LimbStyle, bug_style, leg_style, lift_of
 from gambol.rigging.mirror import MirrorPlane
-from gambol.rigging.parts import Pair, Parts
+from gambol.rigging.parts import Parts
 from gambol.rigging.roles import Frame, Roles
 from gambol.rigging.solid import Solid
 from gambol.rigging.trunk import Trunk, TrunkBuilder
@@ -84,11 +84,6 @@ def _style(roles: Roles, number: int) -> LimbStyle:
     return bug_style(f"leg{number + 1}_")
 
 
-def _nearest(layout: Layout, joints: tuple[int, ...], point: Float[np.ndarray, "3"], frame: Frame) -> int:
+def _nearest(layout: Layout, joints: tuple[int, ...], point: Float[np.ndarray, 3], frame: Frame) -> int:
     """The joint that is nearest along the body."""
     return min(joints, key=lambda joint: abs(float((layout.points[joint] - point) @ frame.forward)))
-
-
-def paired_lengths(pair: Pair) -> tuple[float, float]:
-    """Lengths of both sides [file units]."""
-    return pair.sides[0].length, pair.sides[1].length

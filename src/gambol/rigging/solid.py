@@ -13,9 +13,9 @@ from gambol.character.surface import Surface
 from gambol.character.welding import Welded, weld
 from gambol.errors import GambolError
 
-FINEST = 112
+FINEST = 96
 """Voxels along the longest side: legs a hundredth of the body apart stay apart."""
-MOST_VOXELS = 60_000
+MOST_VOXELS = 40_000
 """A solid of more is made again with larger voxels: a shortest path through so many takes 0.2 s."""
 MOST_SAMPLES = 20_000_000
 """Points of the surface that are looked at; a soup of many large faces gets fewer on each."""
@@ -37,7 +37,7 @@ class Solid:
     """Whether each voxel is of the solid; the outermost layer is empty."""
     cells: Int[np.ndarray, "voxels 3"]
     """Indices of the voxels of the solid."""
-    origin: Float[np.ndarray, "3"]
+    origin: Float[np.ndarray, 3]
     """Centre of the voxel (0, 0, 0) [file units]."""
     pitch: float
     """Side of a voxel [file units]."""
@@ -55,8 +55,12 @@ class Solid:
     @cached_property
     def depth(self) -> Float[np.ndarray, " voxels"]:
         """Distance of each voxel from the outside [file units]."""
-        away = ndimage.distance_transform_edt(self.grid)[tuple(self.cells.T)] - SMALLEST_DEPTH
-        return away * self.pitch
+        return (self.inner[tuple(self.cells.T)] - SMALLEST_DEPTH) * self.pitch
+
+    @cached_property
+    def inner(self) -> Float[np.ndarray, "nx ny nz"]:
+        """Distance of each voxel of the grid from the nearest empty one [voxels]."""
+        return ndimage.distance_transform_edt(self.grid)
 
     @cached_property
     def links(self) -> tuple[Int[np.ndarray, " links"], Int[np.ndarray, " links"], Float[np.ndarray, " links"]]:
@@ -113,7 +117,7 @@ def _solid(skin: Welded, size: float, finest: int) -> Solid:
 
 
 def _shell(
-    points: Float[np.ndarray, "points 3"], faces: Int[np.ndarray, "faces 3"], shape: Int[np.ndarray, "3"]
+    points: Float[np.ndarray, "points 3"], faces: Int[np.ndarray, "faces 3"], shape: Int[np.ndarray, 3]
 ) -> Bool[np.ndarray, "nx ny nz"]:
     """Voxels that the surface passes, by points on its faces less than half a voxel apart."""
     corners = points[faces]
@@ -152,7 +156,7 @@ def _fill_open(
     filled: Bool[np.ndarray, "nx ny nz"],
     shell: Bool[np.ndarray, "nx ny nz"],
     skin: Welded,
-    origin: Float[np.ndarray, "3"],
+    origin: Float[np.ndarray, 3],
     pitch: float,
 ) -> None:
     """Fill, by winding number, what a hole in the mesh connects with the outside. Changes `filled`.

@@ -24,9 +24,12 @@ SLAB = 0.05
 """[longest sides] Half the thickness of the slab around the mirror plane in which heights of the trunk are measured."""
 TRUNK_HEIGHT = 0.58
 """Place of the spine of what stands lengthwise, from the belly (0) to the back (1)."""
+ROOT = 0.6
+"""Where the hips of a body without legs are, from the tip of the tail (0) to that of the head (1): in the middle both
+halves would look alike."""
 TAIL_BONE = 0.11
 """[longest sides] Length of a bone of a tail, of which there are two to five."""
-NECK_BONE = 0.2
+NECK_BONE = 0.12
 """[longest sides] Necks have a joint for each such length, up to three."""
 
 
@@ -63,12 +66,14 @@ class TrunkBuilder:
                 kept[part.voxels] = False
         return kept if kept.any() else ~kept
 
-    def point(self, ahead: float, height: float) -> Float[np.ndarray, "3"]:
+    def point(self, ahead: float, height: float) -> Float[np.ndarray, 3]:
         """A point of the mirror plane."""
         frame = self.frame
         return ahead * frame.forward + height * frame.up + self.mirror.offset * self.mirror.normal
 
-    def upright(self, layout: Layout, hips: float, shoulders: float | None, spine: int | None, tail: int | None) -> Trunk:
+    def upright(
+        self, layout: Layout, hips: float, shoulders: float | None, spine: int | None, tail: int | None
+    ) -> Trunk:
         """Joints by height: the hips are at one, the arms at another [file units]."""
         top = float(self._heights[self._flesh].max()) + self.solid.pitch / 2
         shoulders = hips + 0.55 * (top - hips) if shoulders is None else min(shoulders, hips + 0.85 * (top - hips))
@@ -83,7 +88,7 @@ class TrunkBuilder:
         self._add_tail(layout, chain[0], tail)
         return Trunk(chain[0], chain[-1], skull, tuple(chain))
 
-    def _at_height(self, height: float) -> Float[np.ndarray, "3"]:
+    def _at_height(self, height: float) -> Float[np.ndarray, 3]:
         """The middle of the flesh at a height, seen from the side."""
         near = np.abs(self._heights - height) < 1.5 * self.solid.pitch
         slab = near & self._flesh & (self._across < 2 * SLAB * self.frame.size)
@@ -105,9 +110,7 @@ class TrunkBuilder:
         beyond = width[place:].max()
         return float(levels[place]) if width[place] < NARROW**2 * beyond else usual
 
-    def lengthwise(
-        self, layout: Layout, hips: float, chest: float, spine: int | None, tail: int | None
-    ) -> Trunk:
+    def lengthwise(self, layout: Layout, hips: float, chest: float, spine: int | None, tail: int | None) -> Trunk:
         """Joints by their place along the body, the hips at one and the chest at another [file units]."""
         places = np.linspace(hips, chest, (spine or LONG_SPINE) + 1)
         chain = self._add_spine(layout, [self.point(place, self._column(place)) for place in places])
@@ -128,14 +131,14 @@ class TrunkBuilder:
         heights = self._heights[slab][near]
         return float(heights.min() + TRUNK_HEIGHT * np.ptp(heights))
 
-    def _add_spine(self, layout: Layout, points: list[Float[np.ndarray, "3"]]) -> list[int]:
+    def _add_spine(self, layout: Layout, points: list[Float[np.ndarray, 3]]) -> list[int]:
         names = ["hips", *(f"spine_{number}" for number in range(1, len(points) - 1)), "chest"]
         chain: list[int] = []
         for name, point in zip(names, points, strict=True):
             chain.append(layout.add(name, chain[-1] if chain else -1, point))
         return chain
 
-    def _middle_curve(self, start: Float[np.ndarray, "3"], end: Float[np.ndarray, "3"]) -> Curve:
+    def _middle_curve(self, start: Float[np.ndarray, 3], end: Float[np.ndarray, 3]) -> Curve:
         """The centre-line to an end, in the mirror plane, from where it is nearest to a joint."""
         curve = self.mirror.onto(self.lines.to(end))
         first = int(np.argmin(np.linalg.norm(curve - start, axis=1)))
@@ -169,7 +172,7 @@ class TrunkBuilder:
         grown = int(np.argmax(beyond > (radius[narrow] + beyond.max()) / 2))
         return float(np.clip(shares[narrow + grown // 2], 0.35, 0.8))
 
-    def _front_end(self) -> Float[np.ndarray, "3"]:
+    def _front_end(self) -> Float[np.ndarray, 3]:
         """The tip of the head, or the foremost point of the middle."""
         if self.roles.head is not None:
             return self.mirror.onto(self.roles.head.tip)
@@ -195,9 +198,9 @@ class TrunkBuilder:
         whole = np.concatenate([behind[::-1], curve[1:]])
         length = float(length_along(whole)[-1])
         slender = length > 6 * float(np.median(self.solid.depth[self.solid.nearest(whole)]))
-        front = (spine or (4 if slender else 2)) + 1
-        rear = tail or (5 if slender else 3)
-        middle = 0.5
+        front = (spine or (3 if slender else 1)) + 1
+        rear = tail or (6 if slender else 4)
+        middle = ROOT
         ahead = at_shares(whole, np.linspace(middle, 1.0 - 0.16, front))
         chain = self._add_spine(layout, list(ahead))
         skull = layout.add("head", chain[-1], at_shares(whole, [0.88])[0])
@@ -206,7 +209,7 @@ class TrunkBuilder:
         layout.add_chain([f"tail_{number}" for number in range(1, rear + 1)], chain[0], list(points))
         return Trunk(chain[0], chain[-1], skull, tuple(chain))
 
-    def _back_end(self) -> Float[np.ndarray, "3"]:
+    def _back_end(self) -> Float[np.ndarray, 3]:
         if self.roles.tail is not None:
             return self.mirror.onto(self.roles.tail.tip)
         slab = np.flatnonzero(self._flesh & (self._across < SLAB * self.frame.size))
