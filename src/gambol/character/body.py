@@ -219,7 +219,11 @@ class _BodyFinder:
         reparented = []
         for joint in np.flatnonzero(deforming):
             above = ancestor[joint]
-            shin = self._shin_by_name(int(joint), ends, parents, shared) if above < 0 or shared[joint, above] == 0 else None
+            shin = (
+                self._shin_by_name(int(joint), ends, parents, shared)
+                if above < 0 or shared[joint, above] == 0
+                else None
+            )
             if shin is None and above < 0:
                 shin = self._same_place(int(joint), parents, size)
             if shin is not None:
@@ -256,7 +260,7 @@ class _BodyFinder:
     def _shin_by_name(
         self, joint: int, ends: Int[np.ndarray, " ends"], parents: Int[np.ndarray, " nodes"], shared: sparse.csr_matrix
     ) -> int | None:
-        """The last joint of a leg that a joint called a foot shares its skin with, of the same side and not below it, as
+        """The last joint of a leg that a joint called a foot shares its skin with, of the same side and not below it as
         its toes are."""
         name = self.skeleton.names[joint]
         if not {"foot", "feet", "paw", "ankle", "hoof"} & set(names.words(name)) or names.side(name) is None:

@@ -89,8 +89,8 @@ class Parts:
     """Heads, tails, trunks and fins in the mirror plane; the longest first."""
     hidden: bool
     """Whether the legs are a guess: they touch each other, or are under clothes."""
-    single: int
-    """Number of extremities off the middle without a mirror image, as weapons are."""
+    single: tuple[Extremity, ...]
+    """Extremities off the middle without a mirror image, as weapons are."""
     centre: int
     """The voxel nowhere far from the others, in the mirror plane."""
 
@@ -122,7 +122,7 @@ def find_parts(solid: Solid, mirror: MirrorPlane, up: Float[np.ndarray, 3], plan
     if plan is not None:
         legs, pairs = _by_plan(solid, mirror, up, legs, pairs, plan)
     guessed = len(legs) == 1 and not found_legs
-    return Parts(tuple(legs), tuple(pairs), tuple(middle), guessed, len(single), centre)
+    return Parts(tuple(legs), tuple(pairs), tuple(middle), guessed, tuple(single), centre)
 
 
 def _extremity(

@@ -15,6 +15,7 @@ from gambol.character.character import Character, Mesh
 from gambol.character.plans import LEG_PAIRS, Plan
 from gambol.character.skin import baked, bind_mesh
 from gambol.errors import GambolError
+from gambol.rigging.curve_skeleton import build_branches
 from gambol.rigging.curves import Centrelines
 from gambol.rigging.facing import find_forward, toe_vote
 from gambol.rigging.layout import Layout
@@ -28,6 +29,8 @@ from gambol.text import printable
 OnProgress = Callable[[int, int], None]
 SYMMETRIC = 0.6
 """Below this likeness of its halves a mesh has no mirror plane worth the name."""
+MOST_ODD = 3
+"""Extremities beyond head and tail that are not in pairs, from which on a body without legs has no plan."""
 FLAT = 1e-3
 """A mesh thinner than this share of its size has no inside."""
 
@@ -120,16 +123,19 @@ def rig_mesh(
     _require_inside(mesh.name, vertices, faces)
     solid = solid_of(vertices, faces)
     found = _upright(solid, options)
-    up = np.array(AXES[found.up])  # type: ignore[index]
+    up = direction(found.up)
     lines = Centrelines(solid, found.parts.centre)
     axis = np.cross(found.mirror.normal, up)
     axis *= 1.0 if axis @ (0.001, 0.0, 1.0) >= 0 else -1.0
     if options.forward:
-        forward, certainty = np.array(AXES[options.forward]), 1.0  # type: ignore[index]
+        forward, certainty = direction(options.forward), 1.0
     else:
         layout, _ = _skeleton(solid, found, axis, lines, options)
         forward, certainty = find_forward(meshes, layout, found.up, axis, toe_vote(solid, found.parts, up, axis))
-    layout, roles = _skeleton(solid, found, forward, lines, options)
+    if _has_plan(found, options):
+        layout, roles = _skeleton(solid, found, forward, lines, options)
+    else:
+        layout, roles = build_branches(found.parts, lines, frame_of(solid, up, forward).size), None
     bare = Character(mesh.name, layout.skeleton(), (), np.zeros(0, np.int64), np.zeros((0, 4, 4)))
     bound = bind_mesh(replace(mesh, warnings=()), bare, advance=advance)
     plan_certainty = 1.0 if options.plan else _plan_certainty(found, roles, solid, up)
@@ -137,7 +143,13 @@ def rig_mesh(
     anatomy = analyze(rigged, up=found.up)
     notes = _notes(anatomy, found, roles, solid, forward, options)
     joints = sum(not tip for tip in layout.is_tip)
-    return RiggedMesh(rigged, anatomy, roles.plan, plan_certainty, axis_name(forward), certainty, joints, notes)
+    plan = roles.plan if roles else "a body without a plan"
+    return RiggedMesh(rigged, anatomy, plan, plan_certainty, axis_name(forward), certainty, joints, notes)
+
+
+def direction(axis: str) -> Float[np.ndarray, 3]:
+    """The unit vector of an axis, as '+y' names it."""
+    return np.array(dict(AXES)[axis], float)  # type: ignore[index]
 
 
 def _loaded(character: Character | str | Path) -> Character:
@@ -193,8 +205,8 @@ def _upright(solid: Solid, options: RigOptions) -> _Found:
 
 
 def _find(solid: Solid, up: str, options: RigOptions) -> _Found:
-    upward = np.array(AXES[up])  # type: ignore[index]
-    across = np.cross(upward, AXES[options.forward]) if options.forward else None  # type: ignore[index]
+    upward = direction(up)
+    across = np.cross(upward, direction(options.forward)) if options.forward else None
     mirror = find_mirror(solid, upward, across)
     return _Found(up, mirror, find_parts(solid, mirror, upward, options.plan))
 
@@ -202,14 +214,24 @@ def _find(solid: Solid, up: str, options: RigOptions) -> _Found:
 def _skeleton(
     solid: Solid, found: _Found, forward: Float[np.ndarray, 3], lines: Centrelines, options: RigOptions
 ) -> tuple[Layout, Roles]:
-    frame: Frame = frame_of(solid, np.array(AXES[found.up]), forward)  # type: ignore[index]
+    frame: Frame = frame_of(solid, direction(found.up), forward)
     roles = roles_of(solid, found.mirror, found.parts, frame)
     return build_skeleton(solid, found.mirror, found.parts, roles, frame, lines, options.spine, options.tail), roles
 
 
-def _plan_certainty(found: _Found, roles: Roles, solid: Solid, up: Float[np.ndarray, 3]) -> float:
+def _has_plan(found: _Found, options: RigOptions) -> bool:
+    """Whether it stands on legs, or is one long thing with fins or wings, rather than something with many branches."""
+    parts = found.parts
+    if parts.legs or options.plan:
+        return True
+    return found.mirror.likeness > SYMMETRIC and len(parts.single) + max(len(parts.middle) - 2, 0) < MOST_ODD
+
+
+def _plan_certainty(found: _Found, roles: Roles | None, solid: Solid, up: Float[np.ndarray, 3]) -> float:
     """How far the shortest leg is from none at all, and how alike the halves are."""
     alike = float(np.clip((found.mirror.likeness - 0.5) / 0.4, 0.1, 1))
+    if roles is None:
+        return 0.3
     if not roles.legs:
         return 0.7 * alike
     height = float(np.ptp(solid.points @ up))
@@ -222,7 +244,7 @@ def _plan_certainty(found: _Found, roles: Roles, solid: Solid, up: Float[np.ndar
 def _notes(
     seen: Anatomy,
     found: _Found,
-    roles: Roles,
+    roles: Roles | None,
     solid: Solid,
     forward: Float[np.ndarray, 3],
     options: RigOptions,
@@ -234,11 +256,13 @@ def _notes(
         notes.append("its left and right halves differ: look at the joints with --picture")
     if found.parts.hidden:
         notes.append("its legs touch each other or are hidden, and were put in by guess")
-    if found.parts.single:
-        notes.append(f"{found.parts.single} part(s) without a mirror image got no joints, such as a weapon")
+    if roles is None:
+        notes.append("it has no body plan that gambol knows: its bones follow its branches; give --plan if it has one")
+    elif found.parts.single:
+        notes.append(f"{len(found.parts.single)} part(s) without a mirror image got no joints, such as a weapon")
     if solid.floating:
         notes.append(f"{solid.floating} piece(s) far from the body follow the nearest bone")
-    if seen.plan != roles.plan or seen.forward @ forward < 0.9:
+    if roles and (seen.plan != roles.plan or seen.forward @ forward < 0.9):
         notes.append(
             f"gambol reads the new skeleton as {seen.plan} that faces {axis_name(seen.forward)}; "
             f"give --plan and --forward to other commands as well"

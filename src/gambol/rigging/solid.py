@@ -13,8 +13,11 @@ from gambol.character.surface import Surface
 from gambol.character.welding import Welded, weld
 from gambol.errors import GambolError
 
-FINEST = 96
-"""Voxels along the longest side: legs a hundredth of the body apart stay apart."""
+USUAL, FINEST = 96, 160
+"""Voxels along the longest side: legs a hundredth of the body apart stay apart. What is slender gets finer ones, such
+as a dragon whose wings and tail are much larger than its legs."""
+SLENDER = 15_000
+"""A solid of fewer voxels is made again with smaller ones."""
 MOST_VOXELS = 40_000
 """A solid of more is made again with larger voxels: a shortest path through so many takes 0.2 s."""
 MOST_SAMPLES = 20_000_000
@@ -95,12 +98,15 @@ def solid_of(vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "
     size = float(np.ptp(skin.points, axis=0).max())
     if size <= 0:
         raise GambolError("the mesh has no extent: all its faces are in one point")
-    finest = FINEST
+    solid = _solid(skin, size, USUAL)
+    finest = USUAL
+    if len(solid) < SLENDER:
+        return _solid(skin, size, min(FINEST, round(USUAL * (1.5 * SLENDER / len(solid)) ** (1 / 3))))
     while True:
-        solid = _solid(skin, size, finest)
         if len(solid) <= MOST_VOXELS or finest < 40:
             return solid
         finest = max(39, int(0.97 * finest * (MOST_VOXELS / len(solid)) ** (1 / 3)))
+        solid = _solid(skin, size, finest)
 
 
 def _solid(skin: Welded, size: float, finest: int) -> Solid:
