@@ -274,7 +274,7 @@ def animals(count: int, pictures: Path | None) -> Iterator[Row]:
     """A row for each of some random animals."""
     names = ("no legs", "biped", "quadruped", "six legs", "eight legs")
     for number in range(count):
-        creature = random_creature(f"rig {number}").character()
+        creature = random_creature(90_000 + number).character()
         own = analyze(creature)
         plan = names[len(own.legs) // 2]
         yield compare(f"animal {number} {creature.name}", creature, plan, axis_name(own.forward), pictures)

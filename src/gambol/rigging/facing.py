@@ -17,6 +17,8 @@ from gambol.rigging.solid import Solid
 
 VOTES = 4.0
 """Sum of votes from which on `analyze` is sure of a facing."""
+CONVENTION = 0.4
+"""Vote for +z, or for +x if the body lies along x: the front of glTF and of most files."""
 TOES = 2.0
 """Vote of feet that clearly point one way."""
 FOOT, SHIN = 0.15, (0.25, 0.5)
@@ -31,7 +33,7 @@ def find_forward(
     meshes: list[Mesh], layout: Layout, up: str, axis: Float[np.ndarray, 3], toes: float
 ) -> tuple[Float[np.ndarray, 3], float]:
     """The axis or its opposite, and how sure that is from 0 to 1. toes: see `toe_vote`."""
-    votes = TOES * toes
+    votes = CONVENTION + TOES * toes
     try:
         found = analyze(_nameless(meshes, layout), up=up)
         along = float(found.forward @ axis)

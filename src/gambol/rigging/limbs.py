@@ -67,7 +67,7 @@ class Limbs:
         self._solid, self._mirror, self._frame = solid, mirror, frame
         self._lines, self._layout = lines, layout
 
-    def curves(self, pair: Pair, lift: float, inwards: float) -> tuple[Curve, Curve]:
+    def curves(self, pair: Pair, lift: float, inwards: float) -> tuple[np.ndarray, np.ndarray]:
         """Centre-lines of both limbs from the root, which is moved up from the base by `lift` [file units] and to a
         share of its distance from the middle."""
         left, right = (self._curve(side, lift, inwards) for side in pair.sides)

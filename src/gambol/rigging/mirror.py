@@ -38,7 +38,7 @@ class MirrorPlane:
 
     def across(self, points: Float[np.ndarray, "*n 3"]) -> Float[np.ndarray, " *n"]:
         """Signed distance from the plane [file units]."""
-        return points @ self.normal - self.offset
+        return np.asarray(points @ self.normal - self.offset)
 
     def onto(self, points: Float[np.ndarray, "*n 3"]) -> Float[np.ndarray, "*n 3"]:
         """The nearest points of the plane."""

@@ -27,8 +27,9 @@ LONG_ARM, ARM_PLACE = 0.12, (0.3, 0.85)
 """Length of arms, and where they leave the body, from which on a body without legs has them hidden [heights]."""
 CROTCH = 0.52
 """Where hidden legs begin, from the ground (0) to the arms (1)."""
-SPRAWL = 0.9
-"""A single pair of legs goes out sideways at most so far for its height: flippers and fins go farther."""
+SPRAWL, LONG_SPRAWL = 0.9, 0.5
+"""A single pair of legs goes out sideways at most so far for its height, below a body that is longer than high less far:
+flippers and fins go farther."""
 MIDDLE = 0.5
 """Share of a branch whose mirror image is in the branch itself, from which on it is of the middle."""
 ONE_SIDED = 0.15
@@ -253,7 +254,9 @@ def _legs(solid: Solid, mirror: MirrorPlane, up: Float[np.ndarray, 3], pairs: li
         (pair,) = held
         drop = float(pair.base @ up) - ground
         sideways = max(abs(float(mirror.across(side.tip)) - float(mirror.across(side.base))) for side in pair.sides)
-        if float(np.quantile(heights[rest], 0.2)) < ground + HELD * height or sideways > SPRAWL * drop:
+        long = np.ptp(solid.points[rest] @ forward) > height
+        held_up = float(np.quantile(heights[rest], 0.2)) > ground + HELD * height
+        if not held_up or sideways > (LONG_SPRAWL if long else SPRAWL) * drop:
             return []
     return sorted(held, key=lambda pair: -float(pair.tip @ forward))
 

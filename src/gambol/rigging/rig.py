@@ -29,8 +29,9 @@ from gambol.text import printable
 OnProgress = Callable[[int, int], None]
 SYMMETRIC = 0.6
 """Below this likeness of its halves a mesh has no mirror plane worth the name."""
-MOST_ODD = 3
-"""Extremities beyond head and tail that are not in pairs, from which on a body without legs has no plan."""
+MOST_ODD, LONG = 3, 0.15
+"""Long extremities beyond head and tail that are not in pairs, from which on a body without legs has no plan; and how
+long that is [longest sides]."""
 FLAT = 1e-3
 """A mesh thinner than this share of its size has no inside."""
 
@@ -132,10 +133,11 @@ def rig_mesh(
     else:
         layout, _ = _skeleton(solid, found, axis, lines, options)
         forward, certainty = find_forward(meshes, layout, found.up, axis, toe_vote(solid, found.parts, up, axis))
-    if _has_plan(found, options):
+    size = frame_of(solid, up, forward).size
+    if _has_plan(found, options, size):
         layout, roles = _skeleton(solid, found, forward, lines, options)
     else:
-        layout, roles = build_branches(found.parts, lines, frame_of(solid, up, forward).size), None
+        layout, roles = build_branches(found.parts, lines, size), None
     bare = Character(mesh.name, layout.skeleton(), (), np.zeros(0, np.int64), np.zeros((0, 4, 4)))
     bound = bind_mesh(replace(mesh, warnings=()), bare, advance=advance)
     plan_certainty = 1.0 if options.plan else _plan_certainty(found, roles, solid, up)
@@ -219,12 +221,13 @@ def _skeleton(
     return build_skeleton(solid, found.mirror, found.parts, roles, frame, lines, options.spine, options.tail), roles
 
 
-def _has_plan(found: _Found, options: RigOptions) -> bool:
+def _has_plan(found: _Found, options: RigOptions, size: float) -> bool:
     """Whether it stands on legs, or is one long thing with fins or wings, rather than something with many branches."""
     parts = found.parts
     if parts.legs or options.plan:
         return True
-    return found.mirror.likeness > SYMMETRIC and len(parts.single) + max(len(parts.middle) - 2, 0) < MOST_ODD
+    odd = [part for part in (*parts.middle, *parts.single) if part.length > LONG * size]
+    return found.mirror.likeness > SYMMETRIC and len(odd) - 2 < MOST_ODD
 
 
 def _plan_certainty(found: _Found, roles: Roles | None, solid: Solid, up: Float[np.ndarray, 3]) -> float:

@@ -26,6 +26,8 @@ CHUNK = 200_000
 """Faces sampled at once."""
 LARGEST_GAP = 0.08
 """Pieces up to this far from the body belong to it [longest sides]; what is farther away floats and gets no bones."""
+LEAST_SHARE = 0.5
+"""Share of all voxels that the body has at least; of a scene of several objects none has."""
 SMALLEST_DEPTH = 0.5
 """[voxels] Depth of what is one voxel thin."""
 NEIGHBOURS = np.array([(x, y, z) for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) > (0, 0, 0)])
@@ -201,4 +203,9 @@ def _joined(filled: Bool[np.ndarray, "nx ny nz"], finest: int) -> tuple[Bool[np.
             joined |= pieces == piece
             joined[tuple(line.T)] = True
             waiting.discard(piece)
+    if joined.sum() < LEAST_SHARE * filled.sum():
+        raise GambolError(
+            f"the mesh is {len(waiting) + 1} objects far from each other, none of which is most of it; "
+            "give one of them a file of its own"
+        )
     return joined, len(waiting)

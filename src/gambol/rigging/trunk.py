@@ -24,9 +24,8 @@ SLAB = 0.05
 """[longest sides] Half the thickness of the slab around the mirror plane in which heights of the trunk are measured."""
 TRUNK_HEIGHT = 0.58
 """Place of the spine of what stands lengthwise, from the belly (0) to the back (1)."""
-ROOT, BARE_ROOT = 0.6, 0.7
-"""Where the hips of a body without legs are, from the tip of the tail (0) to that of the head (1), with fins and
-without: in the middle both halves would look alike."""
+ROOT = 0.6
+"""Where the hips of a body without legs are, from the tip of the tail (0) to that of the head (1)."""
 TAIL_BONE = 0.11
 """[longest sides] Length of a bone of a tail, of which there are two to five."""
 NECK_BONE = 0.12
@@ -200,7 +199,7 @@ class TrunkBuilder:
         slender = length > 6 * float(np.median(self.solid.depth[self.solid.nearest(whole)]))
         front = (spine or (3 if slender else 1)) + 1
         rear = tail or (6 if slender else 4)
-        middle = ROOT if self.roles.fins or self.roles.wings else BARE_ROOT
+        middle = ROOT
         ahead = at_shares(whole, np.linspace(middle, 1.0 - 0.16, front))
         chain = self._add_spine(layout, list(ahead))
         skull = layout.add("head", chain[-1], at_shares(whole, [0.88])[0])
