@@ -62,7 +62,9 @@ def test_left_and_right_are_mirror_images_by_name():
     for name in sides:
         image = heads[name[:-1] + "R"]
         assert heads[name][0] > 0  # facing +z, left is +x
-        np.testing.assert_allclose(heads[name] * (-1, 1, 1), image, atol=0.02 * np.ptp(rigged.rest_vertices, axis=0).max())
+        np.testing.assert_allclose(
+            heads[name] * (-1, 1, 1), image, atol=0.02 * np.ptp(rigged.rest_vertices, axis=0).max()
+        )
 
 
 def test_chains_end_in_a_tip_and_joints_lie_inside():
@@ -136,8 +138,14 @@ def test_legs_that_touch_are_put_in_by_guess():
     height = np.ptp(points[:, 1])
     axis = np.linspace(0, 2 * np.pi, 24, endpoint=False)
     rings = np.linspace(points[:, 1].min(), points[:, 1].min() + 0.5 * height, 12)
-    gown = np.stack([np.stack([0.16 * height * np.cos(axis), np.full(24, y), 0.13 * height * np.sin(axis)], 1) for y in rings])
-    quads = [(i * 24 + j, i * 24 + (j + 1) % 24, (i + 1) * 24 + (j + 1) % 24, (i + 1) * 24 + j) for i in range(11) for j in range(24)]
+    gown = np.stack(
+        [np.stack([0.16 * height * np.cos(axis), np.full(24, y), 0.13 * height * np.sin(axis)], 1) for y in rings]
+    )
+    quads = [
+        (i * 24 + j, i * 24 + (j + 1) % 24, (i + 1) * 24 + (j + 1) % 24, (i + 1) * 24 + j)
+        for i in range(11)
+        for j in range(24)
+    ]
     faces = np.array([corner for a, b, c, d in quads for corner in ((a, b, c), (a, c, d))])
     lids = [(0, j + 1, j) for j in range(1, 23)] + [(264, 264 + j, 265 + j) for j in range(1, 23)]
     own = stripped(man)
@@ -188,14 +196,14 @@ def test_a_sphere_gets_a_chain():
 
 def test_twenty_objects_are_refused_with_the_reason():
     points, faces = sphere(0.3)
-    scene = np.concatenate([points + (6 * (i % 5), 0, 6 * (i // 5)) for i in range(20)])
+    scene = np.concatenate([points + np.array([6 * (i % 5), 0, 6 * (i // 5)]) for i in range(20)])
     with pytest.raises(GambolError, match="20 objects far from each other"):
         gambol.rig(from_arrays(scene, np.concatenate([faces + i * len(points) for i in range(20)])))
 
 
 def test_what_floats_far_away_follows_the_body():
     points, faces = sphere(0.2)
-    both = np.concatenate([points, 0.2 * points + (0, 4, 0)])
+    both = np.concatenate([points, 0.2 * points + np.array([0, 4, 0])])
     rigged = rig_mesh(from_arrays(both, np.concatenate([faces, faces + len(points)])))
     assert any("1 piece(s) far from the body" in note for note in rigged.notes)
 

@@ -28,7 +28,7 @@ def test_a_sphere_with_a_hole_is_full_all_the_same():
 
 def test_pieces_that_touch_are_one_and_those_far_away_are_left_out():
     points, faces = sphere(0.2)
-    near, far = points + (2.1, 0, 0), points + (0, 9, 0)
+    near, far = points + np.array([2.1, 0, 0]), points + np.array([0, 9, 0])
     both = np.concatenate([faces, faces + len(points)])
     joined = solid_of(np.concatenate([points, near]), both)
     assert joined.floating == 0
@@ -38,7 +38,7 @@ def test_pieces_that_touch_are_one_and_those_far_away_are_left_out():
 
 
 def test_a_point_has_no_extent():
-    with pytest.raises(GambolError, match="no extent|no face"):
+    with pytest.raises(GambolError, match=r"no extent|no face"):
         solid_of(np.zeros((3, 3)), np.array([[0, 1, 2]]))
 
 
@@ -62,7 +62,7 @@ def test_branches_are_those_of_a_slow_flood(seed):
 
 def test_the_mirror_plane_of_an_animal_is_its_middle():
     (mesh,) = animal("fox").meshes
-    mirror = find_mirror(solid_of(mesh.positions + (3.0, 0, 0), mesh.faces), UP)
+    mirror = find_mirror(solid_of(mesh.positions + np.array([3.0, 0, 0]), mesh.faces), UP)
     assert abs(mirror.normal[0]) == 1.0
     assert mirror.likeness > 0.9
     middle = mesh.positions[:, 0].mean() + 3.0

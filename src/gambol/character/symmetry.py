@@ -252,8 +252,8 @@ class _Matcher:
         return along > 5 * across and float(body.mass[partners == np.arange(len(partners))].sum()) < 0.25
 
     def _name_factor(self, left: list[int], right: list[int]) -> Float[np.ndarray, "left right"]:
-        """Less than one where two names are each other's left and right, more where they contradict: a fish's tail is no
-        image of its head."""
+        """Less than one where two names are each other's left and right, more where they contradict: the tail of a fish
+        is no image of its head."""
         same_side = self._sides[left][:, None] * self._sides[right][None]
         factor = np.where((same_side < 0) & (self._bases[left][:, None] == self._bases[right][None]), 0.2, 1.0)
         factor = np.where(same_side > 0, 2.0, factor)

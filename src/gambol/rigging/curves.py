@@ -57,9 +57,7 @@ def length_along(curve: Curve) -> Float[np.ndarray, " points"]:
     return np.append(0.0, np.cumsum(np.linalg.norm(np.diff(curve, axis=0), axis=1)))
 
 
-def at_shares(
-    curve: Curve, shares: Sequence[float] | Float[np.ndarray, " shares"]
-) -> Float[np.ndarray, "samples 3"]:
+def at_shares(curve: Curve, shares: Sequence[float] | Float[np.ndarray, " shares"]) -> Float[np.ndarray, "samples 3"]:
     """Points at shares of the length, from 0 to 1."""
     along = length_along(curve)
     where = np.asarray(shares, float) * along[-1]

@@ -24,8 +24,9 @@ artists' people."""
 LIFT = 0.45
 """How far hips and shoulders of others are above the belly, as a share of the flesh above: 0.1 to 0.6 in six artists'
 animals."""
-SHOULDER = 0.65
-"""How far a shoulder joint is from the middle, as a share of the armpit's distance: 0.5 to 0.7 in artists' people."""
+INWARDS, UPWARDS = 0.12, 0.2
+"""How far a shoulder joint is beyond the armpit, along the arm and as shares of its length: of one stretched out
+sideways, as in four artists' people, and how much more of one that hangs straight down."""
 IMAGE = 0.05
 """A right limb is the exact mirror image of the left one if its tip is this near to the image [longest sides]."""
 
@@ -67,18 +68,18 @@ class Limbs:
         self._solid, self._mirror, self._frame = solid, mirror, frame
         self._lines, self._layout = lines, layout
 
-    def curves(self, pair: Pair, lift: float, inwards: float) -> tuple[np.ndarray, np.ndarray]:
-        """Centre-lines of both limbs from the root, which is moved up from the base by `lift` [file units] and to a
-        share of its distance from the middle."""
-        left, right = (self._curve(side, lift, inwards) for side in pair.sides)
+    def curves(self, pair: Pair, root: Float[np.ndarray, 3]) -> tuple[np.ndarray, np.ndarray]:
+        """Centre-lines of both limbs from the root of the left one and its mirror image, moved to where the right limb
+        is if that is elsewhere."""
+        first, second = pair.sides
+        left = self._curve(first, root)
         image = self._mirror.image(left)
-        near = np.linalg.norm(image[-1] - right[-1]) < IMAGE * self._frame.size
-        return left, image if near and self._is_inside(image) else right
+        if np.linalg.norm(image[-1] - second.tip) < IMAGE * self._frame.size and self._is_inside(image):
+            return left, image
+        return left, self._curve(second, self._mirror.image(root) + second.base - self._mirror.image(first.base))
 
-    def _curve(self, side: Extremity, lift: float, inwards: float) -> Curve:
+    def _curve(self, side: Extremity, root: Float[np.ndarray, 3]) -> Curve:
         found = self._lines.to(side.tip, side.voxels)
-        middle = self._mirror.onto(side.base)
-        root = middle + inwards * (side.base - middle) + lift * self._frame.up
         # What is nearer to the body than its base is already beside the root.
         away = np.linalg.norm(found - side.tip, axis=1)
         found = found[away < 0.95 * np.linalg.norm(side.base - side.tip)]
@@ -89,9 +90,17 @@ class Limbs:
         cells = np.clip(cells, 0, np.array(self._solid.grid.shape) - 1)
         return bool(self._solid.grid[tuple(cells.T)].mean() > 0.8)
 
-    def add(self, pair: Pair, style: LimbStyle, parent: int, lift: float = 0.0, inner: str | None = None) -> None:
-        """Add both limbs of a pair below a joint. inner: name of a joint between it and the limb, as a collarbone."""
-        curves = self.curves(pair, lift, SHOULDER if inner else 1.0)
+    def add(
+        self,
+        pair: Pair,
+        style: LimbStyle,
+        parent: int,
+        root: Float[np.ndarray, 3] | None = None,
+        inner: str | None = None,
+    ) -> None:
+        """Add both limbs of a pair below a joint. root: where the left one begins; by default at its base. inner: name
+        of a joint between it and the limb, as a collarbone."""
+        curves = self.curves(pair, pair.sides[0].base if root is None else root)
         for curve, side in zip(curves, (".L", ".R"), strict=True):
             points = [curve[0], *_places(curve, style), curve[-1]]
             above = parent
@@ -109,14 +118,23 @@ def _places(curve: Curve, style: LimbStyle) -> Float[np.ndarray, "joints 3"]:
     return at_shares(curve, [*found, *rest]) if style.shares else np.zeros((0, 3))
 
 
-def lift_of(pair: Pair, solid: Solid, mirror: MirrorPlane, frame: Frame, upright: bool) -> float:
-    """How far above the base of a leg its hip is [file units]: of who stands upright a part of the distance between the
-    legs, of others half of the way to the back."""
+def hip_of(pair: Pair, solid: Solid, mirror: MirrorPlane, frame: Frame, upright: bool) -> Float[np.ndarray, 3]:
+    """Where the left leg of a pair begins, above its base: of who stands upright by a part of the distance between the
+    legs, of others by a part of the way to the back."""
     first, second = pair.sides
     if upright:
         apart = abs(float(mirror.across(first.base) - mirror.across(second.base)))
-        return UPRIGHT_LIFT * min(apart, 0.15 * frame.height)
-    return float(np.mean([LIFT * _flesh_above(side.base, solid, frame) for side in pair.sides]))
+        lift = UPRIGHT_LIFT * min(apart, 0.15 * frame.height)
+    else:
+        lift = float(np.mean([LIFT * _flesh_above(side.base, solid, frame) for side in pair.sides]))
+    return first.base + lift * frame.up
+
+
+def shoulder_of(pair: Pair, frame: Frame) -> Float[np.ndarray, 3]:
+    """Where the left arm of who stands upright begins: beyond the armpit, in line with the arm."""
+    arm = pair.sides[0].base - pair.sides[0].tip
+    hanging = abs(float(arm @ frame.up)) / max(float(np.linalg.norm(arm)), 1e-30)
+    return pair.sides[0].base + (INWARDS + UPWARDS * hanging) * arm
 
 
 def _flesh_above(point: Float[np.ndarray, 3], solid: Solid, frame: Frame) -> float:

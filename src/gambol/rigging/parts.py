@@ -28,8 +28,8 @@ LONG_ARM, ARM_PLACE = 0.12, (0.3, 0.85)
 CROTCH = 0.52
 """Where hidden legs begin, from the ground (0) to the arms (1)."""
 SPRAWL, LONG_SPRAWL = 0.9, 0.5
-"""A single pair of legs goes out sideways at most so far for its height, below a body that is longer than high less far:
-flippers and fins go farther."""
+"""A single pair of legs goes out sideways at most so far for its height, and less far below a body that is longer than
+high: flippers and fins go farther."""
 MIDDLE = 0.5
 """Share of a branch whose mirror image is in the branch itself, from which on it is of the middle."""
 ONE_SIDED = 0.15
@@ -244,7 +244,7 @@ def _legs(solid: Solid, mirror: MirrorPlane, up: Float[np.ndarray, 3], pairs: li
         return []
     limbs = np.concatenate([side.voxels for pair in held for side in pair.sides])
     rest = np.delete(np.arange(len(solid)), limbs)
-    touching = [side.voxels[heights[side.voxels] < ground + GROUND * height] for pair in held for side in pair.sides]
+    touching = [_sole(side.voxels, heights, ground + GROUND * height) for pair in held for side in pair.sides]
     contact = solid.points[np.concatenate(touching)] @ forward
     weight = float((solid.points @ forward).mean())
     slack = 0.35 * max(pair.length for pair in held)
@@ -253,12 +253,22 @@ def _legs(solid: Solid, mirror: MirrorPlane, up: Float[np.ndarray, 3], pairs: li
     if len(held) == 1:
         (pair,) = held
         drop = float(pair.base @ up) - ground
-        sideways = max(abs(float(mirror.across(side.tip)) - float(mirror.across(side.base))) for side in pair.sides)
+        feet = [mirror.across(solid.points[voxels]).mean() for voxels in touching]
+        sideways = max(
+            abs(float(foot) - float(mirror.across(side.base))) for foot, side in zip(feet, pair.sides, strict=True)
+        )
         long = np.ptp(solid.points[rest] @ forward) > height
         held_up = float(np.quantile(heights[rest], 0.2)) > ground + HELD * height
         if not held_up or sideways > (LONG_SPRAWL if long else SPRAWL) * drop:
             return []
     return sorted(held, key=lambda pair: -float(pair.tip @ forward))
+
+
+def _sole(
+    voxels: Int[np.ndarray, " members"], heights: Float[np.ndarray, " voxels"], low: float
+) -> Int[np.ndarray, " sole"]:
+    """Voxels of a leg that are low, or its lowest ones if it is raised a little."""
+    return voxels[heights[voxels] <= max(low, float(heights[voxels].min()))]
 
 
 def _hidden_legs(

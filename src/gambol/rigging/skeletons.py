@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 from gambol.rigging.curves import Centrelines
 from gambol.rigging.layout import Layout
-from gambol.rigging.limbs import ARM, EAR, FIN, WING, Limbs, LimbStyle, bug_style, leg_style, lift_of
+from gambol.rigging.limbs import ARM, EAR, FIN, WING, Limbs, LimbStyle, bug_style, hip_of, leg_style, shoulder_of
 from gambol.rigging.mirror import MirrorPlane
 from gambol.rigging.parts import Parts
 from gambol.rigging.roles import Frame, Roles
@@ -29,16 +29,16 @@ def build_skeleton(
     layout = Layout()
     builder = TrunkBuilder(solid, mirror, frame, parts, roles, lines)
     limbs = Limbs(solid, mirror, frame, lines, layout)
-    lifts = [lift_of(leg, solid, mirror, frame, roles.upright) for leg in roles.legs]
-    trunk = _trunk(builder, layout, roles, frame, lifts, spine, tail)
-    for number, (leg, lift) in enumerate(zip(roles.legs, lifts, strict=True)):
-        root = leg.base + lift * frame.up
-        parent = trunk.hips if len(roles.legs) == 1 else _nearest(layout, trunk.spine, root, frame)
+    hips = [hip_of(leg, solid, mirror, frame, roles.upright) for leg in roles.legs]
+    shoulder = shoulder_of(roles.arms, frame) if roles.arms and roles.upright else None
+    trunk = _trunk(builder, layout, roles, frame, hips, shoulder, spine, tail)
+    for number, (leg, hip) in enumerate(zip(roles.legs, hips, strict=True)):
+        parent = trunk.hips if len(roles.legs) == 1 else _nearest(layout, trunk.spine, hip, frame)
         if len(roles.legs) == 2:
             parent = (trunk.chest, trunk.hips)[number]
-        limbs.add(leg, _style(roles, number), parent, lift)
+        limbs.add(leg, _style(roles, number), parent, hip)
     if roles.arms:
-        limbs.add(roles.arms, ARM, trunk.chest, inner="shoulder" if roles.upright else None)
+        limbs.add(roles.arms, ARM, trunk.chest, shoulder, "shoulder" if roles.upright else None)
     if roles.wings:
         parent = trunk.chest if roles.upright else _nearest(layout, trunk.spine, roles.wings.base, frame)
         limbs.add(roles.wings, WING, parent)
@@ -54,18 +54,20 @@ def _trunk(
     layout: Layout,
     roles: Roles,
     frame: Frame,
-    lifts: list[float],
+    hips: list[Float[np.ndarray, 3]],
+    shoulder: Float[np.ndarray, 3] | None,
     spine: int | None,
     tail: int | None,
 ) -> Trunk:
     if not roles.legs:
         return builder.chain(layout, spine, tail)
-    hips = roles.legs[-1].base + lifts[-1] * frame.up
     upper = roles.arms or roles.wings
     if roles.upright:
-        shoulders = float(upper.base @ frame.up) if upper else None
-        return builder.upright(layout, float(hips @ frame.up), shoulders, spine, tail)
-    behind = float(hips @ frame.forward)
+        height = shoulder if shoulder is not None else roles.wings.base if roles.wings else None
+        return builder.upright(
+            layout, float(hips[0] @ frame.up), None if height is None else float(height @ frame.up), spine, tail
+        )
+    behind = float(hips[-1] @ frame.forward)
     if len(roles.legs) > 1:
         chest = float(roles.legs[0].base @ frame.forward)
     else:
