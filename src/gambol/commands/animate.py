@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from gambol.distillation.stage_runner import StageRunner, StepLog
 
 USUAL_STRENGTH = 0.7
-RIGGED = "rigged.glb"
-"""Name of the file in a run's folder that holds a mesh with its new skeleton."""
+RIGGED = "-rigged.glb"
+"""End of the name of the file in a run's folder that holds a mesh with its new skeleton."""
 Shown = TypeVar("Shown")
 
 
@@ -221,7 +221,7 @@ class AnimateCommand:
         for note in rigged.notes:
             warn(note)
         folder.mkdir(parents=True, exist_ok=True)
-        file = folder / RIGGED
+        file = folder / f"{Path(self.character or mesh.name).stem}{RIGGED}"
         save(rigged.character, file, overwrite=True)
         return load(file), lasting_name(str(file))
 

@@ -24,6 +24,8 @@ artists' people."""
 LIFT = 0.45
 """How far hips and shoulders of others are above the belly, as a share of the flesh above: 0.1 to 0.6 in six artists'
 animals."""
+MOST_LIFT = 0.7
+"""The same as a share of the leg: the short legs of a fat animal would else pull at its back."""
 INWARDS, UPWARDS = 0.12, 0.2
 """How far a shoulder joint is beyond the armpit, along the arm and as shares of its length: of one stretched out
 sideways, as in four artists' people, and how much more of one that hangs straight down."""
@@ -126,7 +128,7 @@ def hip_of(pair: Pair, solid: Solid, mirror: MirrorPlane, frame: Frame, upright:
         apart = abs(float(mirror.across(first.base) - mirror.across(second.base)))
         lift = UPRIGHT_LIFT * min(apart, 0.15 * frame.height)
     else:
-        lift = float(np.mean([LIFT * _flesh_above(side.base, solid, frame) for side in pair.sides]))
+        lift = min(LIFT * min(_flesh_above(side.base, solid, frame) for side in pair.sides), MOST_LIFT * pair.length)
     return first.base + lift * frame.up
 
 
