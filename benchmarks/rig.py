@@ -1,6 +1,6 @@
 """Skeletons for bare meshes: how near to those of artists, on real rigs without their skeleton and on the zoo.
 
-    python benchmarks/rig.py FOLDER [--zoo 24] [--pictures OUT] [--only TEXT]
+    python benchmarks/rig.py FOLDER [--zoo 24] [--pictures OUT] [--only TEXT] [--walks]
 
 FOLDER holds `gltf` and `clips`, as the files are named in RIGS. Every character loses skeleton, skin and clips, keeps
 its mesh in the neutral pose, and is rigged by `gambol.rig` without any option. Then, for each plan and over all:
@@ -16,6 +16,9 @@ its mesh in the neutral pose, and is rigged by `gambol.rig` without any option. 
 Rows: by plan, and apart from that the rigs of joints in a blended skin alone (ARTISTS), without those of boxes on one
 joint each and those whose tree was inferred by a converter. The second table is of random animals of the zoo, whose
 skeletons are known; none of them was looked at while the method was made.
+
+--walks instead: the files of WALKERS are animated with "it is walking" on the artist's skeleton and on ours, with the
+defaults of `gambol.animate`; verdict, foot slide and the reason of the report side by side.
 """
 
 from __future__ import annotations
@@ -37,8 +40,10 @@ from gambol.character.plans import Plan
 from gambol.character.skeleton import Pose, Skeleton
 from gambol.character.skin import baked
 from gambol.creatures.zoo import random_creature
+from gambol.distillation.animate import animate
 from gambol.errors import GambolError
-from gambol.formats import load
+from gambol.formats import load, save
+from gambol.quality.report import report
 from gambol.rigging.rig import rig_mesh
 from scipy.spatial import cKDTree
 
@@ -115,6 +120,20 @@ RIGS: dict[str, str] = {
 LEGS = {"biped": 1, "quadruped": 2, "six legs": 3, "eight legs": 4, "no legs": 0}
 TURNED = {"elceejo": "-z", "animalworld": "-z", "sketchfab-ccby/phoenix": "+x", "sketchfab-ccby/rat": "-z"}
 """Families and files that do not face +z."""
+WALKERS = (
+    "gltf/khronos/CesiumMan.glb",
+    "gltf/quaternius-more/Adventurer.glb",
+    "gltf/mesh2motion/variation-human-female.glb",
+    "ual/UAL1_Standard.glb",
+    "quaternius-people/Animated_Woman.glb",
+    "gltf/quaternius/Trex.glb",
+    "gltf/quaternius/Horse.glb",
+    "gltf/quaternius/Wolf.glb",
+    "gltf/quaternius-more/Deer.glb",
+    "gltf/khronos/Fox.glb",
+    "gltf/quaternius/Triceratops.glb",
+    "gltf/quaternius/Spider.glb",
+)
 ARTISTS = ("gltf/", "ual/", "quaternius", "sketchfab", "kaykit/")
 STEP = 0.005
 """Distance of samples along a bone, in a unit box."""
@@ -288,13 +307,37 @@ def show(row: Row) -> None:
     print(f"{marks} {row.name} ({row.plan}) {row.chamfer[0]:.2f} {row.seconds:.1f}s {row.told}", flush=True)
 
 
+def walks(folder: Path, out: Path | None) -> Iterator[str]:
+    """Markdown: walks on the artist's skeleton and on ours. Clips go to a folder, to be looked at."""
+    yield "| file | artist's skeleton | slide cm/s | ours | slide cm/s | |"
+    yield "|---|---|---|---|---|---|"
+    for name in WALKERS:
+        own = load(folder / name if name.startswith("gltf") else folder / "clips" / name)
+        rigged = rig_mesh(bare(own))
+        cells = []
+        for kind, character in (("own", own), ("ours", rigged.character)):
+            clip = animate(character, "it is walking", name="gambol walk")
+            said = report(character, clip, prompt="it is walking")
+            slide = said.values.get("foot_slide_mean")
+            cells.append(f"{said.verdict} | {'' if slide is None else f'{slide:.1f}'}")
+            reason = said.summary
+            if out:
+                save(character, out / f"{name.replace('/', '-')[:-4]}-{kind}.glb", clip, overwrite=True)
+        yield f"| {name} | {cells[0]} | {cells[1]} | {reason} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--zoo", type=int, default=24)
     parser.add_argument("--only", default="")
     parser.add_argument("--pictures", type=Path)
+    parser.add_argument("--walks", action="store_true")
     given = parser.parse_args()
+    if given.walks:
+        for line in walks(given.folder, given.pictures):
+            print(line, flush=True)
+        return
     for rows in (real(given.folder, given.only, given.pictures), animals(given.zoo, given.pictures)):
         found = []
         for row in rows:

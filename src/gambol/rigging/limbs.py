@@ -18,6 +18,8 @@ STIFFNESS = 0.01
 """How much a joint keeps to its usual place: an arm that does not bend has its elbow there."""
 ROOM = 0.12
 """Farthest that a joint may be from its usual place [limb lengths]."""
+LEAST_FOLD = 0.025
+"""How far a knee or elbow is out of the line between its neighbours, as a share of their distance."""
 UPRIGHT_LIFT = 0.75
 """How far the hips of who stands upright are above the crotch, in distances between the legs: 0.1 to 1.3 in five
 artists' people."""
@@ -42,14 +44,18 @@ class LimbStyle:
     """Where the bones after the first begin."""
     bent: int
     """How many of these places follow the bends of the limb; the others divide what is beyond the last of them."""
+    folds: tuple[int, ...] = ()
+    """Whether each joint after the first stands out to the front (1), as a knee, or to the back (-1), as an elbow."""
 
 
 def leg_style(prefix: str, upright: bool) -> LimbStyle:
     """Thigh, shin, foot and toes of who stands upright; upper leg, lower leg, foot and toes of others."""
     if upright:
-        return LimbStyle(("thigh", "shin", "foot", "toes"), (0.38, 0.77, 0.91), 2)
+        return LimbStyle(("thigh", "shin", "foot", "toes"), (0.38, 0.77, 0.91), 2, (1,))
     names = tuple(f"{prefix}{part}" for part in ("upper_leg", "lower_leg", "foot", "toes"))
-    return LimbStyle(names, (0.45, 0.80, 0.93) if prefix == "front_" else (0.27, 0.57, 0.88), 3)
+    if prefix == "front_":
+        return LimbStyle(names, (0.45, 0.80, 0.93), 3, (-1, 1))
+    return LimbStyle(names, (0.27, 0.57, 0.88), 3, (1, -1))
 
 
 def bug_style(prefix: str) -> LimbStyle:
@@ -57,7 +63,7 @@ def bug_style(prefix: str) -> LimbStyle:
     return LimbStyle(tuple(f"{prefix}{part}" for part in ("upper_leg", "lower_leg", "foot")), (0.33, 0.68), 2)
 
 
-ARM = LimbStyle(("upper_arm", "forearm", "hand", "fingers"), (0.35, 0.67, 0.83), 2)
+ARM = LimbStyle(("upper_arm", "forearm", "hand", "fingers"), (0.35, 0.67, 0.83), 2, (-1,))
 WING = LimbStyle(("wing_1", "wing_2", "wing_3"), (0.33, 0.66), 2)
 FIN = LimbStyle(("fin",), (), 0)
 EAR = LimbStyle(("ear",), (), 0)
@@ -104,12 +110,29 @@ class Limbs:
         of a joint between it and the limb, as a collarbone."""
         curves = self.curves(pair, pair.sides[0].base if root is None else root)
         for curve, side in zip(curves, (".L", ".R"), strict=True):
-            points = [curve[0], *_places(curve, style), curve[-1]]
+            points = self._folded(np.array([curve[0], *_places(curve, style), curve[-1]]), style)
             above = parent
             if inner is not None:
                 middle = self._mirror.onto(curve[0])
                 above = self._layout.add(inner + side, parent, middle + 0.2 * (curve[0] - middle))
             self._layout.add_chain(style.names, above, points, side)
+
+    def _folded(self, points: Float[np.ndarray, "joints 3"], style: LimbStyle) -> list[Float[np.ndarray, 3]]:
+        """The joints, with knees and elbows a little out of the straight line, as animators put them: it says which way
+        they bend."""
+        found = points.copy()
+        for place, way in enumerate(style.folds, start=1):
+            start, end = found[place - 1], found[place + 1]
+            along = end - start
+            share = float(np.clip((found[place] - start) @ along / max(float(along @ along), 1e-30), 0, 1))
+            out = way * (self._frame.forward - along * (self._frame.forward @ along) / max(float(along @ along), 1e-30))
+            length = float(np.linalg.norm(out))
+            if length < 0.3:  # the limb points forward itself
+                continue
+            out /= length
+            missing = LEAST_FOLD * float(np.linalg.norm(along)) - float((found[place] - start - share * along) @ out)
+            found[place] += max(missing, 0.0) * out
+        return list(found)
 
 
 def _places(curve: Curve, style: LimbStyle) -> Float[np.ndarray, "joints 3"]:

@@ -148,7 +148,7 @@ def _uppers(
     for pair in trunk:
         if pair.sheet and wings is None and _spreads(pair, frame):
             wings = pair
-    if len(legs) > 1 and wings is None:
+    if len(legs) == 2 and wings is None:
         wings = next((pair for pair in trunk if pair.length > WING * frame.size), None)
     feathers = [] if upright else [pair for pair in trunk if pair.sheet and pair is not wings]
     others = [pair for pair in trunk if pair is not wings and pair not in feathers and pair.length > SMALL * longest]
