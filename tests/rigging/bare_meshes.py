@@ -51,15 +51,14 @@ def sphere(cell: float = 0.1, middle=(0.0, 0.0, 0.0)) -> tuple[np.ndarray, np.nd
     return points * cell - 1.5 + np.asarray(middle), faces
 
 
-def starfish(arms: int = 5) -> tuple[np.ndarray, np.ndarray]:
-    """Arms around a disc, none of them a mirror image of the one across."""
-    axis = np.arange(-2.2, 2.25, 0.08)
-    grid = np.stack(np.meshgrid(axis, np.arange(-0.5, 0.55, 0.08), axis, indexing="ij"), -1)
-    field = np.linalg.norm(grid, axis=-1) - 0.45
-    for number in range(arms):
-        angle = 2 * np.pi * number / arms + 0.3
-        way = np.array([np.cos(angle), 0.0, np.sin(angle)]) * (1.3 + 0.14 * number)
+def jackstone(arms: int = 6) -> tuple[np.ndarray, np.ndarray]:
+    """Arms from one middle in directions without any order."""
+    axis = np.arange(-2.0, 2.05, 0.1)
+    grid = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), -1)
+    field = np.linalg.norm(grid, axis=-1) - 0.4
+    ways = np.random.default_rng(3).normal(size=(arms, 3))
+    for way in 1.6 * ways / np.linalg.norm(ways, axis=1, keepdims=True):
         share = np.clip(grid @ way / (way @ way), 0, 1)
-        field = np.minimum(field, np.linalg.norm(grid - share[..., None] * way, axis=-1) - 0.22)
+        field = np.minimum(field, np.linalg.norm(grid - share[..., None] * way, axis=-1) - 0.2)
     points, faces = isosurface(field)
-    return points * 0.08 + grid[0, 0, 0], faces
+    return points * 0.1 - 2.0, faces

@@ -20,6 +20,9 @@ HEAD_HIGH = 0.72
 BEHIND = 0.08
 """[longest sides] How far behind the legs a tail ends at least."""
 
+UPRIGHT_TAIL = 0.15
+"""[longest sides] What sticks out behind an upright body is a tail from this length on; shorter, it is a rucksack."""
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -76,7 +79,7 @@ def roles_of(solid: Solid, mirror: MirrorPlane, parts: Parts, frame: Frame) -> R
     legs = sorted((_left_first(leg, frame, mirror) for leg in parts.legs), key=lambda leg: -float(leg.tip @ forward))
     upright = _is_upright(solid, parts, frame)
     head = _head(parts, legs, frame, upright)
-    tail = _tail(solid, parts, legs, frame, head)
+    tail = _tail(solid, parts, legs, frame, head, upright)
     if not legs:
         wings = [pair for pair in pairs if pair.sheet and pair.length > WING * size][:1]
         fins = tuple(pair for pair in pairs if pair not in wings)
@@ -120,7 +123,9 @@ def _head(parts: Parts, legs: list[Pair], frame: Frame, upright: bool) -> Extrem
     return max(fitting, key=lambda part: float(part.tip @ way), default=None)
 
 
-def _tail(solid: Solid, parts: Parts, legs: list[Pair], frame: Frame, head: Extremity | None) -> Extremity | None:
+def _tail(
+    solid: Solid, parts: Parts, legs: list[Pair], frame: Frame, head: Extremity | None, upright: bool
+) -> Extremity | None:
     """The extremity of the middle that ends farthest behind the hindmost legs."""
     if legs:
         limit = float(legs[-1].base @ frame.forward) - BEHIND * frame.size
@@ -131,7 +136,10 @@ def _tail(solid: Solid, parts: Parts, legs: list[Pair], frame: Frame, head: Extr
     fitting = [
         part
         for part in parts.middle
-        if part is not head and part.tip @ frame.forward < limit and part.base @ frame.up < ceiling
+        if part is not head
+        and part.tip @ frame.forward < limit
+        and part.base @ frame.up < ceiling
+        and (not upright or part.length > UPRIGHT_TAIL * frame.size)
     ]
     return min(fitting, key=lambda part: float(part.tip @ frame.forward), default=None)
 
