@@ -61,11 +61,20 @@ def test_readme_links_resolve():
         assert (ROOT / link).exists(), link
 
 
+def write_cow(path):
+    """A mesh without a skeleton, for the command that gives it one."""
+    cow = gambol.create("cow")
+    lines = [f"v {x:.5f} {y:.5f} {z:.5f}" for x, y, z in cow.rest_vertices]
+    lines += [f"f {a + 1} {b + 1} {c + 1}" for mesh in cow.meshes[:1] for a, b, c in mesh.faces]
+    path.write_text("\n".join(lines))
+
+
 def test_readme_commands_and_python(tmp_path):
     readme = (ROOT / "README.md").read_text()
     shell = "\n".join(re.findall(r"```\n(.+?)```", readme, re.DOTALL))
     commands = re.findall(r"^gambol (.+?)(?:\s{2,}#.*)?$", shell, re.MULTILINE)
-    assert len(commands) == 16
+    assert len(commands) == 17
+    write_cow(tmp_path / "cow.obj")
     for command in commands:
         run("-m", "gambol", *shlex.split(command), cwd=tmp_path)
     for python in re.findall(r"```python\n(.+?)```", readme, re.DOTALL):

@@ -3,6 +3,7 @@
     animate, track, report      a clip from a sentence; as a body with weight would do it; how good it is
     retarget                    a clip of one character, or motion capture, for another
     load, save, export, create  characters and clips in files, and the animals of the zoo
+    rig                         a skeleton and skin weights for a mesh that has none
     analyze                     facing, limbs, feet, head and tail of a character
 
 Everything else is one import away, in a module that is named after it: `gambol.motion.kinematics`,
@@ -23,6 +24,7 @@ from .physics.track import track
 from .physics.tracking import TrackConfig
 from .priors.catalogue import open_prior
 from .quality.report import Report, report
+from .rigging.rig import rig
 from .version import __version__
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "open_prior",
     "report",
     "retarget",
+    "rig",
     "save",
     "track",
 ]

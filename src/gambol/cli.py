@@ -26,6 +26,7 @@ from gambol.commands.priors import PriorsCommand
 from gambol.commands.render import RenderCommand
 from gambol.commands.report import ReportCommand
 from gambol.commands.retarget import RetargetCommand
+from gambol.commands.rig import RigCommand
 from gambol.commands.skin import SkinCommand
 from gambol.commands.splat import SplatCommand
 from gambol.commands.track import TrackCommand
@@ -50,6 +51,7 @@ EPILOGUE = """examples:
   gambol info fox.glb --picture fox.png       the same as a picture: parts, bones, ground contacts
   gambol flex fox.glb -o fox-flex.glb         a clip that bends every joint, to check weights and your importer
   gambol create "a small brown horse" -o horse.glb            an animal of gambol's own zoo
+  gambol rig cow.obj -o cow.glb               a skeleton and skin weights for a mesh that has none
   gambol skin statue.obj --skeleton fox.glb -o moving.glb     bind a mesh to the skeleton of another file
   gambol render fox.glb --clip trot -o fox.mp4                a movie of a clip; .gif, or .png for a contact sheet
   gambol splat fox.glb -o fox.ply                             the character as Gaussians, for viewers of 3DGS
@@ -67,6 +69,7 @@ Command = (
     | Annotated[ActionsCommand, tyro.conf.subcommand("actions")]
     | Annotated[InfoCommand, tyro.conf.subcommand("info")]
     | Annotated[FlexCommand, tyro.conf.subcommand("flex")]
+    | Annotated[RigCommand, tyro.conf.subcommand("rig")]
     | Annotated[SkinCommand, tyro.conf.subcommand("skin")]
     | Annotated[CreateCommand, tyro.conf.subcommand("create")]
     | Annotated[RenderCommand, tyro.conf.subcommand("render")]

@@ -5,8 +5,9 @@ from creatures import CLAY, GREY, dog, posed
 
 from gambol.character.anatomy import analyze
 from gambol.character.body import find_body, vertex_areas
+from gambol.character.character import Character, Mesh
 from gambol.character.neutral import neutral_world
-from gambol.character.skeleton import Pose
+from gambol.character.skeleton import Pose, Skeleton
 
 
 def renested(character, name, under):
@@ -156,3 +157,32 @@ def test_a_foot_that_begins_where_the_heel_does_hangs_on_the_shin():
     names = [character.skeleton.names[node] for node in body.nodes]
     assert body.parents[names.index("sole.L")] == names.index("shin.L")
     assert body.parents[names.index("sole.R")] == names.index("shin.R")
+
+
+def test_a_foot_that_shares_no_skin_with_its_shin_does_not_hang_on_its_own_toes():
+    """Boxes on one joint each, but for a foot that blends with its toes, were a tree with a cycle."""
+    names = ("hips", "lower_leg.L", "foot.L", "toes.L")
+    heads = np.array([(0, 2, 0), (0, 1.5, 0), (0, 0.5, 0), (0, 0.2, 0.5)], float)
+    rest = Pose(np.diff(heads, axis=0, prepend=0), np.tile([1.0, 0, 0, 0], (4, 1)), np.ones((4, 3)))
+    skeleton = Skeleton(names, np.array([-1, 0, 1, 2]), rest, np.ones(4, bool))
+    box = np.array(list(np.ndindex(2, 2, 2))) * 0.3
+    faces = np.array([(0, 1, 2), (1, 3, 2), (4, 6, 5), (5, 6, 7)])
+    weights = np.repeat(np.eye(4), 8, axis=0)
+    weights[16:24] = (0, 0, 0.6, 0.4)
+    mesh = Mesh(
+        "boxes",
+        0,
+        np.concatenate([box + head for head in heads]),
+        np.concatenate([faces + 8 * number for number in range(4)]),
+        np.tile(np.arange(4), (32, 1)),
+        weights,
+    )
+    inverse = np.tile(np.eye(4), (4, 1, 1))
+    inverse[:, :3, 3] = -heads
+    character = Character("boxes", skeleton, (mesh,), np.arange(4), inverse)
+    assert parents_by_name(character, find_body(character)) == {
+        "hips": None,
+        "lower_leg.L": "hips",
+        "foot.L": "lower_leg.L",
+        "toes.L": "foot.L",
+    }

@@ -219,7 +219,11 @@ class _BodyFinder:
         reparented = []
         for joint in np.flatnonzero(deforming):
             above = ancestor[joint]
-            shin = self._shin_by_name(int(joint), ends, shared) if above < 0 or shared[joint, above] == 0 else None
+            shin = (
+                self._shin_by_name(int(joint), ends, parents, shared)
+                if above < 0 or shared[joint, above] == 0
+                else None
+            )
             if shin is None and above < 0:
                 shin = self._same_place(int(joint), parents, size)
             if shin is not None:
@@ -253,12 +257,16 @@ class _BodyFinder:
         there = np.flatnonzero(self.deforming & (apart < SAME * size) & (parents >= 0))
         return next((int(parents[each]) for each in there if joint not in line_up(parents, int(each))), None)
 
-    def _shin_by_name(self, joint: int, ends: Int[np.ndarray, " ends"], shared: sparse.csr_matrix) -> int | None:
-        """The last joint of a leg that a joint called a foot shares its skin with, of the same side."""
+    def _shin_by_name(
+        self, joint: int, ends: Int[np.ndarray, " ends"], parents: Int[np.ndarray, " nodes"], shared: sparse.csr_matrix
+    ) -> int | None:
+        """The last joint of a leg that a joint called a foot shares its skin with, of the same side and not below it as
+        its toes are."""
         name = self.skeleton.names[joint]
         if not {"foot", "feet", "paw", "ankle", "hoof"} & set(names.words(name)) or names.side(name) is None:
             return None
-        alike = [int(end) for end in ends if end != joint and self._is_leg_of(int(end), names.side(name))]
+        alike = [int(end) for end in ends if self._is_leg_of(int(end), names.side(name))]
+        alike = [end for end in alike if joint not in line_up(parents, end)]
         touching = [end for end in alike if shared[joint, end] > 0]
         return max(touching, key=lambda end: shared[joint, end], default=None)
 

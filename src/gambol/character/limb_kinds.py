@@ -105,13 +105,14 @@ def _find_short_legs(
 ) -> None:
     """Legs too short to be told by their length. Changes kinds.
 
-    They are called so, as below wide wings, and there are no others; or nothing has a name, and what touches the ground
-    is nearly as long as the other legs, or longer than anything small is if there are no others.
+    They are called so, as below wide wings, and there are no others that are more than twice as long; or nothing has a
+    name, and what touches the ground is nearly as long as the other legs, or longer than anything small is if there are
+    no others.
     """
     longest = max((stance.body.reach[a] for a, kind in kinds.items() if kind == "leg"), default=0.0)
     for a, _ in pairs:
         spoken = {names.hint(labels[joint]) for joint in stance.body.subtree(a)}
-        called = "leg" in spoken and stance.clearance(a) < 0.15 and not longest
+        called = "leg" in spoken and stance.clearance(a) < 0.15 and stance.body.reach[a] >= 0.5 * longest
         enough = max(0.6 * longest, 0.08 * stance.size)
         alike = spoken <= {None, "trunk"} and stance.reaches_ground(a) and stance.body.reach[a] > enough
         if kinds[a] == "ear" and (called or alike):

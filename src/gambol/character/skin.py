@@ -11,7 +11,8 @@ from jaxtyping import Bool, Float, Int
 
 from gambol.character.body import Body, find_body
 from gambol.character.character import Character, Mesh
-from gambol.character.heat import OnProgress, diffuse_heat
+from gambol.character.coarse import heat_weights
+from gambol.character.heat import OnProgress
 from gambol.character.names import words
 from gambol.character.neutral import neutral_world
 from gambol.character.skeleton import Pose, Skeleton
@@ -76,7 +77,7 @@ def bind_mesh(
     faces = np.concatenate([part.faces + start for part, start in zip(meshes, starts, strict=False)])
     bones = find_bones(rig, vertices, faces)
     _require_overlap(vertices[np.unique(faces)], bones, mesh.name, rig.name)
-    heat = diffuse_heat(vertices, faces, bones.heads, bones.tips, advance, attach=True)
+    heat = heat_weights(vertices, faces, bones.heads, bones.tips, advance)
     binds, weights = strongest(heat.weights, influences)
     unseen = int((~heat.seen).sum())
     warnings = [*mesh.warnings, *rig.warnings]

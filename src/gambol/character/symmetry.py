@@ -195,6 +195,9 @@ class _Matcher:
         self._points = np.stack([body.heads, _centres(body) if by_branch else _skin_centres(body)], axis=1)
         self._sides = np.array([{"left": 1, "right": -1}.get(names.side(label) or "", 0) for label in labels])
         self._bases = np.array([names.sideless(label) for label in labels])
+        hints = [names.hint(label) for label in labels]
+        self._tails = np.array([hint == "tail" for hint in hints])
+        self._fronts = np.array([hint in ("head", "neck", "trunk") for hint in hints])
         self._words = np.array([re.sub(r"\d", "", base) for base in self._bases])
         self._sides_are_named = (self._sides != 0).mean() > 0.3
 
@@ -249,10 +252,14 @@ class _Matcher:
         return along > 5 * across and float(body.mass[partners == np.arange(len(partners))].sum()) < 0.25
 
     def _name_factor(self, left: list[int], right: list[int]) -> Float[np.ndarray, "left right"]:
-        """Less than one where two names are each other's left and right, more where they contradict."""
+        """Less than one where two names are each other's left and right, more where they contradict: the tail of a fish
+        is no image of its head."""
         same_side = self._sides[left][:, None] * self._sides[right][None]
         factor = np.where((same_side < 0) & (self._bases[left][:, None] == self._bases[right][None]), 0.2, 1.0)
         factor = np.where(same_side > 0, 2.0, factor)
+        ends = self._tails[left][:, None] & self._fronts[right][None]
+        ends |= self._fronts[left][:, None] & self._tails[right][None]
+        factor = np.where(ends, 4.0, factor)
         if left == right and self._sides_are_named:  # a name without a side then speaks for the middle
             np.fill_diagonal(factor, np.where(self._sides[left] == 0, 0.5, 2.0))
         return factor

@@ -24,6 +24,7 @@ from gambol.files import locked_folder
 from gambol.ranges import FPS, MOST_FRAMES, SECONDS, SEED, STRENGTH, check_frames
 
 if TYPE_CHECKING:
+    from gambol.character.character import Character
     from gambol.distillation.outputs import RunResult
     from gambol.distillation.problem import Problem
     from gambol.distillation.run import Run
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from gambol.distillation.stage_runner import StageRunner, StepLog
 
 USUAL_STRENGTH = 0.7
+RIGGED = "-rigged.glb"
+"""End of the name of the file in a run's folder that holds a mesh with its new skeleton."""
 Shown = TypeVar("Shown")
 
 
@@ -55,6 +58,7 @@ class AnimateCommand:
     examples:
       gambol animate fox "a fox is walking"                        one of gambol's own zoo
       gambol animate hero.glb "a knight is running" -o hero-run    your own file
+      gambol animate cow.obj "a cow is walking"                    a mesh without a skeleton: it gets one first
       gambol animate --resume hero-run                             continue after Ctrl-C
       gambol animate hero.glb "a man jumps" --preset draft --watch
       gambol animate hero.glb "a knight walks, then bows"          one clip of both; or --then "he bows"
@@ -65,7 +69,7 @@ class AnimateCommand:
     """
 
     character: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[CHARACTER]")] = None
-    """A rigged character (.glb, .vrm or .gltf), or one of the zoo: fox."""
+    """A rigged character (.glb, .vrm or .gltf), a mesh (.obj, .ply, .stl, .off, .glb), or one of the zoo: fox."""
     prompt: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[SENTENCE]")] = None
     """What the character does, such as "a fox is walking"."""
     then: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="SENTENCE")] = ()
@@ -172,15 +176,19 @@ class AnimateCommand:
         from gambol.distillation.run import Run, check_room, check_unused, room_for
         from gambol.distillation.run_config import RunConfig, hash_character, lasting_name
         from gambol.editing.edit import check
+        from gambol.rigging.rig import is_bare
 
         check_unused(folder)
         assert self.character is not None and self.prompt is not None
         character = load(self.character)
+        name = lasting_name(self.character)
+        if is_bare(character):
+            character, name = self._rigged(character, folder)
         check_references(character)
         choice = self._prior()
         prior = choice.open()
         run_config = RunConfig(
-            character=lasting_name(self.character),
+            character=name,
             prompt=self.prompt,
             then=self.then,
             config=dataclasses.replace(preset_for(self.preset, prior, self.seed), **settings),
@@ -198,6 +206,24 @@ class AnimateCommand:
         check(problem.character, problem.anatomy, run_config.edit)
         check_room(folder, room_for(problem))
         return Run.begin(folder, run_config), problem
+
+    def _rigged(self, mesh: Character, folder: Path) -> tuple[Character, str]:
+        """A mesh with a skeleton, written into the folder of the run, and the name of that file."""
+        from gambol.distillation.run_config import lasting_name
+        from gambol.formats import load, save
+        from gambol.rigging.rig import RigOptions, rig_mesh
+
+        given = self.anatomy.given
+        if "parts" in given:
+            raise GambolError("--joints names joints, and a mesh has none yet: run gambol rig first")
+        rigged = rig_mesh(mesh, RigOptions(**given))
+        say(rigged.sentence)
+        for note in rigged.notes:
+            warn(note)
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / f"{Path(self.character or mesh.name).stem}{RIGGED}"
+        save(rigged.character, file, overwrite=True)
+        return load(file), lasting_name(str(file))
 
     def _prior(self) -> PriorChoice:
         from gambol.distillation.run_config import PriorChoice

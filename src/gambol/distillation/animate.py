@@ -80,8 +80,8 @@ def prepare(
         raise GambolError("the sentence is empty: say what the character does, as in 'a fox is walking'")
     if not character.can_move:
         raise GambolError(
-            f"'{character.name}' has no joints to move; bind it to a skeleton with "
-            "`gambol skin MESH --skeleton RIG -o FILE`"
+            f"'{character.name}' has no joints to move; give it a skeleton with `gambol rig MESH -o FILE` "
+            "(gambol.rig), or bind it to one with `gambol skin MESH --skeleton RIG -o FILE`"
         )
     anatomy = anatomy or analyze(character)
     require_body(character, anatomy)

@@ -8,15 +8,15 @@ from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.errors import GambolError
 
-READABLE = (".glb", ".gltf", ".vrm", ".bvh", ".obj", ".ply")
+READABLE = (".glb", ".gltf", ".vrm", ".bvh", ".obj", ".ply", ".stl", ".off")
 """Endings of files that `load` reads."""
 
 
 def load(path: str | Path) -> Character:
     """Read a character from a file; what kind it is, its ending says.
 
-    A .glb, .gltf or .vrm file holds all of a character; a .bvh file a skeleton without a mesh and one clip; an .obj or
-    .ply file meshes without a skeleton.
+    A .glb, .gltf or .vrm file holds all of a character; a .bvh file a skeleton without a mesh and one clip; an .obj,
+    .ply, .stl or .off file meshes without a skeleton.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -32,6 +32,14 @@ def load(path: str | Path) -> Character:
         from gambol.formats.ply import read_ply
 
         return read_ply(path)
+    if suffix == ".stl":
+        from gambol.formats.stl import read_stl
+
+        return read_stl(path)
+    if suffix == ".off":
+        from gambol.formats.off import read_off
+
+        return read_off(path)
     from gambol.formats.gltf.reader import load_gltf
 
     return load_gltf(path)

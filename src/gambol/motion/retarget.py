@@ -139,8 +139,8 @@ def _usual_fps(clip: Clip) -> float:
 def require_joints(target: Character) -> None:
     if not target.can_move:
         raise GambolError(
-            f"'{target.name}' has no joints that could move it; bind it to a skeleton first, as in "
-            "gambol skin statue.obj --skeleton fox.glb -o moving.glb"
+            f"'{target.name}' has no joints that could move it; give it a skeleton first, as in "
+            "gambol rig statue.obj -o moving.glb"
         )
 
 

@@ -1,0 +1,84 @@
+"""`gambol rig`: a skeleton for a mesh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from gambol.character.axes import AxisChoice
+from gambol.character.plans import PlanChoice
+from gambol.commands.messages import say, warn
+from gambol.commands.options import check_not_input
+from gambol.files import check_folder
+from gambol.ranges import Range
+
+if TYPE_CHECKING:
+    from gambol.rigging.rig import RiggedMesh
+
+
+@dataclass
+class RigCommand:
+    """Give a mesh a skeleton and skin weights, so that it can be animated.
+
+    Joints are put where an animator would put them: people, animals on two, four, six and eight legs, birds, snakes and
+    fish; anything else gets bones along its branches. The pose of the mesh becomes the rest pose; colours and textures
+    stay. It says how sure it is of the body plan and of the way the mesh faces; say so if it is wrong.
+
+    examples:
+      gambol rig cow.obj -o cow.glb
+      gambol rig cow.obj -o cow.glb --picture cow.png          look at the joints in the mesh
+      gambol rig scan.ply -o person.glb --up +z --forward -y
+      gambol rig blob.glb -o blob-rigged.glb --plan biped --spine 4
+    """
+
+    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MESH")]
+    """A mesh without a skeleton: .obj, .ply, .stl, .off, .glb or .gltf."""
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """File to write (.glb)."""
+    plan: PlanChoice = "auto"
+    """The body plan: how many pairs of limbs are legs, and whether there are wings."""
+    forward: AxisChoice = "auto"
+    """The axis that the mesh faces."""
+    up: AxisChoice = "auto"
+    """The axis that points up."""
+    spine: Annotated[int | None, Range(1, 20)] = None
+    """Bones from the hips to the chest."""
+    tail: Annotated[int | None, Range(0, 40)] = None
+    """Bones of the tail; 0 leaves it to the hips."""
+    picture: Annotated[Path | None, tyro.conf.arg(metavar="PNG")] = None
+    """Also draw the skeleton in the mesh from three sides into this .png."""
+
+    def run(self) -> None:
+        import time
+
+        from gambol.formats import check_output, load, save
+        from gambol.progress import progress
+        from gambol.rigging.rig import RigOptions, rig_mesh
+
+        check_not_input(self.output, self.file)
+        check_output(self.output, binary=True)
+        if self.picture:
+            check_folder(self.picture)
+        given = {name: None if value == "auto" else value for name, value in vars(self).items()}
+        options = RigOptions(**{name: given[name] for name in ("plan", "up", "forward", "spine", "tail")})
+        mesh = load(self.file)
+        start = time.perf_counter()
+        with progress("computing heat weights") as advance:
+            rigged = rig_mesh(mesh, options, advance)
+        seconds = time.perf_counter() - start
+        save(rigged.character, self.output)
+        say(f"wrote {self.output} in {seconds:.1f} s: {rigged.sentence}")
+        for note in (*rigged.character.warnings, *rigged.notes):
+            warn(note)
+        if self.picture:
+            _draw(rigged, self.picture)
+            say(f"wrote {self.picture}")
+
+
+def _draw(rigged: RiggedMesh, path: Path) -> None:
+    from gambol.character.sketch import sketch
+
+    sketch(rigged.character, rigged.anatomy, path)

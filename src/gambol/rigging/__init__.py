@@ -1,0 +1,1 @@
+"""A skeleton for a mesh that has none: `gambol.rig`."""
