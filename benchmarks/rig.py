@@ -15,7 +15,7 @@ its mesh in the neutral pose, and is rigged by `gambol.rig` without any option. 
 
 Rows: by plan, and apart from that the rigs of joints in a blended skin alone (ARTISTS), without those of boxes on one
 joint each and those whose tree was inferred by a converter. The second table is of random animals of the zoo, whose
-skeletons are known; none of them was looked at while the method was made.
+skeletons are known; none of them was used to choose anything.
 
 --walks instead: the files of WALKERS are animated with "it is walking" on the artist's skeleton and on ours, with the
 defaults of `gambol.animate`; verdict, foot slide and the reason of the report side by side.
