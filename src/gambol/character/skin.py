@@ -81,10 +81,6 @@ def bind_mesh(
     binds, weights = strongest(heat.weights, influences)
     unseen = int((~heat.seen).sum())
     warnings = [*mesh.warnings, *rig.warnings]
-    if unseen > 0.5 * len(vertices):
-        warnings.append(
-            f"most vertices have no bone in view: move or scale the skeleton of {rig.name} into {mesh.name}"
-        )
     node = len(rig.skeleton)
     parts = tuple(
         replace(

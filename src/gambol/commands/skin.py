@@ -49,6 +49,8 @@ class SkinCommand:
         for warning in skinned.character.warnings:
             warn(warning)
         vertices = sum(len(part.positions) for part in skinned.character.meshes)
+        if skinned.unseen > 0.5 * vertices:
+            warn(f"most vertices have no bone in view: move or scale the skeleton of {rig.name} into {mesh.name}")
         bound = f"{vertices:,} vertices of {len(skinned.character.meshes)} mesh(es) to {skinned.bones} bones"
         unseen = f"{skinned.unseen:,} had no bone in view and follow their neighbours"
         say(f"wrote {self.output}: bound {bound} in {seconds:.1f} s; {unseen}")
