@@ -124,7 +124,7 @@ class Report:
     def reservations(self) -> tuple[str, ...]:
         """Why a clip in which nothing is wrong is not called good, in words; nothing if it is."""
         if self.comparison is None:
-            return ("it is not known what it should show",)
+            return ("it was not compared with artists' clips of one action",)
         return self.comparison.reservations
 
     @property
