@@ -31,10 +31,10 @@ from gambol.priors.tracks.prior import TrackPrior
 
 LOOPS, DEEDS = (0.2, 5.0), (0.5, 6.0)
 """Shortest and longest cycle, and action that does not loop, of the prior tracks [s]."""
-STRIDES = (0.6, 1.25)
-"""Shortest and longest cycle of a gait, as a share of its usual duration at 1 m height. One in twenty artists' walks is
-shorter (0.5 to 0.6 s), whatever the size of the body; the prior thinks that people's last 1.2 to 1.5 s, where the
-artists' median is 1.07. Gaits of others may be longer: elephants' are."""
+STRIDES = (0.8, 1.25)
+"""Shortest and longest cycle of a gait, as a share of its usual duration at 1 m height. Of artists' walks and runs of
+four legs a quarter is shorter (0.71 and 0.5 s), whatever the size of the body; the prior thinks that people's walks
+last 1.2 to 1.5 s, where the artists' median is 1.07. Gaits of others may be longer: elephants' are."""
 FORMULA_LEVEL = 0.3
 """Noise level at which motions by formula are resampled where poses or frames are to be kept."""
 
