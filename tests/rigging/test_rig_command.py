@@ -67,3 +67,27 @@ def test_animate_takes_a_mesh_and_says_so(tmp_path, capsys):
 def test_python_says_how_to_rig():
     with pytest.raises(gambol.GambolError, match=r"gambol\.rig"):
         gambol.animate(animal("fox"), "it walks")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "some"),
+    [
+        ("mixamo", {"mixamorig:Hips", "mixamorig:Spine", "mixamorig:Spine2", "mixamorig:LeftForeArm"}),
+        ("vrm", {"hips", "spine", "chest", "upperChest", "rightUpperLeg"}),
+        ("unreal", {"pelvis", "spine_01", "spine_03", "clavicle_l", "calf_r"}),
+    ],
+)
+def test_people_get_the_names_of_other_programs(tmp_path, scheme, some):
+    source, target = write_obj(tmp_path / "person.obj", "human"), tmp_path / "out.glb"
+    main(["rig", str(source), "-o", str(target), "--names", scheme])
+    rigged = load(target)
+    assert some <= set(rigged.skeleton.names)
+    anatomy = gambol.analyze(rigged)
+    assert anatomy.plan == "biped" and {limb.side for limb in anatomy.limbs} == {"left", "right"}
+
+
+def test_animals_keep_our_names(tmp_path, capsys):
+    source = write_obj(tmp_path / "beast.obj", "fox")
+    with pytest.raises(SystemExit):
+        main(["rig", str(source), "-o", str(tmp_path / "out.glb"), "--names", "mixamo"])
+    assert "names of mixamo are for people" in capsys.readouterr().err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
@@ -32,6 +32,7 @@ class RigCommand:
       gambol rig cow.obj -o cow.glb --picture cow.png          look at the joints in the mesh
       gambol rig scan.ply -o person.glb --up +z --forward -y
       gambol rig blob.glb -o blob-rigged.glb --plan biped --spine 4
+      gambol rig hero.obj -o hero.glb --names mixamo
     """
 
     file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MESH")]
@@ -48,6 +49,8 @@ class RigCommand:
     """Bones from the hips to the chest."""
     tail: Annotated[int | None, Range(0, 40)] = None
     """Bones of the tail; 0 leaves it to the hips."""
+    names: Literal["gambol", "mixamo", "vrm", "unreal"] = "gambol"
+    """Whose names the joints of a person get; retargeting in other programs goes by them."""
     picture: Annotated[Path | None, tyro.conf.arg(metavar="PNG")] = None
     """Also draw the skeleton in the mesh from three sides into this .png."""
 
@@ -63,7 +66,8 @@ class RigCommand:
         if self.picture:
             check_folder(self.picture)
         given = {name: None if value == "auto" else value for name, value in vars(self).items()}
-        options = RigOptions(**{name: given[name] for name in ("plan", "up", "forward", "spine", "tail")})
+        chosen = {name: given[name] for name in ("plan", "up", "forward", "spine", "tail")}
+        options = RigOptions(**chosen, names=self.names)
         mesh = load(self.file)
         start = time.perf_counter()
         with progress("computing heat weights") as advance:

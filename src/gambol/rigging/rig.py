@@ -18,6 +18,7 @@ from gambol.errors import GambolError
 from gambol.rigging.curve_skeleton import build_branches
 from gambol.rigging.curves import Centrelines
 from gambol.rigging.facing import find_forward, toe_vote
+from gambol.rigging.joint_names import NameScheme, named_as
 from gambol.rigging.layout import Layout
 from gambol.rigging.mirror import MirrorPlane, find_mirror
 from gambol.rigging.parts import Parts, find_parts
@@ -49,6 +50,8 @@ class RigOptions:
     """Bones from the hips to the chest."""
     tail: int | None = None
     """Bones of a tail."""
+    names: NameScheme = "gambol"
+    """Whose names joints get."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +105,10 @@ def rig(
     forward: str | None = None,
     spine: int | None = None,
     tail: int | None = None,
+    names: NameScheme = "gambol",
 ) -> Character:
     """A mesh with a skeleton and skin weights; see `rig_mesh`, which also says how sure it is."""
-    return rig_mesh(character, RigOptions(plan, up, forward, spine, tail)).character
+    return rig_mesh(character, RigOptions(plan, up, forward, spine, tail, names)).character
 
 
 def rig_mesh(
@@ -138,13 +142,20 @@ def rig_mesh(
         layout, roles = _skeleton(solid, found, forward, lines, options)
     else:
         layout, roles = build_branches(found.parts, lines, size), None
+    joints = sum(not tip for tip in layout.is_tip)
+    if options.names != "gambol":
+        if roles is None or not _is_person(roles):
+            raise GambolError(
+                f"names of {options.names} are for people, and '{printable(mesh.name)}' was taken for "
+                f"{roles.plan if roles else 'a body without a plan'}; leave them out, or give the plan biped"
+            )
+        layout.names = named_as(layout.names, options.names)
     bare = Character(mesh.name, layout.skeleton(), (), np.zeros(0, np.int64), np.zeros((0, 4, 4)))
     bound = bind_mesh(replace(mesh, warnings=()), bare, advance=advance)
     plan_certainty = 1.0 if options.plan else _plan_certainty(found, roles, solid, up)
     rigged = replace(bound.character, warnings=(*mesh.warnings, *bound.character.warnings))
     anatomy = analyze(rigged, up=found.up)
     notes = _notes(anatomy, found, roles, solid, forward, options)
-    joints = sum(not tip for tip in layout.is_tip)
     plan = roles.plan if roles else "a body without a plan"
     return RiggedMesh(rigged, anatomy, plan, plan_certainty, axis_name(forward), certainty, joints, notes)
 
@@ -228,6 +239,11 @@ def _has_plan(found: _Found, options: RigOptions, size: float) -> bool:
         return True
     odd = [part for part in (*parts.middle, *parts.single) if part.length > LONG * size]
     return found.mirror.likeness > SYMMETRIC and len(odd) - 2 < MOST_ODD
+
+
+def _is_person(roles: Roles) -> bool:
+    """Whether it has two legs and two arms."""
+    return roles.plan == "biped" and roles.upright and roles.arms is not None
 
 
 def _plan_certainty(found: _Found, roles: Roles | None, solid: Solid, up: Float[np.ndarray, 3]) -> float:
