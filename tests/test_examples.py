@@ -52,7 +52,7 @@ def test_a_fox_trots_with_weight(tmp_path):
 
 def test_a_report_on_a_trot(tmp_path):
     said = run(ROOT / "examples/03_report.py", "trot.html", cwd=tmp_path)
-    assert said.startswith("good: ") and "foot_slide_mean: 0." in said
+    assert said.startswith(("good: ", "plausible: ")) and "foot_slide_mean: 0." in said
     assert "gambol-player" in (tmp_path / "trot.html").read_text(encoding="utf-8")
 
 

@@ -120,7 +120,7 @@ def test_odd_characters_move_at_a_pace_that_suits_them(make, prompt, shortest, l
 @pytest.mark.parametrize(
     "make, prompt, message",
     [
-        (mesh_alone, "it walks", "'statue' has no joints to move; bind it to a skeleton with `gambol skin"),
+        (mesh_alone, "it walks", "'statue' has no joints to move; give it a skeleton with `gambol rig"),
         (one_joint_and_no_mesh, "it walks", "'point' is a single point, a joint without bones or skin"),
         (lambda: with_scale(dog(), 0.0, "hips"), "it walks", "'dog' has no joint that could turn: all are scaled"),
         (dog, "  ", "the sentence is empty"),

@@ -200,7 +200,7 @@ def test_bodies_without_a_part_in_common_are_refused():
 
 
 def test_a_mesh_without_joints_is_refused():
-    with pytest.raises(GambolError, match="has no joints that could move it; bind it to a skeleton first"):
+    with pytest.raises(GambolError, match="has no joints that could move it; give it a skeleton first"):
         retarget(animal("human")[0], walk("human"), mesh_alone())
 
 

@@ -241,7 +241,7 @@ def test_worlds_of_different_lengths_wait_for_each_other(ragdoll, references, st
         assert losses[0] == pytest.approx(alone.losses[0, 0], rel=1e-3)
         assert each.x.shape == alone.tracked[0].x.shape
         if alone.losses.shape == found.losses[:, :1].shape:  # the trot stumbles yet, and rounding decides how
-            torch.testing.assert_close(each.x, alone.tracked[0].x, atol=2e-3, rtol=0)
+            torch.testing.assert_close(each.x, alone.tracked[0].x, atol=4e-3, rtol=0)
     targets, knots = found.control.targets[:, 1], found.simulation.knots
     end = (len(references["stop"]) - 1) * knots
     assert len(targets) > end + 1

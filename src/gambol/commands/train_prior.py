@@ -67,7 +67,7 @@ class TrainPriorCommand:
     def _train_tracks(self) -> None:
         from gambol.priors.tracks.prior import TrackPrior
         from gambol.priors.tracks.training.batches import BatchSampler, experience_of
-        from gambol.priors.tracks.training.dataset import creature_samples, read_folder
+        from gambol.priors.tracks.training.dataset import FORMULAS, creature_samples, read_folder
         from gambol.priors.tracks.training.labels import ACTION_NAMES
         from gambol.priors.tracks.training.train import STATE, TrackTrainConfig, TrackTraining, normalization_of, train
         from gambol.progress import progress
@@ -81,7 +81,8 @@ class TrainPriorCommand:
             skipped += left_out
         write_file(self.folder / "skipped.txt", encodable("\n".join(skipped) + "\n").encode())
         with progress("making creatures") as advance:
-            samples += creature_samples(160 if self.creatures is None else self.creatures, self.seed, advance)
+            count = 160 if self.creatures is None else self.creatures
+            samples += creature_samples(count, self.seed, advance, FORMULAS)
         say(f"{len(samples):,} motions to train on, {len(held_out):,} to validate on, {len(skipped):,} clips left out")
         sampler = BatchSampler(samples)
         config = TrackTrainConfig(steps=self.steps, seed=self.seed, lr_decay=self.lr_decay)

@@ -59,9 +59,11 @@ def read_folder(folder: Path, on_progress: Callable[[int, int], None]) -> tuple[
     return _gathered(_read_file, paths, on_progress)
 
 
-def creature_samples(count: int, seed: int, on_progress: Callable[[int, int], None]) -> list[TrackSample]:
-    """Motions by formula of random creatures."""
-    return _gathered(partial(_creature, seed), range(count), on_progress)[0]
+def creature_samples(
+    count: int, seed: int, on_progress: Callable[[int, int], None], most: int | None = None
+) -> list[TrackSample]:
+    """Motions by formula of random creatures. most: number of actions of each that are drawn, if not all."""
+    return _gathered(partial(_creature, seed, most), range(count), on_progress)[0]
 
 
 def _gathered(
@@ -141,10 +143,8 @@ def _index(path: Path) -> dict[str, str]:
     return {row[0]: row[1] for row in rows if len(row) > 1}
 
 
-def _creature(seed: int, number: int) -> ReadFile:
+def _creature(seed: int, most: int | None, number: int) -> ReadFile:
     generator = np.random.default_rng([seed, number, 5])
     plan = str(generator.choice(PLANS))
     anatomy = analyze(random_creature(seed * 100_000 + number, plan).character())
-    return ReadFile(
-        procedural_samples(find_chains(anatomy), f"creature {number}", "creatures", generator, FORMULAS), []
-    )
+    return ReadFile(procedural_samples(find_chains(anatomy), f"creature {number}", "creatures", generator, most), [])

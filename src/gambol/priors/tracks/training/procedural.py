@@ -20,9 +20,9 @@ def procedural_samples(
     actions that are drawn from these, if not all."""
     shape, partners = shape_of(chains), torch.as_tensor(chains.partners)
     found = []
-    actions = sorted(formula_actions(chains))
-    for number in generator.permutation(len(actions))[:most]:
-        action = actions[number]
+    actions = formula_actions(chains)
+    drawn = range(len(actions)) if most is None else generator.permutation(len(actions))[:most]
+    for action in (actions[number] for number in drawn):
         tracks = formula_tracks(chains, action, generator, float(generator.uniform(-1, 1)))
         if tracks is None:
             continue
