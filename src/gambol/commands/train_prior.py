@@ -75,7 +75,7 @@ class TrainPriorCommand:
         samples, held_out, skipped = [], [], []
         for folder in self.clips:
             with progress(f"reading {folder.name}") as advance:
-                found, left_out = read_folder(folder, advance)
+                found, left_out = read_folder(folder, advance, FORMULAS)
             samples += [sample for sample in found if sample.family not in self.exclude]
             held_out += [s for s in found if s.family in self.exclude and s.source != "procedural"]
             skipped += left_out

@@ -50,13 +50,15 @@ class ReadFile:
     """A sentence for each clip that was left out."""
 
 
-def read_folder(folder: Path, on_progress: Callable[[int, int], None]) -> tuple[list[TrackSample], list[str]]:
+def read_folder(
+    folder: Path, on_progress: Callable[[int, int], None], most: int | None = None
+) -> tuple[list[TrackSample], list[str]]:
     """All samples of the characters in a folder and below, and a sentence for each clip or file that was left out.
-    Files are read by several processes."""
+    Files are read by several processes. most: number of actions of each body by formula, if not all."""
     if not folder.is_dir():
         raise GambolError(f"'{folder}' is not a folder: give one with {', '.join(SUFFIXES)} files")
     paths = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in SUFFIXES]
-    return _gathered(_read_file, paths, on_progress)
+    return _gathered(partial(_read_file, most), paths, on_progress)
 
 
 def creature_samples(
@@ -92,7 +94,7 @@ def family_of(path: Path) -> str:
     return f"{path.parent.name}-{subject}" if path.suffix.lower() == ".bvh" else path.parent.name
 
 
-def _read_file(path: Path) -> ReadFile:
+def _read_file(most: int | None, path: Path) -> ReadFile:
     """Samples of one file. Whatever is wrong with it, the others are read."""
     found = ReadFile([], [])
     try:
@@ -118,7 +120,7 @@ def _read_file(path: Path) -> ReadFile:
     if not mocap:
         generator = np.random.default_rng(crc32(path.name.encode()))
         try:
-            found.samples.extend(procedural_samples(chains, path.stem, family_of(path), generator, FORMULAS))
+            found.samples.extend(procedural_samples(chains, path.stem, family_of(path), generator, most))
         except Exception as error:  # as above
             found.skipped.append(f"{path.name}, motions by formula: {error}")
     return found
