@@ -43,6 +43,8 @@ KNEE, CROUCHED = np.radians(35.0), np.radians(75.0)
 """Thighs and shins of people leave the line of the leg by less; if they have arms, they may also be bound crouching."""
 UPRIGHT_TRUNK = 0.8
 """Cosine of the angle between the vertical and the way from hips to head of who stands upright."""
+OVERHEAD = 0.9
+"""Cosine of the angle between the vertical and arms that are bound over the head."""
 MOST_YAW = np.radians(60.0)
 """Feet that point aside by less point forward in the canonical pose."""
 
@@ -234,10 +236,10 @@ class _Builder:
         ways = bones @ self.axes
         if limb.kind == "arm":
             sideways = np.array([1.0 if limb.side == "left" else -1.0, 0.0, 0.0])
-            turned = [_arc(sideways, way) for way in ways]
+            turned = [_raised(sideways, way) for way in ways]
             if end is not None and digits:
                 fingers = _fingers(self.anatomy, end, digits) or digits
-                turned[-1] = _arc(sideways, (body.tips[fingers] - body.heads[end]).mean(0) @ self.axes)
+                turned[-1] = _raised(sideways, (body.tips[fingers] - body.heads[end]).mean(0) @ self.axes)
             self.canonical[list(links)] = turned[: len(links)]
             self.canonical[digits] = turned[-1]
             if end is not None:
@@ -334,6 +336,15 @@ def _arc(a: Float[np.ndarray, 3], b: Float[np.ndarray, 3]) -> Float[np.ndarray, 
     if np.linalg.norm(b) < 1e-12 or normalize(a) @ normalize(b) < -0.999:
         return np.eye(3)
     return shortest_arc(normalize(a)[None], normalize(b)[None])[0]
+
+
+def _raised(sideways: Float[np.ndarray, 3], way: Float[np.ndarray, 3]) -> Float[np.ndarray, "3 3"]:
+    """The rotation of an arm from its side to a direction, by way of hanging: an arm that is bound pointing forward then
+    hangs without a twist. The smallest rotation for arms in the frontal plane, and for those bound over the head."""
+    down = np.array([0.0, -1.0, 0.0])
+    if way @ down <= -OVERHEAD * np.linalg.norm(way):
+        return _arc(sideways, way)
+    return _arc(down, way) @ _arc(sideways, down)
 
 
 def _about_up(yaw: float) -> Float[np.ndarray, "3 3"]:

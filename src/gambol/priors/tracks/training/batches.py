@@ -46,7 +46,7 @@ GATHERED = 0.4
 """How much rarer combinations of action and build are drawn oftener: 0 as often as they are, 1 all equally often."""
 SOURCE_WEIGHTS = {"artist": 1.0, "mocap": 0.6, "procedural": 0.15}
 """How often motions are drawn by source: captures are long, and formulas simple."""
-COMMON, COMMON_WEIGHT = (PEOPLE, QUADRUPEDS), 1.6
+COMMON = {PEOPLE: 2.5, QUADRUPEDS: 1.6}
 """Builds that most users have, people and quadrupeds, and how much oftener they are drawn."""
 OTHER_BODY = {"mocap": 0.5, "artist": 0.2}
 """Share of motions of common builds that are learned on the body of somebody else, by source: captured people are all
@@ -86,7 +86,7 @@ class BatchSampler:
             # Within a group, families with the same motions on many bodies count less.
             shared = families[*group, sample.family]
             weight = groups[group] ** -GATHERED * shared**-GATHERED
-            weight *= COMMON_WEIGHT if sample.shape.build in COMMON else 1.0
+            weight *= COMMON.get(sample.shape.build, 1.0)
             weights.append(weight * SOURCE_WEIGHTS[sample.source])
         self.weights = np.array(weights) / np.sum(weights)
         self.bodies: dict[str, list[BodyShape]] = {}
