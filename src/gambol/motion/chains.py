@@ -339,8 +339,9 @@ def _arc(a: Float[np.ndarray, 3], b: Float[np.ndarray, 3]) -> Float[np.ndarray, 
 
 
 def _raised(sideways: Float[np.ndarray, 3], way: Float[np.ndarray, 3]) -> Float[np.ndarray, "3 3"]:
-    """The rotation of an arm from its side to a direction, by way of hanging: an arm that is bound pointing forward then
-    hangs without a twist. The smallest rotation for arms in the frontal plane, and for those bound over the head."""
+    """The rotation of an arm from its side to a direction, by way of hanging: an arm that is bound pointing forward
+    then hangs without a twist. The smallest rotation for arms in the frontal plane, and for those bound over the
+    head."""
     down = np.array([0.0, -1.0, 0.0])
     if way @ down <= -OVERHEAD * np.linalg.norm(way):
         return _arc(sideways, way)
