@@ -21,7 +21,10 @@ from gambol.commands.clip import ClipCommand
 from gambol.commands.create import CreateCommand
 from gambol.commands.eval_prior import EvalPriorCommand
 from gambol.commands.flex import FlexCommand
+from gambol.commands.harvest import HarvestCommand
 from gambol.commands.info import InfoCommand
+from gambol.commands.pose import PoseCommand
+from gambol.commands.poses import PosesCommand
 from gambol.commands.priors import PriorsCommand
 from gambol.commands.render import RenderCommand
 from gambol.commands.report import ReportCommand
@@ -30,6 +33,7 @@ from gambol.commands.rig import RigCommand
 from gambol.commands.skin import SkinCommand
 from gambol.commands.splat import SplatCommand
 from gambol.commands.track import TrackCommand
+from gambol.commands.train_poses import TrainPosesCommand
 from gambol.commands.train_prior import TrainPriorCommand
 from gambol.errors import GambolError
 from gambol.ranges import check_ranges
@@ -74,9 +78,13 @@ Command = (
     | Annotated[CreateCommand, tyro.conf.subcommand("create")]
     | Annotated[RenderCommand, tyro.conf.subcommand("render")]
     | Annotated[SplatCommand, tyro.conf.subcommand("splat")]
+    | Annotated[PosesCommand, tyro.conf.subcommand("poses")]
+    | Annotated[PoseCommand, tyro.conf.subcommand("pose")]
     | Annotated[PriorsCommand, tyro.conf.subcommand("priors")]
     | Annotated[TrainPriorCommand, tyro.conf.subcommand("train-prior")]
     | Annotated[EvalPriorCommand, tyro.conf.subcommand("eval-prior")]
+    | Annotated[HarvestCommand, tyro.conf.subcommand("harvest")]
+    | Annotated[TrainPosesCommand, tyro.conf.subcommand("train-poses")]
 )
 
 

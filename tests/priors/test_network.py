@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gambol.priors.muon import Muon, orthogonal
+from gambol.learning.muon import Muon, orthogonal
 from gambol.priors.pixels.network import NetworkConfig, PixelNetwork, prompt_embedding
 
 SMALL = NetworkConfig(size=20, patch=5, fine=16, local=1, width=32, depth=2, heads=2)

@@ -25,7 +25,7 @@ from gambol.priors.tracks.training.batches import BatchSampler, collate, resampl
 from gambol.priors.tracks.training.dataset import creature_samples
 from gambol.priors.tracks.training.labels import ACTION_NAMES, LABELS, label_of
 from gambol.priors.tracks.training.procedural import procedural_samples
-from gambol.priors.tracks.training.train import TrackTrainConfig, TrackTraining, normalization_of, train
+from gambol.priors.tracks.training.train import TrackTrainConfig, TrackTraining, normalization_of
 
 TINY = TrackNetworkConfig(width=32, layers=2, heads=2)
 
@@ -261,13 +261,13 @@ def test_a_training_that_was_stopped_ends_as_if_it_had_not_been(walk, tmp_path, 
             raise KeyboardInterrupt
 
     once = fresh()
-    train(once, sampler, [], whole, lambda step, steps: None)
+    once.train(sampler.batches, dict, whole, lambda step, steps: None)
     with pytest.raises(KeyboardInterrupt):
-        train(fresh(), sampler, [], stopped, stop_at_four)
+        fresh().train(sampler.batches, dict, stopped, stop_at_four)
     again = fresh()
     again.load(stopped / "state.pt")
     assert again.step == 4
-    train(again, sampler, [], stopped, lambda step, steps: None)
+    again.train(sampler.batches, dict, stopped, lambda step, steps: None)
     for name, value in once.network.named_parameters():
         assert torch.equal(value, dict(again.network.named_parameters())[name]), name
 

@@ -65,11 +65,17 @@ class TrainPriorCommand:
             self._train_tracks() if self.prior == "tracks" else self._train_pixels()
 
     def _train_tracks(self) -> None:
+        from gambol.learning.training import STATE
         from gambol.priors.tracks.prior import TrackPrior
         from gambol.priors.tracks.training.batches import BatchSampler, experience_of
         from gambol.priors.tracks.training.dataset import FORMULAS, creature_samples, read_folder
         from gambol.priors.tracks.training.labels import ACTION_NAMES
-        from gambol.priors.tracks.training.train import STATE, TrackTrainConfig, TrackTraining, normalization_of, train
+        from gambol.priors.tracks.training.train import (
+            TrackTrainConfig,
+            TrackTraining,
+            normalization_of,
+            validation_errors,
+        )
         from gambol.progress import progress
 
         samples, held_out, skipped = [], [], []
@@ -91,7 +97,7 @@ class TrainPriorCommand:
             training.load(self.folder / STATE)
             say(f"resuming after {training.step:,} steps")
         with progress("training") as advance:
-            train(training, sampler, held_out, self.folder, advance)
+            training.train(sampler.batches, lambda: validation_errors(training, held_out), self.folder, advance)
         about = {"seed": self.seed, "steps": self.steps, "motions": len(samples), "exclude": list(self.exclude)}
         path = self.folder / "weights.safetensors"
         experience = experience_of(samples)

@@ -1,0 +1,110 @@
+"""`gambol poses`: plausible poses of a character."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from gambol.commands.messages import say
+from gambol.commands.options import AS_FOUND, AnatomyGiven, File, check_not_input, load_character
+from gambol.errors import GambolError
+from gambol.ranges import SEED, STRENGTH, Range
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from gambol.poses.pose_space import PoseSpace
+
+
+@dataclass
+class PosesCommand:
+    """Sample poses that are plausible for a character, by one model for all rigs.
+
+    A .png is a sheet of the poses; a .glb is the character with a clip that shows one pose after the other, a second
+    each. Poses that go through themselves, sink into the ground or bend knees backwards are drawn again.
+
+    examples:
+      gambol poses fox -o fox-poses.png
+      gambol poses hero.glb -n 24 -o poses.glb --text "a knight sits"
+      gambol poses hero.glb -o variants.png --near idle@0.5 --strength 0.4
+      gambol poses hero.glb -o arms.png --near idle --part arms
+    """
+
+    file: File
+    """A rigged character (.glb, .vrm or .gltf), or one of the zoo: fox."""
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
+    """File to write: .png for a sheet, .glb for the character with a clip of the poses."""
+    count: Annotated[int, Range(1, 1000), tyro.conf.arg(aliases=["-n"])] = 8
+    """Number of poses."""
+    text: str = ""
+    """What they show, as "a fox sits"; by default anything."""
+    near: str | None = None
+    """A pose that they are like: 'rest', a clip, or 'walk@0.5' (half a second into it)."""
+    strength: Annotated[float, STRENGTH] = 0.6
+    """How far they may be from it."""
+    part: Literal["arms", "legs", "head", "tail", "spine"] | None = None
+    """Only this part is posed; the others stay as in --near, or at rest."""
+    steps: Annotated[int, Range(1, 1000)] = 20
+    """Denoising steps."""
+    seed: Annotated[int, SEED] = 0
+    """Seed of all random numbers."""
+    weights: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """What `gambol train-poses` wrote; by default the weights that come with gambol."""
+    anatomy: AnatomyGiven = AS_FOUND
+
+    def run(self) -> None:
+        from gambol.poses.pose_space import PoseSpace
+        from gambol.poses.sampling import SamplingConfig
+
+        check_pose_output(self.output, self.file)
+        character = load_character(self.file)
+        space = PoseSpace(character, self.weights, self.anatomy.analyze(character))
+        near = space.pose_at(self.near) if self.near is not None else None
+        config = SamplingConfig(steps=self.steps, strength=self.strength)
+        poses = space.sample(self.count, self.seed, text=self.text, near=near, part=self.part, config=config)
+        doubtful = int((~space.valid(poses)).sum())
+        write_poses(space, space.world(poses), self.output, "poses")
+        note = f"; {doubtful} of them go through themselves, sink or bend backwards" if doubtful else ""
+        say(f"wrote {self.output}: {len(poses)} poses{note}")
+
+
+def check_pose_output(output: Path, file: Path) -> None:
+    """Refuse, before any work, an output that cannot be written."""
+    from gambol.formats import check_output
+    from gambol.render.movie import check_movie
+
+    check_not_input(output, file)
+    if output.suffix.lower() == ".png":
+        check_movie(output, (".png",))
+    elif output.suffix.lower() == ".glb":
+        check_output(output, binary=True)
+    else:
+        raise GambolError(f"'{output}': poses are written as .png or .glb")
+
+
+def write_poses(space: PoseSpace, world: Tensor, output: Path, name: str, fps: float = 1.0) -> None:
+    """Write poses as a sheet, or as a clip of the character, one pose after the other."""
+    from dataclasses import replace
+
+    from gambol.character.bone_mesh import visible
+    from gambol.formats import save
+    from gambol.progress import progress
+    from gambol.render.movie import contact_sheet, write_picture
+    from gambol.render.picture import place_cameras, render_frames
+
+    clip = space.clip(world, name, fps)
+    if output.suffix.lower() == ".glb":
+        clips = {other: own for other, own in space.character.clips.items() if other != name}
+        save(replace(space.character, clips={**clips, name: clip}), output)
+        return
+    shown = visible(space.character)
+    times = [number / fps for number in range(len(world))]
+    anatomy = space.anatomy
+    with progress("rendering") as advance:
+        shot = place_cameras(shown, clip, times, up=anatomy.up, forward=anatomy.forward, size=256)
+        frames = list(render_frames(shot, on_progress=advance))
+    picture = frames[0] if len(frames) == 1 else contact_sheet(frames, [str(number + 1) for number in range(len(frames))])
+    write_picture(picture, output)

@@ -1,0 +1,1 @@
+"""Pose spaces (ViPS): which poses are plausible for a rig, by one model for all rigs."""

@@ -1,0 +1,148 @@
+"""Poses as numbers: the turn of each joint from where its parent holds it, and how high the body is.
+
+A turn is a rotation vector in body axes of the canonical rest pose, where zero means the same on every rig; its mirror
+image is the mirror image of the vector. The heading is left out: poses face forward.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from scipy.spatial.transform import Rotation
+from torch import Tensor
+
+from gambol.motion.body_tracks import anchor_path, turns_of_poses
+from gambol.motion.chains import Chains
+from gambol.poses.pose_skeleton import PoseSkeleton
+
+MIRROR = (1.0, -1.0, -1.0)
+"""What a mirror does to the components of a rotation vector."""
+
+
+@dataclass(frozen=True, eq=False)
+class Poses:
+    """Poses of one rig."""
+
+    turns: Float[Tensor, "poses joints 3"]
+    """Rotation vector of each joint relative to its parent [rad]."""
+    heights: Float[Tensor, " poses"]
+    """Height of the anchor above where it is in the canonical rest pose [leg lengths]."""
+
+    def __len__(self) -> int:
+        return len(self.turns)
+
+    def __getitem__(self, chosen: slice | Tensor | list[int]) -> Poses:
+        return Poses(self.turns[chosen], self.heights[chosen])
+
+    @property
+    def numbers(self) -> Float[Tensor, "poses tokens 3"]:
+        """As the network takes them: the height first, in a row of its own, then the turns."""
+        first = torch.nn.functional.pad(self.heights[:, None, None], (0, 2))
+        return torch.cat([first, self.turns], 1)
+
+    @staticmethod
+    def of_numbers(numbers: Float[Tensor, "poses tokens 3"]) -> Poses:
+        return Poses(numbers[:, 1:], numbers[:, 0, 0])
+
+    def mirrored(self, skeleton: PoseSkeleton) -> Poses:
+        """The mirror images: left does what right did."""
+        return Poses((self.turns * torch.tensor(MIRROR))[:, skeleton.partners], self.heights)
+
+
+def joined(poses: list[Poses]) -> Poses:
+    """All poses of a list."""
+    return Poses(torch.cat([each.turns for each in poses]), torch.cat([each.heights for each in poses]))
+
+
+def rotation_matrices(vectors: Float[Tensor, "*batch 3"]) -> Float[Tensor, "*batch 3 3"]:
+    """Rotations of rotation vectors (Rodrigues), differentiable also at zero."""
+    square = vectors.square().sum(-1)[..., None, None]
+    small = square < 1e-8
+    angle = torch.where(small, torch.ones_like(square), square).sqrt()
+    a = torch.where(small, 1 - square / 6, angle.sin() / angle)
+    b = torch.where(small, 0.5 - square / 24, (1 - angle.cos()) / angle.square())
+    x, y, z = vectors.unbind(-1)
+    zero = torch.zeros_like(x)
+    cross = torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], -1).unflatten(-1, (3, 3))
+    outer = vectors[..., :, None] * vectors[..., None, :]
+    eye = torch.eye(3, dtype=vectors.dtype)
+    return eye + a * cross + b * (outer - square * eye)
+
+
+def rotation_vectors(rotations: Float[np.ndarray, "*batch 3 3"]) -> Float[np.ndarray, "*batch 3"]:
+    """Rotation vectors of rotations, of at most half a turn."""
+    return Rotation.from_matrix(rotations.reshape(-1, 3, 3)).as_rotvec().reshape(*rotations.shape[:-1])
+
+
+def forward_kinematics(
+    turns: Float[Tensor, "*batch joints 3"],
+    parents: Int[Tensor, "*#batch joints"],
+    offsets: Float[Tensor, "*#batch joints 3"],
+) -> tuple[Float[Tensor, "*batch joints 3 3"], Float[Tensor, "*batch joints 3"]]:
+    """Rotations of all joints from the canonical rest pose, and their places seen from the anchor's rest [leg lengths].
+
+    Chains are multiplied by doubling: after k rounds each joint holds the product of the 2^k joints up from it. The
+    parent of a root, -1, is the last place, which holds the identity.
+    """
+    rotations = rotation_matrices(turns)
+    batch, count = turns.shape[:-2], turns.shape[-2]
+    eye = torch.eye(3, dtype=turns.dtype).expand(*batch, 1, 3, 3)
+    rotations = torch.cat([rotations, eye], -3)
+    places = torch.cat([offsets.expand(*batch, count, 3), turns.new_zeros(*batch, 1, 3)], -2)
+    above = torch.nn.functional.pad(torch.where(parents < 0, count, parents), (0, 1), value=count)
+    above = above.expand(*batch, count + 1)
+    while bool((above < count).any()):
+        held = above[..., None, None].expand(*batch, count + 1, 3, 3)
+        outer = torch.gather(rotations, -3, held)
+        moved = (outer * places[..., None, :]).sum(-1)
+        places = torch.gather(places, -2, held[..., 0]) + moved
+        rotations = (outer[..., :, :, None] * rotations[..., None, :, :]).sum(-2)
+        above = torch.gather(above, -1, above)
+    return rotations[..., :count, :, :], places[..., :count, :]
+
+
+def body_points(skeleton: PoseSkeleton, poses: Poses) -> tuple[Tensor, Tensor]:
+    """Rotations of all joints from the canonical rest pose, and their places above the ground below the anchor
+    [leg lengths]; y is up."""
+    rotations, places = forward_kinematics(poses.turns, skeleton.parents, skeleton.offsets)
+    points = places + (rotations * skeleton.anchor_ways[..., None, :]).sum(-1)
+    anchor = (skeleton.anchor_weights[:, None] * points).sum(-2)
+    height = torch.nn.functional.pad((poses.heights + skeleton.rest_height)[:, None], (1, 1))
+    return rotations, places + (height - anchor)[:, None]
+
+
+def poses_of_world(
+    chains: Chains, skeleton: PoseSkeleton, T_world_joint: Float[Tensor, "poses joints 3 4"]
+) -> Poses:
+    """Read poses from transforms of a rig's joints; their heading and place are lost, and so is stretch of bones."""
+    axes = torch.as_tensor(chains.axes, dtype=T_world_joint.dtype)
+    turned = axes.T @ turns_of_poses(chains, T_world_joint) @ axes
+    root = turned[:, chains.chains[0].joints[0]]
+    yaw = torch.atan2(root[:, 0, 2] - root[:, 2, 0], root[:, 0, 0] + root[:, 2, 2])
+    turned = _about_up(-yaw)[:, None] @ turned @ torch.as_tensor(chains.canonical, dtype=turned.dtype)
+    held = torch.cat([turned, torch.eye(3, dtype=turned.dtype).expand(len(turned), 1, 3, 3)], 1)[:, skeleton.parents]
+    vectors = rotation_vectors((held.mT @ turned).double().numpy())
+    above = anchor_path(chains, T_world_joint) @ torch.as_tensor(chains.anatomy.up, dtype=turned.dtype)
+    heights = (above - chains.anatomy.ground - chains.rest_height) / chains.unit
+    return Poses(torch.as_tensor(vectors).float(), heights.float())
+
+
+def world_of_poses(chains: Chains, skeleton: PoseSkeleton, poses: Poses) -> Float[Tensor, "poses joints 3 4"]:
+    """T_world_joint of a rig in poses, facing forward where it stands at rest [file units]."""
+    body = chains.anatomy.body
+    axes = torch.as_tensor(chains.axes).float()
+    rotations, places = body_points(skeleton, poses)
+    turned = axes @ rotations @ torch.as_tensor(chains.canonical).float().mT @ axes.T
+    rest = torch.as_tensor(body.T_world_node[body.nodes]).float()[:, :3, :3]
+    up = torch.as_tensor(chains.anatomy.up).float()
+    anchor = torch.as_tensor(chains.anchor).float()
+    spot = anchor - (anchor @ up - chains.anatomy.ground) * up
+    return torch.cat([turned @ rest, (spot + chains.unit * places @ axes.T)[..., None]], -1)
+
+
+def _about_up(angles: Float[Tensor, " poses"]) -> Float[Tensor, "poses 3 3"]:
+    """Turns to the left [rad] in body axes."""
+    return rotation_matrices(torch.nn.functional.pad(angles[:, None], (1, 1)))

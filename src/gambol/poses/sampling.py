@@ -1,0 +1,107 @@
+"""Sampling of poses of one rig: plausible ones, near a pose, of some joints only; what is invalid is drawn again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from gambol.poses.model import Numbers, RigPoses, moved
+from gambol.poses.poses import Poses, joined
+from gambol.poses.validators import Validators
+
+GUIDED = 0.5
+"""Level below which validators guide the estimate: before it is a blur of poses."""
+DESCENT = 0.3
+"""Length of their step down the gradient [deviations of the poses]."""
+TRIES = 3
+"""Times that poses are drawn again if too few are valid."""
+
+
+@dataclass(frozen=True)
+class SamplingConfig:
+    """How poses are sampled."""
+
+    steps: int = 20
+    guidance: float = 2.0
+    """Classifier-free guidance towards an action, if one is given."""
+    validate: bool = True
+    """Guide by validators, and draw invalid poses again."""
+    strength: float = 0.6
+    """How far from a given pose poses are drawn: the noise level from which they are sampled."""
+
+
+def sample_poses(
+    rig: RigPoses,
+    count: int,
+    seed: int,
+    config: SamplingConfig | None = None,
+    *,
+    action: int = 0,
+    near: Poses | None = None,
+    free: Bool[Tensor, " joints"] | None = None,
+) -> Poses:
+    """Plausible poses. near: one pose, near which all are. free: joints that move; the others stay as in `near`."""
+    config = config or SamplingConfig()
+    validators = Validators(rig.skeleton)
+    generator = torch.Generator().manual_seed(seed)
+    found: list[Poses] = []
+    valid = 0
+    for _ in range(TRIES if config.validate else 1):
+        drawn = _drawn(rig, count, generator, config, validators, action, near, free)
+        kept = validators.valid(drawn) if config.validate else torch.ones(count, dtype=torch.bool)
+        found.append(drawn[kept])
+        valid += int(kept.sum())
+        if valid >= count:
+            break
+    every = joined([*found, drawn[~kept]])  # rather a few doubtful ones than too few
+    if len(every) < count:
+        every = joined([every, drawn])
+    return every[:count]
+
+
+def _drawn(
+    rig: RigPoses,
+    count: int,
+    generator: torch.Generator,
+    config: SamplingConfig,
+    validators: Validators,
+    action: int,
+    near: Poses | None,
+    free: Bool[Tensor, " joints"] | None,
+) -> Poses:
+    level, given = 1.0, None
+    noise = noisy = rig.noise(count, generator)
+    if near is not None:
+        given = rig.encode(near).expand(count, -1, -1)
+        level = 1.0 if free is not None else config.strength
+        noisy = (1 - level) * given + level * noise
+    for here, there in pairwise(level * (1 - index / config.steps) for index in range(config.steps + 1)):
+        clean = rig.clean(noisy, here, action, config.guidance)
+        if config.validate and here <= GUIDED:
+            clean = _descended(rig, validators, clean)
+        if given is not None and free is not None:
+            clean = _held(clean, given, free)
+        noisy = moved(noisy, clean, here, there)
+    return rig.decode(noisy)
+
+
+def _held(clean: Numbers, given: Numbers, free: Bool[Tensor, " joints"]) -> Numbers:
+    """The estimate with all joints but the free ones as given."""
+    mask = torch.nn.functional.pad(free, (1, 0), value=False)[:, None]
+    return torch.where(mask, clean, given)
+
+
+def _descended(rig: RigPoses, validators: Validators, clean: Numbers) -> Numbers:
+    """One step down the energy of the validators, for those poses that have any."""
+    with torch.enable_grad():
+        numbers = clean.detach().requires_grad_(True)
+        energy = validators.energy(rig.decode(numbers))
+        (gradient,) = torch.autograd.grad(energy.sum(), numbers)
+    size = gradient.flatten(1).norm(dim=1)[:, None, None]
+    faulty = (energy.detach() > 1e-4)[:, None, None]
+    step = DESCENT * gradient / size.clamp(min=1e-9) * energy.detach().sqrt().clamp(max=1)[:, None, None]
+    return torch.where(faulty, clean - step, clean)

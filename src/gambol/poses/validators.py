@@ -1,0 +1,109 @@
+"""What no pose may do, whoever is posed: go through itself, sink into the ground, bend knees and elbows backwards.
+
+All is measured on spheres along the bones, as thick as the skin about them, and differentiable; a pose is compared with
+the rest pose of the same rig, so that there is nothing to tune for a fat belly or a folded wing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from gambol.poses.pose_skeleton import KINDS, RADIUS, PoseSkeleton
+from gambol.poses.poses import Poses, body_points, rotation_matrices
+
+ALONG = (0.1, 0.5, 0.9)
+"""Places of spheres along a bone."""
+OVERLAP, SUNK, BACKWARDS = 1.2, 0.25, 0.6
+"""Faults above which a pose is called invalid [share, leg lengths, sine]: artists' poses have more in less than one of twenty."""
+NEAR = 2
+"""Bones that are no more joints apart touch each other anyway."""
+
+
+@dataclass(frozen=True, eq=False)
+class Validators:
+    """Faults of poses of one rig; each is a number per pose, zero if there is none."""
+
+    skeleton: PoseSkeleton
+
+    @cached_property
+    def _joints(self) -> Int[Tensor, " bones"]:
+        """Bones with spheres: not those of fingers and loose parts, nor those without skin."""
+        kinds, radius = self.skeleton.kinds, self.skeleton.numbers[:, RADIUS]
+        inner = (kinds != KINDS.index("digit")) & (kinds != KINDS.index("loose"))
+        return torch.nonzero(inner & (radius > 1e-3))[:, 0]
+
+    @cached_property
+    def _pairs(self) -> tuple[Int[Tensor, " pairs"], Int[Tensor, " pairs"], Float[Tensor, " pairs"]]:
+        """Spheres that may meet, and how near their middles may come: not as near as at rest, if they overlap there."""
+        bones = torch.arange(len(self._joints)).repeat_interleave(len(ALONG))
+        first, second = torch.triu_indices(len(bones), len(bones), 1)
+        apart = self.skeleton.hops[self._joints[bones[first]], self._joints[bones[second]]] > NEAR
+        first, second = first[apart], second[apart]
+        radius = self.skeleton.numbers[self._joints[bones], RADIUS]
+        rest = Poses(torch.zeros(1, len(self.skeleton), 3), torch.zeros(1))
+        spheres = self._spheres(*body_points(self.skeleton, rest))[0]
+        distance = (spheres[first] - spheres[second]).norm(dim=-1)
+        return first, second, torch.minimum(radius[first] + radius[second], distance).clamp(min=1e-3)
+
+    def _spheres(self, rotations: Tensor, places: Tensor) -> Float[Tensor, "poses spheres 3"]:
+        """Middles of all spheres."""
+        ways = (rotations[:, self._joints] * self.skeleton.bones[self._joints, None]).sum(-1)
+        along = torch.tensor(ALONG)
+        return (places[:, self._joints, None] + along[:, None] * ways[:, :, None]).flatten(1, 2)
+
+    def overlap(self, rotations: Tensor, places: Tensor) -> Float[Tensor, " poses"]:
+        """How far the body goes through itself: root of the sum of squares over pairs of spheres of how much nearer
+        they come than they may, as a share of that."""
+        first, second, near = self._pairs
+        if not len(first):
+            return places.new_zeros(len(places))
+        spheres = self._spheres(rotations, places)
+        distance = (spheres[:, first] - spheres[:, second]).square().sum(-1).add(1e-12).sqrt()
+        return (1 - distance / near).clamp(min=0).square().sum(-1).add(1e-12).sqrt() - 1e-6
+
+    def sunk(self, rotations: Tensor, places: Tensor) -> Float[Tensor, " poses"]:
+        """How deep the lowest bone is below the ground, of who stands on it."""
+        if not bool(self.skeleton.feet.any()):
+            return places.new_zeros(len(places))
+        rest = Poses(torch.zeros(1, len(self.skeleton), 3), torch.zeros(1))
+        lowest = self._ends(*body_points(self.skeleton, rest)).amin(1).clamp(max=0)
+        return (lowest - self._ends(rotations, places).amin(1)).clamp(min=0)
+
+    def _ends(self, rotations: Tensor, places: Tensor) -> Float[Tensor, "poses points"]:
+        """Heights of both ends of all bones."""
+        tips = places[..., 1] + (rotations[..., 1, :] * self.skeleton.bones).sum(-1)
+        return torch.cat([places[..., 1], tips], 1)
+
+    def backwards(self, poses: Poses) -> Float[Tensor, " poses"]:
+        """How far knees and elbows bend the wrong way, the worst of them [sine]."""
+        hinged = torch.nonzero(self.skeleton.hinges.norm(dim=-1) > 0)[:, 0]
+        if not len(hinged):
+            return poses.heights.new_zeros(len(poses))
+        before = torch.nn.functional.normalize(self.skeleton.offsets[hinged], dim=-1)
+        after = torch.nn.functional.normalize(self.skeleton.bones[hinged], dim=-1)
+        after = (rotation_matrices(poses.turns[:, hinged]) * after[:, None]).sum(-1)
+        bend = (torch.linalg.cross(before.expand_as(after), after) * self.skeleton.hinges[hinged]).sum(-1)
+        return (-bend).clamp(min=0).amax(1)
+
+    def energy(self, poses: Poses) -> Float[Tensor, " poses"]:
+        """Sum of squares of all faults: what a sampler descends."""
+        points = body_points(self.skeleton, poses)
+        return self.overlap(*points).square() + self.sunk(*points).square() + self.backwards(poses).square()
+
+    def faults(self, poses: Poses) -> dict[str, Bool[Tensor, " poses"]]:
+        """Which poses are wrong, by fault."""
+        points = body_points(self.skeleton, poses)
+        return {
+            "goes through itself": self.overlap(*points) > OVERLAP,
+            "sinks into the ground": self.sunk(*points) > SUNK,
+            "bends backwards": self.backwards(poses) > BACKWARDS,
+        }
+
+    def valid(self, poses: Poses) -> Bool[Tensor, " poses"]:
+        """Poses without any fault."""
+        return ~torch.stack(list(self.faults(poses).values())).any(0)
