@@ -35,6 +35,7 @@ from gambol.commands.splat import SplatCommand
 from gambol.commands.track import TrackCommand
 from gambol.commands.train_poses import TrainPosesCommand
 from gambol.commands.train_prior import TrainPriorCommand
+from gambol.commands.tween import TweenCommand
 from gambol.errors import GambolError
 from gambol.ranges import check_ranges
 from gambol.text import printable
@@ -80,6 +81,7 @@ Command = (
     | Annotated[SplatCommand, tyro.conf.subcommand("splat")]
     | Annotated[PosesCommand, tyro.conf.subcommand("poses")]
     | Annotated[PoseCommand, tyro.conf.subcommand("pose")]
+    | Annotated[TweenCommand, tyro.conf.subcommand("tween")]
     | Annotated[PriorsCommand, tyro.conf.subcommand("priors")]
     | Annotated[TrainPriorCommand, tyro.conf.subcommand("train-prior")]
     | Annotated[EvalPriorCommand, tyro.conf.subcommand("eval-prior")]

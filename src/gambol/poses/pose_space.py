@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +25,7 @@ from gambol.poses.pose_skeleton import KINDS, MOST_JOINTS, pose_skeleton
 from gambol.poses.poses import Poses, body_points, poses_of_world, world_of_poses
 from gambol.poses.reach import reach
 from gambol.poses.sampling import SamplingConfig, sample_poses
+from gambol.poses.tween import tween
 from gambol.poses.validators import Validators
 
 STANDING = 0.05
@@ -170,6 +171,16 @@ class PoseSpace:
         """Plausible poses on the way from one pose to another. shares: how far along it, from 0 to 1."""
         ends = Poses(torch.cat([first.turns, last.turns]), torch.cat([first.heights, last.heights]))
         return walk_between(self.rig_poses, ends, shares)
+
+    def tween(
+        self,
+        keys: Sequence[tuple[int, Poses]],
+        on_progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Float[Tensor, "frames joints 3 4"]:
+        """T_world_joint of a motion through key poses, from the first to the last. keys: frame and pose of each."""
+        found = tween(self.rig_poses, self.rest, keys, on_progress)
+        shifts = torch.as_tensor(found.shifts).float()
+        return torch.cat([self.world(found.poses[[i]], shifts[i].tolist()) for i in range(len(found.poses))])
 
     def valid(self, poses: Poses) -> Tensor:
         """Which poses neither go through themselves nor sink into the ground nor bend joints backwards."""
