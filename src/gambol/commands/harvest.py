@@ -57,9 +57,8 @@ class HarvestCommand:
         if not jobs:
             raise GambolError("there is no character: give .glb, .gltf or .vrm files, folders of them, or --creatures")
         job = Job(self.source, self.prior, self.sentence, HarvestConfig(self.seeds, self.poses), self.output)
-        with locked_folder(self.output):
-            with progress("harvesting") as advance:
-                done = harvest_all(job, jobs, advance)
+        with locked_folder(self.output), progress("harvesting") as advance:
+            done = harvest_all(job, jobs, advance)
         for name, why in done.skipped:
             say(f"left out {name}: {why}")
         rejected = ", ".join(f"{count:,} {why}" for why, count in done.rejected)

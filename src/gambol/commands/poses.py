@@ -87,7 +87,7 @@ def check_pose_output(output: Path, file: Path) -> None:
 
 def write_poses(space: PoseSpace, world: Tensor, output: Path, name: str, fps: float = 1.0) -> None:
     """Write poses as a sheet, or as a clip of the character, one pose after the other."""
-    from dataclasses import replace
+    import numpy as np
 
     from gambol.character.bone_mesh import visible
     from gambol.formats import save
@@ -97,14 +97,15 @@ def write_poses(space: PoseSpace, world: Tensor, output: Path, name: str, fps: f
 
     clip = space.clip(world, name, fps)
     if output.suffix.lower() == ".glb":
-        clips = {other: own for other, own in space.character.clips.items() if other != name}
-        save(replace(space.character, clips={**clips, name: clip}), output)
+        save(space.character, output, clip, overwrite=True)
         return
     shown = visible(space.character)
-    times = [number / fps for number in range(len(world))]
+    times = np.arange(len(world)) / fps
     anatomy = space.anatomy
     with progress("rendering") as advance:
         shot = place_cameras(shown, clip, times, up=anatomy.up, forward=anatomy.forward, size=256)
         frames = list(render_frames(shot, on_progress=advance))
-    picture = frames[0] if len(frames) == 1 else contact_sheet(frames, [str(number + 1) for number in range(len(frames))])
+    picture = (
+        frames[0] if len(frames) == 1 else contact_sheet(frames, [str(number + 1) for number in range(len(frames))])
+    )
     write_picture(picture, output)

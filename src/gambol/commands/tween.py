@@ -46,8 +46,6 @@ class TweenCommand:
     anatomy: AnatomyGiven = AS_FOUND
 
     def run(self) -> None:
-        from dataclasses import replace
-
         from gambol.commands.options import check_name
         from gambol.formats import check_output, save
         from gambol.poses.pose_space import PoseSpace
@@ -68,8 +66,7 @@ class TweenCommand:
         with progress("making in-betweens") as advance:
             world = space.tween(keys, advance)
         clip = space.clip(world, self.name, self.fps)
-        clips = {name: own for name, own in character.clips.items() if name != self.name}
-        save(replace(character, clips={**clips, self.name: clip}), self.output)
+        save(character, self.output, clip, overwrite=True)
         say(f"wrote {self.output}: clip '{self.name}', {len(world)} frames, {clip.duration:.2f} s")
 
 

@@ -79,7 +79,9 @@ def read_harvest(path: Path) -> HarvestedPoses:
         raise AssetError(f"'{path}' holds no poses of a harvest: {error}") from None
 
 
-def read_harvests(folder: Path, on_progress: Callable[[int, int], None] = lambda done, total: None) -> list[HarvestedPoses]:
+def read_harvests(
+    folder: Path, on_progress: Callable[[int, int], None] = lambda done, total: None
+) -> list[HarvestedPoses]:
     """All characters of a folder that have poses."""
     if not folder.is_dir():
         raise GambolError(f"'{folder}' is not a folder: give one that `gambol harvest` wrote")

@@ -40,7 +40,7 @@ def walk_between(
     return Poses(torch.as_tensor(turns).float(), heights.float())
 
 
-def _between(first: Numbers, last: Numbers, u: Float[Tensor, " poses"]) -> Numbers:
+def _between(first: Float[Tensor, "tokens 3"], last: Float[Tensor, "tokens 3"], u: Float[Tensor, " poses"]) -> Numbers:
     """Spherical interpolation of noise."""
     cosine = torch.nn.functional.cosine_similarity(first.flatten(), last.flatten(), dim=0).clamp(-1, 1)
     angle = torch.arccos(cosine)

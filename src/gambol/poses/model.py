@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.errors import AssetError
-from gambol.poses.network import PoseNetwork, PoseNetworkConfig, collated
+from gambol.poses.network import PoseNetwork, PoseNetworkConfig, Rigs, collated
 from gambol.poses.pose_skeleton import KINDS, PoseSkeleton
 from gambol.poses.poses import MIRROR, Poses
 from gambol.tensor_files import read_tensors, write_tensors
@@ -96,7 +96,7 @@ class RigPoses:
         return self.model.scale(self.skeleton.kinds)
 
     @cached_property
-    def _rigs(self) -> tuple:
+    def _rigs(self) -> Rigs:
         """The rig and its mirror image."""
         return collated([self.skeleton, self.skeleton.mirrored()])
 
@@ -113,7 +113,9 @@ class RigPoses:
         The mean of the estimate for the rig and that for its mirror image, mirrored back: mirrored poses of a symmetric
         rig have exactly mirrored estimates.
         """
-        found = [self._clean(noisy, level, each) for each in ([action] if guidance == 1.0 or not action else [action, 0])]
+        found = [
+            self._clean(noisy, level, each) for each in ([action] if guidance == 1.0 or not action else [action, 0])
+        ]
         return found[0] if len(found) == 1 else found[1] + guidance * (found[0] - found[1])
 
     def _clean(self, noisy: Numbers, level: float, action: int) -> Numbers:

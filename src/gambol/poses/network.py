@@ -67,7 +67,9 @@ def collated(skeletons: Sequence[PoseSkeleton]) -> Rigs:
     most = max(map(len, skeletons))
 
     def padded(tensors: list[Tensor], value: float = 0) -> Tensor:
-        return torch.stack([functional.pad(t, (0, 0) * (t.ndim - 1) + (0, most - len(t)), value=value) for t in tensors])
+        return torch.stack(
+            [functional.pad(t, (0, 0) * (t.ndim - 1) + (0, most - len(t)), value=value) for t in tensors]
+        )
 
     def between(tensors: list[Tensor], to_body: int) -> Tensor:
         found = torch.full((len(tensors), most + 1, most + 1), to_body)

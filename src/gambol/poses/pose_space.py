@@ -70,9 +70,7 @@ class PoseSpace:
         name, _, seconds = moment.rpartition("@")
         name, seconds = (name, seconds) if name and moment not in clips else (moment, "0")
         if name not in clips:
-            raise GambolError(
-                f"'{self.character.name}' has no clip '{name}'. Available: {', '.join(['rest', *clips])}"
-            )
+            raise GambolError(f"'{self.character.name}' has no clip '{name}'. Available: {', '.join(['rest', *clips])}")
         try:
             time = clips[name].start + float(seconds)
         except ValueError:

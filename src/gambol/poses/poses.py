@@ -114,9 +114,7 @@ def body_points(skeleton: PoseSkeleton, poses: Poses) -> tuple[Tensor, Tensor]:
     return rotations, places + (height - anchor)[:, None]
 
 
-def poses_of_world(
-    chains: Chains, skeleton: PoseSkeleton, T_world_joint: Float[Tensor, "poses joints 3 4"]
-) -> Poses:
+def poses_of_world(chains: Chains, skeleton: PoseSkeleton, T_world_joint: Float[Tensor, "poses joints 3 4"]) -> Poses:
     """Read poses from transforms of a rig's joints; their heading and place are lost, and so is stretch of bones."""
     axes = torch.as_tensor(chains.axes, dtype=T_world_joint.dtype)
     turned = axes.T @ turns_of_poses(chains, T_world_joint) @ axes

@@ -18,9 +18,11 @@ from gambol.poses.poses import Poses, body_points, rotation_matrices
 
 ALONG = (0.1, 0.5, 0.9)
 """Places of spheres along a bone."""
-OVERLAP, SUNK, BACKWARDS = 1.2, 0.25, 0.6
+OVERLAP, SUNK, BACKWARDS = 0.8, 0.25, 0.6
 """Faults above which a pose is called invalid [share, leg lengths, sine]: artists' poses have more in less than one of twenty."""
-NEAR = 2
+THIN = 0.8
+"""Radius of spheres, as a share of the mean distance of the skin from the bone."""
+NEAR = 3
 """Bones that are no more joints apart touch each other anyway."""
 
 
@@ -42,9 +44,15 @@ class Validators:
         """Spheres that may meet, and how near their middles may come: not as near as at rest, if they overlap there."""
         bones = torch.arange(len(self._joints)).repeat_interleave(len(ALONG))
         first, second = torch.triu_indices(len(bones), len(bones), 1)
-        apart = self.skeleton.hops[self._joints[bones[first]], self._joints[bones[second]]] > NEAR
+        here, there = self._joints[bones[first]], self._joints[bones[second]]
+        apart = self.skeleton.hops[here, there] > NEAR
+        for limb in ("leg", "arm", "wing"):  # folded limbs touch themselves
+            own = self.skeleton.kinds == KINDS.index(limb)
+            same = self.skeleton.ranks[here] == self.skeleton.ranks[there]
+            same &= self.skeleton.sides[here] == self.skeleton.sides[there]
+            apart &= ~(own[here] & own[there] & same)
         first, second = first[apart], second[apart]
-        radius = self.skeleton.numbers[self._joints[bones], RADIUS]
+        radius = THIN * self.skeleton.numbers[self._joints[bones], RADIUS]
         rest = Poses(torch.zeros(1, len(self.skeleton), 3), torch.zeros(1))
         spheres = self._spheres(*body_points(self.skeleton, rest))[0]
         distance = (spheres[first] - spheres[second]).norm(dim=-1)

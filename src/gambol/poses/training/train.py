@@ -100,7 +100,9 @@ class PoseTraining(Training[PoseNetwork, PoseBatch]):
         return losses
 
     @staticmethod
-    def _points(numbers: Float[Tensor, "rigs poses tokens 3"], batch: PoseBatch) -> Float[Tensor, "rigs poses joints 3"]:
+    def _points(
+        numbers: Float[Tensor, "rigs poses tokens 3"], batch: PoseBatch
+    ) -> Float[Tensor, "rigs poses joints 3"]:
         """Tips of all bones, seen from the middle of the body [leg lengths]."""
         rigs = batch.rigs
         rotations, places = forward_kinematics(numbers[:, :, 1:], rigs.parents[:, None], rigs.offsets[:, None])
@@ -122,7 +124,11 @@ def validation_errors(training: PoseTraining, held_out: Sequence[HarvestedPoses]
     chosen = [held_out[i] for i in generator.permutation(len(held_out))[:VALIDATED]]
     groups = sorted(
         (
-            (each.skeleton, each.poses[torch.as_tensor(generator.choice(len(each.poses), POSES))], torch.zeros(POSES).long())
+            (
+                each.skeleton,
+                each.poses[torch.as_tensor(generator.choice(len(each.poses), POSES))],
+                torch.zeros(POSES).long(),
+            )
             for each in chosen
         ),
         key=lambda group: len(group[0]),

@@ -21,9 +21,9 @@ from gambol.actions import ACTIONS
 from gambol.errors import GambolError
 from gambol.files import write_file
 from gambol.formats.files import read_file
+from gambol.learning.muon import Muon
 from gambol.motion.optimization import threads
 from gambol.parallel import deferred_interrupt, run, shares
-from gambol.learning.muon import Muon
 from gambol.priors.pixels.actions import PIXEL_ACTIONS
 from gambol.priors.pixels.data.stroke_motion import StrokeMotion, render_motions
 from gambol.priors.pixels.network import SHIPPED, NetworkConfig, PixelNetwork

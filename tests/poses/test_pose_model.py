@@ -1,0 +1,159 @@
+"""The pose model: learns, mirrors, inverts, reaches, goes from pose to pose."""
+
+import numpy as np
+import pytest
+import torch
+from small_poses import NAMES, TINY, harvested, model, noise, rig_poses, skeleton_of, training
+
+from gambol.errors import AssetError
+from gambol.poses.in_between import walk_between
+from gambol.poses.model import PoseModel, RigPoses
+from gambol.poses.network import PoseNetwork, collated
+from gambol.poses.pose_skeleton import KINDS
+from gambol.poses.poses import MIRROR, Poses, body_points
+from gambol.poses.reach import reach
+from gambol.poses.sampling import SamplingConfig, sample_poses
+from gambol.poses.training.train import PoseTraining
+from gambol.poses.tween import tween
+
+
+def test_training_learns():
+    losses = training()[1]
+    assert np.mean(losses[-8:]) < 0.6 * np.mean(losses[:8])
+
+
+def test_padding_changes_nothing():
+    """A rig alone, and beside a larger one."""
+    network = PoseNetwork(TINY).eval()
+    torch.nn.init.normal_(network.pose_out.weight, std=0.1)
+    torch.nn.init.normal_(network.hops.weight, std=0.5)
+    small, large = sorted((skeleton_of("dog"), skeleton_of("human"), skeleton_of("fish")), key=len)[::2]
+    numbers = torch.randn(1, 2, len(small) + 1, 3)
+    levels, actions = torch.full((1, 2), 0.5), torch.zeros(1, 2, dtype=torch.int64)
+    alone = network(numbers, levels, actions, collated([small]))
+    padded = torch.randn(2, 2, len(large) + 1, 3)
+    padded[0, :, : len(small) + 1] = numbers[0]
+    both = network(padded, levels.expand(2, 2), actions.expand(2, 2), collated([small, large]))
+    assert torch.allclose(both[0, :, : len(small) + 1], alone[0], atol=1e-5)
+
+
+def test_mirrored_noise_gives_mirrored_poses():
+    """Exactly, of a rig whose halves are alike."""
+    rig, skeleton = rig_poses(), skeleton_of()
+    flip = torch.tensor(MIRROR)
+    places = torch.cat([torch.zeros(1, dtype=torch.int64), skeleton.partners + 1])
+    here = rig.sample(noise(3), 6)
+    there = rig.sample((noise(3) * flip)[:, places], 6)
+    assert torch.allclose((here * flip)[:, places], there, atol=2e-3)
+
+
+def test_samples_differ_by_seed_and_are_the_same_for_one():
+    config = SamplingConfig(steps=4)
+    first, again, other = (sample_poses(rig_poses(), 4, seed, config) for seed in (1, 1, 2))
+    assert torch.equal(first.turns, again.turns) and not torch.equal(first.turns, other.turns)
+    assert len(first) == 4 and first.turns.isfinite().all()
+
+
+def test_samples_of_a_part_keep_the_rest():
+    start = harvested().poses[:1]
+    free = torch.zeros(len(skeleton_of()), dtype=torch.bool)
+    free[-1] = True
+    found = sample_poses(rig_poses(), 3, 0, SamplingConfig(steps=4, validate=False), near=start, free=free)
+    assert torch.allclose(found.turns[:, :-1], start.turns[:, :-1].expand(3, -1, -1), atol=1e-5)
+    assert not torch.allclose(found.turns[:, -1], start.turns[:, -1].expand(3, -1), atol=1e-3)
+
+
+def test_samples_near_a_pose_are_nearer_the_less_they_may_differ():
+    start = harvested().poses[:1]
+
+    def away(strength):
+        config = SamplingConfig(steps=4, validate=False, strength=strength)
+        found = sample_poses(rig_poses(), 8, 0, config, near=start)
+        return float((found.turns - start.turns).norm(dim=-1).mean())
+
+    assert away(0.05) < away(0.9)
+
+
+def test_inversion_is_undone():
+    rig = rig_poses()
+    noisy = rig.invert(rig.encode(harvested().poses[:4]), 8, 0.6, repeats=12)
+    once = rig.restore(noisy, 8, 0.6)
+    again = rig.restore(rig.invert(rig.encode(rig.decode(once)), 8, 0.6, repeats=12), 8, 0.6)
+    assert float((rig.decode(again).turns - rig.decode(once).turns).abs().mean()) < np.radians(4)
+
+
+def test_weights_are_read_as_they_were_written(tmp_path):
+    model().save(tmp_path / "weights.safetensors", {})
+    back = PoseModel.load(tmp_path / "weights.safetensors")
+    here, there = (RigPoses(each, skeleton_of()).clean(noise(2), 0.5) for each in (model(), back))
+    assert torch.allclose(here, there, atol=2e-2) and back.actions == NAMES
+    (tmp_path / "bad.safetensors").write_bytes(b"x" * 90)
+    with pytest.raises(AssetError, match="cannot be read"):
+        PoseModel.load(tmp_path / "bad.safetensors")
+
+
+def reached(targets_of, joints, start=None):
+    start = start or harvested().poses[:1]
+    places = body_points(skeleton_of(), start)[1][0].double().numpy()
+    targets = targets_of(places[joints])
+    return targets, reach(rig_poses(), start, np.array(joints), targets)
+
+
+@pytest.mark.parametrize("count", [1, 3, 5])
+def test_handles_are_reached_where_they_can_be(count):
+    head = int(torch.nonzero(skeleton_of().kinds == KINDS.index("neck"))[-1])
+    joints = [head, *torch.nonzero(skeleton_of().feet)[:, 0].tolist()][:count]
+    shifts = 0.06 * np.random.default_rng(count).standard_normal((count, 3))
+    targets, found = reached(lambda places: places + shifts, joints)
+    assert np.abs(found.points - targets).max() < 0.01
+    again = body_points(skeleton_of(), found.pose)[1][0].double().numpy()[joints]
+    np.testing.assert_allclose(again + [found.shift[0], 0, found.shift[1]], found.points, atol=1e-5)
+
+
+def test_what_is_out_of_reach_is_approached():
+    joint = len(skeleton_of()) - 1
+    targets, found = reached(lambda places: places + np.array([[0.0, 30.0, 0.0]]), [joint])
+    start = body_points(skeleton_of(), harvested().poses[:1])[1][0, joint].double().numpy()
+    assert found.pose.turns.isfinite().all()
+    assert np.linalg.norm(found.points - targets) < np.linalg.norm(start - targets[0])
+
+
+def test_mirrored_handles_give_mirrored_poses():
+    skeleton = skeleton_of()
+    start = Poses(torch.zeros(1, len(skeleton), 3), torch.zeros(1))
+    joint = int(torch.nonzero(skeleton.partners != torch.arange(len(skeleton)))[-1])
+    mate = int(skeleton.partners[joint])
+    places = body_points(skeleton, start)[1][0].double().numpy()
+    target = places[joint] + [0.05, 0.08, 0.1]
+    here = reach(rig_poses(), start, np.array([joint]), target[None])
+    there = reach(rig_poses(), start, np.array([mate]), (target * [-1, 1, 1])[None])
+    assert torch.allclose(here.pose.mirrored(skeleton).turns, there.pose.turns, atol=5e-3)
+
+
+def test_ends_of_a_way_are_exact():
+    poses = harvested().poses
+    ends = poses[[0, 20]]
+    found = walk_between(rig_poses(), ends, np.array([0.0, 0.5, 1.0]))
+    assert torch.allclose(found.turns[[0, 2]], ends.turns, atol=1e-4)
+    assert torch.allclose(found.heights[[0, 2]], ends.heights, atol=1e-4)
+
+
+def test_keys_are_exact_and_feet_stay():
+    skeleton, poses = skeleton_of(), harvested().poses
+    rest = Poses(torch.zeros(1, len(skeleton), 3), torch.zeros(1))
+    sitting = poses[[40]]
+    found = tween(rig_poses(), rest, [(3, rest), (13, sitting), (20, rest)])
+    assert len(found.poses) == 18
+    assert torch.allclose(found.poses.turns[10], sitting.turns[0], atol=1e-3)
+    assert torch.allclose(found.poses.turns[0], rest.turns[0], atol=1e-3)
+    speed = torch.diff(found.poses.turns, dim=0).norm(dim=-1)
+    assert float(speed.amax()) < 1.0
+    with pytest.raises(ValueError, match="two keys"):
+        tween(rig_poses(), rest, [(0, rest)])
+
+
+def test_training_counts_no_padding():
+    """The loss of rigs of different sizes is finite, and has gradients for all that is learned."""
+    found = training()[0]
+    assert isinstance(found, PoseTraining)
+    assert all(value.isfinite().all() for value in found.network.parameters())
