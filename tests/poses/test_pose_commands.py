@@ -76,7 +76,7 @@ def test_a_joint_goes_where_it_should(folder, tmp_path, capsys):
     fox, weights = folder / "foxes" / "fox.glb", folder / "weights.safetensors"
     space = PoseSpace(gambol.load(fox), weights)
     joint = space.joints.index("head")
-    place = space.world(space.rest)[0, joint, :, 3].double().numpy() + [0.03, -0.05, 0.02]
+    place = space.world(space.rest)[0, joint, :, 3].double().numpy() + np.array([0.03, -0.05, 0.02])
     text = ",".join(f"{value:.4f}" for value in place)
     arguments = ["pose", str(fox), "--reach", f"head={text}", "-o", str(tmp_path / "posed.glb")]
     main([*arguments, "--weights", str(weights)])

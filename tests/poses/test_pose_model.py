@@ -107,7 +107,7 @@ def test_handles_are_reached_where_they_can_be(count):
     targets, found = reached(lambda places: places + shifts, joints)
     assert np.abs(found.points - targets).max() < 0.01
     again = body_points(skeleton_of(), found.pose)[1][0].double().numpy()[joints]
-    np.testing.assert_allclose(again + [found.shift[0], 0, found.shift[1]], found.points, atol=1e-5)
+    np.testing.assert_allclose(again + np.array([found.shift[0], 0, found.shift[1]]), found.points, atol=1e-5)
 
 
 def test_what_is_out_of_reach_is_approached():

@@ -59,7 +59,7 @@ class TrainingConfig:
 class Training(ABC, Generic[Network, Batch]):
     """The state of a training. A network has `blocks`, whose matrices Muon optimises."""
 
-    def __init__(self, config: TrainingConfig, network: Network, meanings: Sequence[nn.Parameter] = ()):
+    def __init__(self, config: TrainingConfig, network: Network, meanings: Sequence[Tensor] = ()):
         """meanings: parameters with a learning rate of their own."""
         self.config, self.network = config, network
         self.average = {name: value.detach().clone() for name, value in network.named_parameters()}
@@ -188,7 +188,7 @@ class Training(ABC, Generic[Network, Batch]):
                         queue = drawn()
                     losses = self.learn([queue.pop() for _ in range(min(AT_ONCE, len(queue)))])
                     if self.step % validate_every == 0 or self.step == steps:
-                        row = {"step": self.step, "seconds": time.monotonic() - began, **losses}
+                        row: dict[str, Any] = {"step": self.step, "seconds": time.monotonic() - began, **losses}
                         row["validation"] = validate()
                         with log.open("a") as file:
                             file.write(json.dumps(row) + "\n")

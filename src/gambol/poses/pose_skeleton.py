@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -127,7 +128,7 @@ class PoseSkeleton:
 
     @staticmethod
     def from_state(state: dict[str, Tensor]) -> PoseSkeleton:
-        named = {field.name: state[field.name] for field in fields(PoseSkeleton)}
+        named: dict[str, Any] = {field.name: state[field.name] for field in fields(PoseSkeleton)}
         return PoseSkeleton(**(named | {"rest_height": float(state["rest_height"])}))
 
 
@@ -155,14 +156,21 @@ def pose_skeleton(chains: Chains) -> PoseSkeleton:
     feet[[joint for leg in anatomy.legs for joint, _ in leg.contacts]] = bool(anatomy.stands)
     numbers = np.concatenate([np.eye(STATIONS)[stations], np.stack([radius, np.sqrt(share), depth / 10], 1)], 1)
     return PoseSkeleton(
-        *(torch.as_tensor(each) for each in (parents, partners, kinds, sides, ranks)),
-        *(_single(each) for each in (offsets, seen(every, body.tips - body.heads), flesh, girth)),
-        _single(_hinges(chains)),
-        _single(numbers),
-        torch.as_tensor(feet),
-        torch.as_tensor(chains.anchor_weights).float(),
-        _single(seen(every, chains.anchor_points - body.heads)),
-        float(chains.rest_height / unit),
+        parents=torch.as_tensor(parents),
+        partners=torch.as_tensor(partners),
+        kinds=torch.as_tensor(kinds),
+        sides=torch.as_tensor(sides),
+        ranks=torch.as_tensor(ranks),
+        offsets=_single(offsets),
+        bones=_single(seen(every, body.tips - body.heads)),
+        flesh=_single(flesh),
+        girth=_single(girth),
+        hinges=_single(_hinges(chains)),
+        numbers=_single(numbers),
+        feet=torch.as_tensor(feet),
+        anchor_weights=torch.as_tensor(chains.anchor_weights).float(),
+        anchor_ways=_single(seen(every, chains.anchor_points - body.heads)),
+        rest_height=float(chains.rest_height / unit),
     )
 
 

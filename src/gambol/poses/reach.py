@@ -118,7 +118,7 @@ def _kinematics(
 ) -> tuple[Float[np.ndarray, "joints 3 3"], Float[np.ndarray, "joints 3"]]:
     poses = Poses(torch.as_tensor(turns)[None].float(), torch.tensor([height]).float())
     rotations, places = body_points(rig.skeleton, poses)
-    return rotations[0].double().numpy(), places[0].double().numpy() + [shift[0], 0.0, shift[1]]
+    return rotations[0].double().numpy(), places[0].double().numpy() + np.array([shift[0], 0.0, shift[1]])
 
 
 def _jacobian(

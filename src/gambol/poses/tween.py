@@ -61,7 +61,7 @@ def tween(
     found, heights = poses.turns.clone(), poses.heights.clone()
     for number, (first, last) in enumerate(pairwise(frames - frames[0])):
         both = standing[number] & standing[number + 1]
-        here, there = (p + [s[0], 0, s[1]] for p, s in zip(places[number : number + 2], shifts[number:], strict=False))
+        here, there = (places[end] + np.array([shifts[end][0], 0, shifts[end][1]]) for end in (number, number + 1))
         both = both & (np.linalg.norm((there - here)[:, [0, 2]], axis=1) < SAME)
         joints = np.flatnonzero(both)
         if not len(joints):

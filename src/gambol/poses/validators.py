@@ -19,7 +19,8 @@ from gambol.poses.poses import Poses, body_points, rotation_matrices
 ALONG = (0.1, 0.5, 0.9)
 """Places of spheres along a bone."""
 OVERLAP, SUNK, BACKWARDS = 0.8, 0.25, 0.6
-"""Faults above which a pose is called invalid [share, leg lengths, sine]: artists' poses have more in less than one of twenty."""
+"""Faults above which a pose is called invalid [share, leg lengths, sine]: less than one of twenty of artists' poses has
+more."""
 THIN = 0.8
 """Radius of spheres, as a share of the mean distance of the skin from the bone."""
 NEAR = 3

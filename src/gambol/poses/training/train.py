@@ -84,12 +84,12 @@ class PoseTraining(Training[PoseNetwork, PoseBatch]):
             found = network(noisy, levels, actions, rigs)
         found = found.float()
         matters = torch.ones(len(KINDS))
-        for kind, weight in LESS.items():
-            matters[KINDS.index(kind)] = weight
+        for kind, less in LESS.items():
+            matters[KINDS.index(kind)] = less
         tokens = functional.pad(matters[rigs.kinds] * rigs.real, (1, 0), value=1.0)
         error = (found - clean).square().mean(-1)
         error = torch.cat([(found - clean)[..., :1, 0].square(), error[..., 1:]], -1)
-        weight = 1 / levels.clamp(min=0.25).square()
+        weight = levels.clamp(min=0.25) ** -2
         weight = weight / weight.mean()
         each = (error * tokens[:, None]).sum(-1) / tokens.sum(-1)[:, None]
         losses = {"turns": (weight * each).mean()}
