@@ -24,7 +24,7 @@ class HarvestCommand:
 
     examples:
       gambol harvest characters/ -o harvest
-      gambol harvest characters/ -o harvest --creatures 60 --seeds 4
+      gambol harvest characters/ -o harvest --creatures 60 --most 40
       gambol harvest hero.glb -o harvest --sentence "a knight is fighting" --sentence "he sits down"
       gambol harvest characters/ -o artists --source clips
     """
@@ -41,10 +41,12 @@ class HarvestCommand:
     """What they do; give it several times for several. By default all that the prior can show of each body."""
     creatures: Annotated[int, tyro.conf.arg(metavar="INT")] = 0
     """Also so many random creatures of gambol's own zoo."""
-    seeds: Count = 2
+    seeds: Count = 1
     """Motions of each sentence."""
-    poses: Count = 12
+    poses: Count = 20
     """Most poses of each motion."""
+    most: Count | None = None
+    """Most sentences of each character, drawn at random; by default all."""
 
     def run(self) -> None:
         from gambol.distillation.harvest import HarvestConfig
@@ -56,7 +58,7 @@ class HarvestCommand:
         jobs = jobs_of(self.inputs, self.creatures if self.source == "prior" else 0)
         if not jobs:
             raise GambolError("there is no character: give .glb, .gltf or .vrm files, folders of them, or --creatures")
-        job = Job(self.source, self.prior, self.sentence, HarvestConfig(self.seeds, self.poses), self.output)
+        job = Job(self.source, self.prior, self.sentence, HarvestConfig(self.seeds, self.poses, self.most), self.output)
         with locked_folder(self.output), progress("harvesting") as advance:
             done = harvest_all(job, jobs, advance)
         for name, why in done.skipped:

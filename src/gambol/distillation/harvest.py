@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -43,10 +44,12 @@ FRAMES = 60
 class HarvestConfig:
     """How many poses are harvested."""
 
-    seeds: Count = 2
+    seeds: Count = 1
     """Motions of each sentence."""
-    poses: Count = 12
+    poses: Count = 20
     """Poses of each motion, evenly over its time."""
+    most: Count | None = None
+    """Most sentences of a character, drawn at random; all without it."""
 
 
 def sentences_for(character: Character, prior: Prior, anatomy: Anatomy | None = None) -> list[str]:
@@ -70,7 +73,11 @@ def harvest_prior(
     anatomy = analyze(character)
     chains, skeleton = _require_small(anatomy)
     rig = build_rig(anatomy)
-    jobs = [(s, seed) for s in sentences or sentences_for(character, prior, anatomy) for seed in range(harvest.seeds)]
+    jobs = [
+        (sentence, seed)
+        for sentence in _drawn(sentences or sentences_for(character, prior, anatomy), harvest.most, character.name)
+        for seed in range(harvest.seeds)
+    ]
     gathered = _Gathered(chains, skeleton, harvest.poses)
     for number, (sentence, seed) in enumerate(jobs):
         own = replace(config, seed=seed, foot_lock=None)
@@ -86,6 +93,14 @@ def harvest_prior(
         gathered.add(world, fps, Origin(sentence, action, problem.made_by, seed, 0))
         on_progress(number + 1, len(jobs))
     return gathered.harvest(character.name, family)
+
+
+def _drawn(sentences: Sequence[str], most: int | None, name: str) -> list[str]:
+    """Some of the sentences, others for each character, in their order."""
+    if most is None or most >= len(sentences):
+        return list(sentences)
+    chosen = np.random.default_rng(crc32(name.encode())).choice(len(sentences), most, replace=False)
+    return [sentences[number] for number in sorted(chosen)]
 
 
 def harvest_clips(character: Character, family: str, harvest: HarvestConfig) -> HarvestedPoses:
