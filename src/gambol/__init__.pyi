@@ -5,6 +5,7 @@
     load, save, export, create  characters and clips in files, and the animals of the zoo
     rig                         a skeleton and skin weights for a mesh that has none
     analyze                     facing, limbs, feet, head and tail of a character
+    PoseSpace                   plausible poses of a character: to sample, to drag, to go through
 
 Everything else is one import away, in a module that is named after it: `gambol.motion.kinematics`,
 `gambol.render.rasterize`, `gambol.quality.ground`.
@@ -22,6 +23,7 @@ from .formats import export, save
 from .motion.retarget import retarget
 from .physics.track import track
 from .physics.tracking import TrackConfig
+from .poses.pose_space import PoseSpace
 from .priors.catalogue import open_prior
 from .quality.report import Report, report
 from .rigging.rig import rig
@@ -33,6 +35,7 @@ __all__ = [
     "Character",
     "Clip",
     "GambolError",
+    "PoseSpace",
     "Report",
     "TrackConfig",
     "__version__",
