@@ -18,6 +18,7 @@ from gambol.distillation.animate import prepare
 from gambol.distillation.config import AnimateConfig
 from gambol.distillation.stage_runner import StageRunner
 from gambol.distillation.stages import stages_of
+from gambol.distillation.track_layout import experimental
 from gambol.errors import GambolError
 from gambol.language import parse_intent
 from gambol.motion.chains import Chains, find_chains
@@ -53,10 +54,13 @@ class HarvestConfig:
 
 
 def sentences_for(character: Character, prior: Prior, anatomy: Anatomy | None = None) -> list[str]:
-    """All actions that a prior can show of a body, each as a sentence."""
+    """All actions that a prior can show of a body and that are more than a guess, each as a sentence."""
     if isinstance(prior, TrackPrior):
         chains = find_chains(anatomy or analyze(character))
-        return [*prior.vocabulary_of(shape_of(chains), formula_actions(chains))]
+        shape, formulas = shape_of(chains), formula_actions(chains)
+        known = prior.vocabulary_of(shape, formulas)
+        sure = [name for name in known if name in formulas or not experimental(prior, shape, name)]
+        return sure or [*known]
     return [*(prior.vocabulary or ("walk",))]
 
 
