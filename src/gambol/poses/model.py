@@ -122,7 +122,7 @@ class RigPoses:
         flip = torch.tensor(MIRROR)
         both = torch.stack([noisy, noisy * flip])
         levels = torch.full(both.shape[:2], float(level))
-        found, image = self.model.network(both, levels, torch.full(both.shape[:2], action), self._rigs)
+        found, image = self.model.network(both, levels, torch.full(both.shape[:2], action), self._rigs).float()
         return (found + image * flip) / 2
 
     def noise(self, count: int, generator: torch.Generator) -> Numbers:

@@ -60,7 +60,7 @@ class PoseSkeleton:
     """Axis about which a knee or elbow bends, fixed to the bone above it; zero of other joints."""
     numbers: Float[Tensor, "joints numbers"]
     feet: Bool[Tensor, " joints"]
-    """Joints that bear weight."""
+    """The joint of each leg that bears most weight."""
     anchor_weights: Float[Tensor, " joints"]
     anchor_ways: Float[Tensor, "joints 3"]
     """The anchor, whose height is that of the body, is the weighted mean of points that move with joints: from each
@@ -114,6 +114,11 @@ class PoseSkeleton:
             places[joint] = self.offsets[joint] + (places[parent] if parent >= 0 else 0)
         return torch.stack([self.offsets, self.bones, places, self.flesh, self.girth], 1)
 
+    def same_limb(self, joint: int) -> Bool[Tensor, " joints"]:
+        """Which joints are in the same limb, or the same other part, as a joint."""
+        every = ((each, each[joint]) for each in (self.kinds, self.sides, self.ranks))
+        return torch.stack([values == own for values, own in every]).all(0)
+
     def mirrored(self) -> PoseSkeleton:
         """The mirror image; joints keep their indices."""
         flip = torch.tensor([-1.0, 1.0, 1.0])
@@ -153,7 +158,7 @@ def pose_skeleton(chains: Chains) -> PoseSkeleton:
         depth[joint] = depth[parents[joint]] + 1
     partners = _partners(chains)
     feet = np.zeros(len(body), bool)
-    feet[[joint for leg in anatomy.legs for joint, _ in leg.contacts]] = bool(anatomy.stands)
+    feet[[leg.foot for leg in anatomy.legs if leg.foot is not None]] = bool(anatomy.stands)
     numbers = np.concatenate([np.eye(STATIONS)[stations], np.stack([radius, np.sqrt(share), depth / 10], 1)], 1)
     return PoseSkeleton(
         parents=torch.as_tensor(parents),

@@ -131,7 +131,7 @@ class PoseSpace:
         """T_world_joint of a plausible pose in which joints are where they should be, or as near as they get.
 
         handles: where each joint goes, by its name [file units, world]. start: one pose, by default at rest. keep:
-        names of joints that stay where they are in `start`; by default feet that stand.
+        names of joints that stay where they are in `start`; by default feet that stand and whose leg is not moved.
         """
         start = self.rest if start is None else start
         names = self.joints
@@ -139,8 +139,8 @@ class PoseSpace:
             if name not in names:
                 raise GambolError(f"'{self.character.name}' has no joint '{name}'. Available: {', '.join(names)}")
         places = body_points(self.skeleton, start)[1][0].double().numpy()
-        kept = self._standing(start) if keep is None else [names.index(name) for name in keep]
         moved = [names.index(name) for name in handles]
+        kept = self._standing(start, moved) if keep is None else [names.index(name) for name in keep]
         joints = np.array([*moved, *(joint for joint in kept if joint not in moved)], np.int64)
         if not len(joints):
             raise GambolError("there is nothing to reach: give at least one handle")
@@ -158,12 +158,15 @@ class PoseSpace:
         anatomy, anchor = self.anatomy, self.chains.anchor
         return anchor - (anchor @ anatomy.up - anatomy.ground) * anatomy.up
 
-    def _standing(self, pose: Poses) -> list[int]:
-        """Joints of feet that bear weight in a pose."""
-        if not self.skeleton.feet.any():
+    def _standing(self, pose: Poses, moved: Sequence[int]) -> list[int]:
+        """Joints of feet that bear weight in a pose, but not of legs that have a joint that is moved."""
+        feet = self.skeleton.feet.clone()
+        for joint in moved:
+            feet &= ~self.skeleton.same_limb(joint)
+        if not feet.any():
             return []
         here, rest = (body_points(self.skeleton, each)[1][0, :, 1] for each in (pose, self.rest))
-        return torch.nonzero(self.skeleton.feet & (here - rest < STANDING))[:, 0].tolist()
+        return torch.nonzero(feet & (here - rest < STANDING))[:, 0].tolist()
 
     def between(self, first: Poses, last: Poses, shares: Float[np.ndarray, " poses"]) -> Poses:
         """Plausible poses on the way from one pose to another. shares: how far along it, from 0 to 1."""

@@ -18,7 +18,9 @@ GUIDED = 0.5
 DESCENT = 0.3
 """Length of their step down the gradient [deviations of the poses]."""
 TRIES = 3
-"""Times that poses are drawn again if too few are valid."""
+"""Times that poses are drawn, the last times only as many as were invalid."""
+HALF_IS_FAST = torch.cpu._is_avx512_bf16_supported()
+"""Whether the processor multiplies in bfloat16, which is three times as fast; others would emulate it."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +53,14 @@ def sample_poses(
     found: list[Poses] = []
     valid = 0
     for _ in range(TRIES if config.validate else 1):
-        drawn = _drawn(rig, count, generator, config, validators, action, near, free)
-        kept = validators.valid(drawn) if config.validate else torch.ones(count, dtype=torch.bool)
+        with torch.autocast("cpu", torch.bfloat16, enabled=HALF_IS_FAST):
+            drawn = _drawn(rig, count - valid, generator, config, validators, action, near, free)
+        kept = validators.valid(drawn) if config.validate else torch.ones(len(drawn), dtype=torch.bool)
         found.append(drawn[kept])
         valid += int(kept.sum())
-        if valid >= count:
+        if valid == count:
             break
-    every = joined([*found, drawn[~kept]])  # rather a few doubtful ones than too few
-    if len(every) < count:
-        every = joined([every, drawn])
-    return every[:count]
+    return joined([*found, drawn[~kept]])  # rather a few doubtful ones than too few
 
 
 def _drawn(
