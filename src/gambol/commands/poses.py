@@ -58,13 +58,23 @@ class PosesCommand:
     def run(self) -> None:
         from gambol.poses.pose_space import PoseSpace
         from gambol.poses.sampling import SamplingConfig
+        from gambol.progress import progress
 
         check_pose_output(self.output, self.file)
         character = load_character(self.file)
         space = PoseSpace(character, self.weights, self.anatomy.analyze(character))
         near = space.pose_at(self.near) if self.near is not None else None
         config = SamplingConfig(steps=self.steps, strength=self.strength)
-        poses = space.sample(self.count, self.seed, text=self.text, near=near, part=self.part, config=config)
+        with progress("sampling") as advance:
+            poses = space.sample(
+                self.count,
+                self.seed,
+                text=self.text,
+                near=near,
+                part=self.part,
+                config=config,
+                on_progress=advance,
+            )
         doubtful = int((~space.valid(poses)).sum())
         write_poses(space, space.world(poses), self.output, "poses")
         note = f"; {doubtful} of them go through themselves, sink or bend backwards" if doubtful else ""

@@ -106,6 +106,8 @@ class PoseNetwork(nn.Module):
         self.shape = nn.Sequential(nn.Linear(3 * VECTORS + NUMBERS, width), nn.SiLU(), nn.Linear(width, width))
         self.body = nn.Linear(2, width)
         self.action = nn.Embedding(config.actions, width)
+        self.part_action = nn.Embedding(config.actions * (len(KINDS) + 1), width)
+        """What each action means for each kind of part, added to its tokens; for the body, too."""
         self.level = nn.Sequential(nn.Linear(64, width), nn.SiLU(), nn.Linear(width, width))
         self.modulation = nn.Sequential(nn.SiLU(), nn.Linear(width, 6 * width))
         self.hops = nn.Embedding(FARTHEST + 1, config.layers * config.heads)
@@ -113,7 +115,8 @@ class PoseNetwork(nn.Module):
         self.blocks = nn.ModuleList(_Block(width, config.heads) for _ in range(config.layers))
         self.norm = nn.LayerNorm(width, elementwise_affine=False)
         self.pose_out = nn.Linear(width, 3)
-        for each in (self.pose_out.weight, self.pose_out.bias, self.hops.weight, self.relations.weight):
+        biases = (self.hops.weight, self.relations.weight, self.part_action.weight)
+        for each in (self.pose_out.weight, self.pose_out.bias, *biases):
             nn.init.zeros_(each)
 
     def forward(
@@ -124,7 +127,7 @@ class PoseNetwork(nn.Module):
         rigs: Rigs,
     ) -> Float[Tensor, "rigs poses tokens 3"]:
         """Clean poses of several rigs, as many of each."""
-        tokens = self.pose_in(numbers) + self._known(rigs)[:, None]
+        tokens = self.pose_in(numbers) + self._known(rigs)[:, None] + self._meant(action, rigs)
         count, poses = numbers.shape[:2]
         whole = self._whole(level, action).flatten(0, 1)[:, None]
         scale = self.modulation(whole).chunk(6, -1)
@@ -141,6 +144,11 @@ class PoseNetwork(nn.Module):
         """What each token is."""
         joints = self.kind(rigs.kinds) + self.side(rigs.sides) + self.rank(rigs.ranks) + self.shape(rigs.shape)
         return torch.cat([self.body(rigs.body)[:, None], joints], 1)
+
+    def _meant(self, action: Int[Tensor, "rigs poses"], rigs: Rigs) -> Float[Tensor, "rigs poses tokens width"]:
+        """What the action means for each token."""
+        kinds = functional.pad(rigs.kinds, (1, 0), value=len(KINDS))
+        return self.part_action(action[..., None] * (len(KINDS) + 1) + kinds[:, None])
 
     def _whole(self, level: Float[Tensor, "rigs poses"], action: Int[Tensor, "rigs poses"]) -> Tensor:
         """What is true of the whole pose."""

@@ -99,6 +99,7 @@ class PoseSpace:
         near: Poses | None = None,
         part: str | None = None,
         config: SamplingConfig | None = None,
+        on_progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Poses:
         """Plausible poses. text: what they show, as 'a fox sits'. near: a pose that they are like. part: one of PARTS,
         which alone differs from `near`, or from the rest pose."""
@@ -109,7 +110,9 @@ class PoseSpace:
         free = None
         if part is not None:
             free, near = self._part(part), self.rest if near is None else near
-        return sample_poses(self.rig_poses, count, seed, config, action=action, near=near, free=free)
+        return sample_poses(
+            self.rig_poses, count, seed, config, action=action, near=near, free=free, on_progress=on_progress
+        )
 
     def _part(self, part: str) -> Tensor:
         """Joints of a part, with what hangs on them."""

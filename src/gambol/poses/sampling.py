@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,6 +18,8 @@ GUIDED = 0.5
 """Level below which validators guide the estimate: before it is a blur of poses."""
 DESCENT = 0.3
 """Length of their step down the gradient [deviations of the poses]."""
+AT_ONCE = 16
+"""Poses that are drawn at once."""
 TRIES = 3
 """Times that poses are drawn, the last times only as many as were invalid."""
 HALF_IS_FAST = torch.cpu._is_avx512_bf16_supported()
@@ -45,22 +48,29 @@ def sample_poses(
     action: int = 0,
     near: Poses | None = None,
     free: Bool[Tensor, " joints"] | None = None,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Poses:
-    """Plausible poses. near: one pose, near which all are. free: joints that move; the others stay as in `near`."""
+    """Plausible poses. near: one pose, near which all are. free: joints that move; the others stay as in `near`.
+    on_progress: called with poses done and in all."""
     config = config or SamplingConfig()
     validators = Validators(rig.skeleton)
     generator = torch.Generator().manual_seed(seed)
     found: list[Poses] = []
     valid = 0
     for _ in range(TRIES if config.validate else 1):
-        with torch.autocast("cpu", torch.bfloat16, enabled=HALF_IS_FAST):
-            drawn = _drawn(rig, count - valid, generator, config, validators, action, near, free)
-        kept = validators.valid(drawn) if config.validate else torch.ones(len(drawn), dtype=torch.bool)
-        found.append(drawn[kept])
+        drawn = []
+        for start in range(0, count - valid, AT_ONCE):
+            some = min(AT_ONCE, count - valid - start)
+            with torch.autocast("cpu", torch.bfloat16, enabled=HALF_IS_FAST):
+                drawn.append(_drawn(rig, some, generator, config, validators, action, near, free))
+            on_progress(valid + start + some, count)
+        every = joined(drawn)
+        kept = validators.valid(every) if config.validate else torch.ones(len(every), dtype=torch.bool)
+        found.append(every[kept])
         valid += int(kept.sum())
         if valid == count:
             break
-    return joined([*found, drawn[~kept]])  # rather a few doubtful ones than too few
+    return joined([*found, every[~kept]])  # rather a few doubtful ones than too few
 
 
 def _drawn(

@@ -63,7 +63,7 @@ class PoseTraining(Training[PoseNetwork, PoseBatch]):
         torch.manual_seed(config.seed)
         self.deviations = deviations
         network = PoseNetwork(config.network)
-        super().__init__(config, network, [network.action.weight])
+        super().__init__(config, network, [network.action.weight, network.part_action.weight])
 
     def losses(
         self, network: PoseNetwork, batch: PoseBatch, generator: torch.Generator, level: float | None = None
