@@ -56,6 +56,15 @@ def test_a_report_on_a_trot(tmp_path):
     assert "gambol-player" in (tmp_path / "trot.html").read_text(encoding="utf-8")
 
 
+def test_poses_of_a_fox(tmp_path):
+    run(ROOT / "examples/08_poses.py", "fox-poses.glb", cwd=tmp_path)
+    fox = gambol.load(tmp_path / "fox-poses.glb")
+    poses = fox.clips["poses"]
+    rest, sits, last = (poses.sample(fox.skeleton, poses.start + frame / 30).rotation for frame in (0, 20, 60))
+    assert abs(sits - rest).max() > 0.1
+    assert abs(last - rest).max() < 1e-4
+
+
 def test_readme_links_resolve():
     for link in re.findall(r"\]\(([^)#:]+)\)", (ROOT / "README.md").read_text()):
         assert (ROOT / link).exists(), link
@@ -73,7 +82,7 @@ def test_readme_commands_and_python(tmp_path):
     readme = (ROOT / "README.md").read_text()
     shell = "\n".join(re.findall(r"```\n(.+?)```", readme, re.DOTALL))
     commands = re.findall(r"^gambol (.+?)(?:\s{2,}#.*)?$", shell, re.MULTILINE)
-    assert len(commands) == 17
+    assert len(commands) == 20
     write_cow(tmp_path / "cow.obj")
     for command in commands:
         run("-m", "gambol", *shlex.split(command), cwd=tmp_path)
