@@ -151,15 +151,15 @@ def heading_of(chains: Chains, T_world_joint: Float[Tensor, "frames joints 3 4"]
 def turns_of_poses(
     chains: Chains, T_world_joint: Float[Tensor, "frames joints 3 4"], joints: Int[np.ndarray, " chosen"] | None = None
 ) -> Float[Tensor, "frames chosen 3 3"]:
-    """Rotation of each joint, or of some, from the neutral pose, in the world. Of a joint that is squashed it is the
-    nearest one, and not differentiable."""
+    """Rotation of each joint, or of some, from the neutral pose, in the world. Of a joint that is squashed, also to
+    nothing, it is the nearest one, and not differentiable."""
     body = chains.anatomy.body
     joints = np.arange(len(body)) if joints is None else joints
     rest = np.linalg.inv(body.T_world_node[body.nodes[joints]][:, :3, :3])
     matrices = T_world_joint[:, joints, :, :3] @ torch.as_tensor(rest, dtype=T_world_joint.dtype)
     turns = orthonormal(matrices[..., :2])
     scale = matrices.detach().norm(dim=(-2, -1), keepdim=True) / 3**0.5
-    squashed = ((matrices - scale * turns).norm(dim=(-2, -1)) > SQUASHED * scale[..., 0, 0]).detach()
+    squashed = ((matrices - scale * turns).norm(dim=(-2, -1)) >= SQUASHED * scale[..., 0, 0]).detach()
     if squashed.any():
         nearest = nearest_rotation(matrices.detach()[squashed].double().numpy())
         turns = turns.masked_scatter(squashed[..., None, None], torch.as_tensor(nearest, dtype=turns.dtype))
