@@ -145,4 +145,6 @@ def test_ranges_bound_a_known_turn_on_both_sides():
     left = int(torch.nonzero((skeleton.partners != torch.arange(len(skeleton))) & (skeleton.sides == 0))[0])
     right = int(skeleton.partners[left])
     flip = torch.tensor([1.0, -1.0, -1.0])
-    assert torch.equal(torch.stack([low[left], high[left]]), torch.stack([low[right], high[right]]).mul(flip).sort(0)[0])
+    assert torch.equal(
+        torch.stack([low[left], high[left]]), torch.stack([low[right], high[right]]).mul(flip).sort(0)[0]
+    )

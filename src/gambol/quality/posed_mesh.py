@@ -40,8 +40,7 @@ class PosedMesh:
         """All vertices of the character, mesh after mesh [m]: left, up, forward."""
         matrices = self._binding(T_world_joint.double()).numpy()
         posed = [
-            mesh.skinned_by(matrices, shape)
-            for mesh, shape in zip(self.character.meshes, self._shapes, strict=True)
+            mesh.skinned_by(matrices, shape) for mesh, shape in zip(self.character.meshes, self._shapes, strict=True)
         ]
         return np.concatenate([np.zeros((len(matrices), 0, 3)), *posed], axis=1) @ self._axes
 
