@@ -107,7 +107,7 @@ def tables_of(subject: Subject, rare: bool) -> list[tuple[str, Callable[[], Rows
 
 
 def measure(subject: Subject, rare: bool, advance: Callable[[str], None]) -> tuple[Tables, list[str]]:
-    """All tables of a rig, and what could not be measured."""
+    """All tables of a rig, and what could not be measured: whatever is wrong with one rig, the others are measured."""
     tables: Tables = {}
     notes = []
     for title, rows_of in tables_of(subject, rare):
@@ -116,8 +116,8 @@ def measure(subject: Subject, rare: bool, advance: Callable[[str], None]) -> tup
             for name, values in rows_of():
                 rows[name].append(values)
                 advance(f"{title}: {name}")
-        except GambolError as error:
-            notes.append(f"{subject.harvest.name}, {title}: {error}")
+        except Exception as error:
+            notes.append(f"{subject.harvest.name}, {title}: {type(error).__name__}: {error}")
         tables[title] = dict(rows)
     return tables, notes
 
