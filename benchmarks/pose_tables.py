@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
 from gambol.motion.joint_poses import world_poses
 from gambol.poses.measures import compare_sets, distances, handle_error, jerk, places, turn_error
+from gambol.poses.model import RigPoses
 from gambol.poses.pose_skeleton import KINDS, RADIUS, PoseSkeleton
 from gambol.poses.poses import MIRROR, Poses
 from gambol.poses.reach import reach
@@ -92,7 +94,7 @@ def without_mesh(skeleton: PoseSkeleton) -> PoseSkeleton:
 
 def handles_of(skeleton: PoseSkeleton) -> np.ndarray:
     """What one would drag: the last joint of each chain, and the first of the trunk."""
-    found = {}
+    found: dict[tuple[int, int, int], tuple[int, int]] = {}
     parts = (skeleton.kinds, skeleton.sides, skeleton.ranks, skeleton.stations)
     for joint, (kind, side, rank, station) in enumerate(zip(*(each.tolist() for each in parts), strict=True)):
         if kind < KINDS.index("digit"):
@@ -103,7 +105,7 @@ def handles_of(skeleton: PoseSkeleton) -> np.ndarray:
 
 def inverse_kinematics(subject: Subject, handles: int) -> Rows:
     """Poses from rest that reach handles of true poses, one row for each solve."""
-    skeleton, rest, rig = subject.skeleton, subject.space.rest, subject.rig
+    skeleton, rest = subject.skeleton, subject.space.rest
     generator, ends = subject.generator(10 + handles), handles_of(subject.skeleton)
     low, high = (bound.double().numpy() for bound in subject.world.ranges.of_joints(skeleton))
     every = places(skeleton, subject.every)
@@ -114,17 +116,12 @@ def inverse_kinematics(subject: Subject, handles: int) -> Rows:
         others = np.flatnonzero(subject.clips != subject.clips[number])
         components = Components.of(subject.every[torch.as_tensor(others if len(others) > 8 else np.arange(len(every)))])
 
-        def ours(joints: np.ndarray = joints, targets: np.ndarray = targets) -> tuple[Poses, np.ndarray]:
-            found = reach(rig, rest, joints, targets)
-            return found.pose, found.shift
-
+        dragged = (rest, joints, targets)
         solvers: dict[str, Callable[[], tuple[Poses, np.ndarray]]] = {
-            "damped least squares": lambda j=joints, t=targets: damped(skeleton, rest, j, t),
-            "damped least squares, limits": lambda j=joints, t=targets: damped(skeleton, rest, j, t, (low, high)),
-            "PCA of the rig's other clips (oracle)": lambda c=components, j=joints, t=targets: within_components(
-                skeleton, c, rest, j, t
-            ),
-            "ours": ours,
+            "damped least squares": partial(damped, skeleton, *dragged),
+            "damped least squares, limits": partial(damped, skeleton, *dragged, (low, high)),
+            "PCA of the rig's other clips (oracle)": partial(within_components, skeleton, components, *dragged),
+            "ours": partial(_reached, subject.rig, *dragged),
         }
         for name, solve in solvers.items():
             if name not in warm:  # what is only done once is not timed
@@ -146,6 +143,11 @@ def inverse_kinematics(subject: Subject, handles: int) -> Rows:
                     "ms": 1000 * seconds,
                 },
             )
+
+
+def _reached(rig: RigPoses, start: Poses, joints: np.ndarray, targets: np.ndarray) -> tuple[Poses, np.ndarray]:
+    found = reach(rig, start, joints, targets)
+    return found.pose, found.shift
 
 
 def motions(subject: Subject, length: int) -> Iterator[Poses]:
@@ -177,10 +179,10 @@ def in_betweening(subject: Subject, length: int) -> Rows:
         standing = skeleton.feet & (lowest[1] - lowest[0] < STANDING) & (lowest[2] - lowest[0] < STANDING)
         feet = np.flatnonzero(standing.numpy())
         makers: dict[str, Callable[[], Poses]] = {
-            "the true clip": lambda t=true: t,
-            "slerp": lambda a=first, b=last: slerp(a, b, length),
-            "slerp, standing feet by IK": lambda a=first, b=last, f=feet: slerp_on_feet(skeleton, a, b, length, f),
-            "ours": lambda a=first, b=last: tween(subject.rig, rest, [(0, a), (length, b)]).poses,
+            "the true clip": partial(evenly, true, len(true)),
+            "slerp": partial(slerp, first, last, length),
+            "slerp, standing feet by IK": partial(slerp_on_feet, skeleton, first, last, length, feet),
+            "ours": partial(_tweened, subject, first, last, length),
         }
         for name, make in makers.items():
             start = time.perf_counter()
@@ -194,9 +196,13 @@ def in_betweening(subject: Subject, length: int) -> Rows:
                     "angle error": float(turn_error(made, true)[1:-1].mean()),
                     "jerk": jerk(points, FPS),
                     **subject.faults(made[1:-1]),
-                    "ms a frame": milliseconds if made is not true else float("nan"),
+                    "ms a frame": float("nan") if name == "the true clip" else milliseconds,
                 },
             )
+
+
+def _tweened(subject: Subject, first: Poses, last: Poses, length: int) -> Poses:
+    return tween(subject.rig, subject.space.rest, [(0, first), (length, last)]).poses
 
 
 def withstanding(subject: Subject) -> Rows:

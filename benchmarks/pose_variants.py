@@ -73,7 +73,7 @@ def merged(name: str, skeleton: PoseSkeleton, kept: np.ndarray) -> Variant:
     offsets = torch.where(above[:, None] >= 0, rest[chosen] - rest[above.clamp(min=0)], skeleton.offsets[chosen])
     tips, bones, feet = rest + skeleton.bones, skeleton.bones.clone(), skeleton.feet.clone()
     weights, ways = skeleton.anchor_weights.clone(), skeleton.anchor_weights[:, None] * skeleton.anchor_ways
-    for joint in np.flatnonzero(~kept):
+    for joint in np.flatnonzero(~kept).tolist():
         own = int(holder[joint])
         if skeleton.kinds[joint] == skeleton.kinds[own]:
             bones[own] = max(bones[own], tips[joint] - rest[own], key=lambda way: float(way.norm()))

@@ -30,6 +30,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -93,16 +94,16 @@ def found_rigs(options: argparse.Namespace, families: Sequence[str]) -> list[tup
 
 def tables_of(subject: Subject, rare: bool) -> list[tuple[str, Callable[[], Rows]]]:
     """What is measured of a rig."""
-    found: list[tuple[str, Callable[[], Rows]]] = [("Sampling", lambda: sampling(subject))]
+    found: list[tuple[str, Callable[[], Rows]]] = [("Sampling", partial(sampling, subject))]
     for handles in HANDLES:
         title = f"Inverse kinematics, {handles} handle{'s' * (handles > 1)}"
-        found.append((title, lambda handles=handles: inverse_kinematics(subject, handles)))
+        found.append((title, partial(inverse_kinematics, subject, handles)))
     for length in LENGTHS:
-        found.append((f"In-betweening, {length} frames", lambda length=length: in_betweening(subject, length)))
-    found.append(("Mirror and inversion", lambda: reversibility(subject)))
+        found.append((f"In-betweening, {length} frames", partial(in_betweening, subject, length)))
+    found.append(("Mirror and inversion", partial(reversibility, subject)))
     if rare:
-        found.append(("Other joints, wrong anatomy", lambda: withstanding(subject)))
-        found.append(("Automatic rig", lambda: automatic_rig(subject)))
+        found.append(("Other joints, wrong anatomy", partial(withstanding, subject)))
+        found.append(("Automatic rig", partial(automatic_rig, subject)))
     return found
 
 
@@ -125,15 +126,11 @@ def measure(subject: Subject, rare: bool, advance: Callable[[str], None]) -> tup
 def merged(each: Sequence[Tables]) -> dict[str, dict[str, dict[str, float]]]:
     """Means over rigs of means of each rig, and the number of rigs."""
     found: dict[str, dict[str, dict[str, float]]] = {}
-    for tables in each:
-        for title, rows in tables.items():
-            found.setdefault(title, {})
-            for name in rows:
-                found[title].setdefault(name, {})
-    for title, rows in found.items():
-        for name in rows:
+    for title in dict.fromkeys(title for tables in each for title in tables):
+        fullest = sorted((tables.get(title, {}) for tables in each), key=len, reverse=True)
+        for name in dict.fromkeys(name for rows in fullest for name in rows):
             own = [_mean(tables[title][name]) for tables in each if tables.get(title, {}).get(name)]
-            rows[name] = {**_mean(own), "rigs": len(own)}
+            found.setdefault(title, {})[name] = {**_mean(own), "rigs": len(own)}
     return found
 
 
@@ -206,9 +203,8 @@ def run(options: argparse.Namespace) -> str:
                 except GambolError as error:
                     notes.append(str(error))
                     continue
-                tables, said = measure(
-                    subject, rare, lambda note, name=harvest.stem: advance(len(results), most, name, note)
-                )
+                told = partial(advance, len(results), most, harvest.stem)
+                tables, said = measure(subject, rare, told)
                 results.append(tables)
                 notes += said
                 if place:

@@ -31,8 +31,8 @@ def places(skeleton: PoseSkeleton, poses: Poses) -> Float[Tensor, "poses joints 
 
 def distances(first: Float[Tensor, "samples joints 3"], other: Float[Tensor, "true joints 3"]) -> Between:
     """Distance of each pose of a set from each of another, by the places of their joints."""
-    by_joint = [each.transpose(0, 1).double() for each in (first, other)]
-    apart = torch.cdist(*by_joint, compute_mode="donot_use_mm_for_euclid_dist")
+    here, there = (each.transpose(0, 1).double() for each in (first, other))
+    apart = torch.cdist(here, there, compute_mode="donot_use_mm_for_euclid_dist")
     return apart.mean(0).numpy()
 
 
