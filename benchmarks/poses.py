@@ -8,15 +8,19 @@ the weights were trained on; ranges of joints and the nearest rig are from those
 in-betweened. Families that are held out are those that the weights name, or --families. Every figure is the mean over
 rigs of the mean within each rig.
 
-- 1-NNA: share of poses whose nearest other one is of their own set (ideal 50 %; less copies). It falls with the number
-  of poses, so compare it with the halves of artists' poses of the same table only.
+- 1-NNA: share of poses whose nearest other one is of their own set (ideal 50 %; less copies). It depends on the number
+  of poses, so compare it with the artists' rows of the same table only: halves of all frames have neighbours in time in
+  the other half, halves of the clips show how far true poses of other clips are apart.
 - coverage, MMD, precision and recall (3 neighbours), APD (mean distance of two poses), nearest (mean distance from the
   nearest true pose): by the mean distance of joints in body axes [leg lengths].
 - intersections: triangles of the skinned mesh that go through others, beyond those that do when it is bound [%].
 - invalid: poses that the validators refuse [%]. beyond range: joints that turn farther than 99 % of the training
   poses' joints at the same place of the body do [%].
-- handle error [% of the height]. from its pose: distance from the pose that handles were taken from.
-- position error [% of leg lengths], angle error [degrees] of all joints, jerk [leg lengths / s^3], frames between keys.
+- handle error [% of the height]; handles are ends of chains of a true pose, poses start from rest, and the body may
+  move along the ground. from its pose: distance from the pose that handles were taken from.
+- position error [% of leg lengths] in body axes and angle error [degrees] of all joints in the frames between the keys;
+  jerk [leg lengths / s^3], which is best if it is that of the true clip.
+- other joints, wrong anatomy: sampled without validators on rigs with fewer or more joints, and carried back.
 - mirror image of the rig: the largest angle between poses from noise, and from mirrored noise on the mirrored rig,
   mirrored back; left and right swapped: the mean angle on the rig itself, whose halves may differ; there and back: the
   mean angle between a true pose and itself after inversion [degrees].
