@@ -21,7 +21,7 @@ from gambol.rigging.rig import rig_mesh
 
 from pose_baselines import Components, carried, gaussian, mixture, nearest_rig, uniform
 from pose_solvers import damped, slerp, slerp_on_feet, within_components
-from pose_subject import PosedCharacter, Subject, Values, evenly
+from pose_subject import FEWEST, PosedCharacter, Subject, Values, evenly
 from pose_variants import variants
 from rig import bare
 
@@ -113,15 +113,18 @@ def inverse_kinematics(subject: Subject, handles: int) -> Rows:
         joints = generator.choice(ends, min(handles, len(ends)), replace=False)
         targets = every[number, joints].double().numpy()
         others = np.flatnonzero(subject.clips != subject.clips[number])
-        components = Components.of(subject.every[torch.as_tensor(others if len(others) > 8 else np.arange(len(every)))])
 
         dragged = (rest, joints, targets)
         solvers: dict[str, Callable[[], tuple[Poses, np.ndarray]]] = {
             "damped least squares": partial(damped, skeleton, *dragged),
             "damped least squares, limits": partial(damped, skeleton, *dragged, (low, high)),
-            "PCA of the rig's other clips (oracle)": partial(within_components, skeleton, components, *dragged),
-            "ours": partial(_reached, subject.rig, *dragged),
         }
+        if len(others) >= FEWEST:
+            components = Components.of(subject.every[torch.as_tensor(others)])
+            solvers["PCA of the rig's other clips (oracle)"] = partial(
+                within_components, skeleton, components, *dragged
+            )
+        solvers["ours"] = partial(_reached, subject.rig, *dragged)
         for name, solve in solvers.items():
             if name not in warm:  # what is only done once is not timed
                 solve()

@@ -35,6 +35,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -91,7 +92,9 @@ def found_rigs(options: argparse.Namespace, families: Sequence[str]) -> list[tup
     for folder in options.characters:
         for path in sorted(folder.rglob("*")):
             if path.suffix.lower() in SUFFIXES:
-                named[f"{path.parent.name}-{path.stem}".replace(" ", "-")] = path
+                named[re.sub(r"[^\w.-]+", "-", f"{path.parent.name}-{path.stem}")] = path
+    if not options.true.is_dir():
+        raise GambolError(f"'{options.true}' is not a folder: give one that `gambol harvest --source clips` wrote")
     pairs = []
     for path in sorted(options.true.glob("*.safetensors")):
         if path.stem in named and named[path.stem].parent.name in families and options.only in path.stem:
