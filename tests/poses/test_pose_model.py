@@ -1,5 +1,7 @@
 """The pose model: learns, mirrors, inverts, reaches, goes from pose to pose."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,7 @@ from gambol.errors import AssetError
 from gambol.poses.in_between import walk_between
 from gambol.poses.model import PoseModel, RigPoses
 from gambol.poses.network import PoseNetwork, collated
-from gambol.poses.pose_skeleton import KINDS
+from gambol.poses.pose_skeleton import KINDS, RADIUS
 from gambol.poses.poses import MIRROR, Poses, body_points
 from gambol.poses.reach import reach
 from gambol.poses.sampling import SamplingConfig, sample_poses
@@ -157,3 +159,13 @@ def test_training_counts_no_padding():
     found = training()[0]
     assert isinstance(found, PoseTraining)
     assert all(value.isfinite().all() for value in found.network.parameters())
+
+
+def test_a_fish_without_a_mesh_is_sampled():
+    """Neither skin nor feet nor knees: validators have nothing to say."""
+    skeleton = skeleton_of("fish")
+    numbers = skeleton.numbers.clone()
+    numbers[:, RADIUS] = 0
+    bare = replace(skeleton, numbers=numbers)
+    poses = sample_poses(RigPoses(model(), bare), 3, 0, SamplingConfig(steps=3))
+    assert len(poses) == 3 and poses.turns.isfinite().all()

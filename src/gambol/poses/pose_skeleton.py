@@ -71,6 +71,11 @@ class PoseSkeleton:
     def __len__(self) -> int:
         return len(self.parents)
 
+    @property
+    def stations(self) -> Int[Tensor, " joints"]:
+        """Station of each joint along its chain, see `gambol.motion.chains`."""
+        return self.numbers[:, :STATIONS].argmax(1)
+
     @cached_property
     def hops(self) -> Int[Tensor, "joints joints"]:
         """Number of bones between two joints, up to FARTHEST."""

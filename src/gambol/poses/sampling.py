@@ -110,6 +110,8 @@ def _descended(rig: RigPoses, validators: Validators, clean: Numbers) -> Numbers
     with torch.enable_grad():
         numbers = clean.detach().requires_grad_(True)
         energy = validators.energy(rig.decode(numbers))
+        if not energy.requires_grad:  # neither skin nor feet nor knees: nothing can be wrong
+            return clean
         (gradient,) = torch.autograd.grad(energy.sum(), numbers)
     size = gradient.flatten(1).norm(dim=1)[:, None, None]
     faulty = (energy.detach() > 1e-4)[:, None, None]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from gambol.character.body import Body
 from gambol.character.transforms import nearest_on
-from gambol.quality.normalized_clip import NormalizedClip
+from gambol.quality.normalized_clip import NormalizedClip, SampledMesh
 
 MOMENTS = 24
 """Largest number of frames that are tested."""
@@ -85,7 +87,11 @@ class SkinTriangles:
 
 def skin_triangles(clip: NormalizedClip) -> SkinTriangles | None:
     """The triangles of a clip's mesh; None without a triangle that has three different corners."""
-    skin, body = clip.skin, clip.anatomy.body
+    return triangles_of(clip.skin, clip.anatomy.body, clip.place)
+
+
+def triangles_of(skin: SampledMesh, body: Body, place: Callable[[np.ndarray], np.ndarray]) -> SkinTriangles | None:
+    """The triangles of a mesh; None without one that has three different corners. place: from the file to metres."""
     if skin.welded is None or not np.isfinite(skin.vertices).all():
         return None
     corners = skin.welded.point_of[skin.faces]
@@ -93,7 +99,7 @@ def skin_triangles(clip: NormalizedClip) -> SkinTriangles | None:
     faces = skin.faces[proper]
     owners = body.owners[faces]
     bone = np.where(owners[:, 1] == owners[:, 2], owners[:, 1], owners[:, 0])  # that of two corners, or of the first
-    heads, tips, middle = clip.place(body.heads), clip.place(body.tips), skin.neutral[faces].mean(1)
+    heads, tips, middle = place(body.heads), place(body.tips), skin.neutral[faces].mean(1)
     foot = nearest_on(middle, heads[bone], tips[bone])
     thickness = np.linalg.norm(middle - foot, axis=1)
     return SkinTriangles(skin.neutral, faces, corners[proper], bone, foot, thickness, body.parents, heads)
