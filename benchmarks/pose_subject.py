@@ -40,14 +40,6 @@ class Sizes:
     """For each number of frames."""
 
 
-class FastRig(RigPoses):
-    """The pose model with a network in half precision (bfloat16), on some processors twice as fast."""
-
-    def clean(self, noisy: torch.Tensor, level: float, action: int = 0, guidance: float = 1.0) -> torch.Tensor:
-        with torch.autocast("cpu", torch.bfloat16):
-            return super().clean(noisy, level, action, guidance).float()
-
-
 @dataclass(frozen=True, eq=False)
 class World:
     """What all rigs are measured with."""
@@ -59,8 +51,6 @@ class World:
     """Characters that are not held out."""
     ranges: TurnRanges
     sizes: Sizes
-    rig: type[RigPoses] = FastRig
-    """What draws many samples."""
 
 
 class PosedCharacter:
@@ -75,11 +65,6 @@ class PosedCharacter:
     def rig(self) -> RigPoses:
         """The pose model as it is used."""
         return self.space.rig_poses
-
-    @property
-    def fast(self) -> RigPoses:
-        """The pose model for many samples."""
-        return self.world.rig(self.rig.model, self.skeleton)
 
     @cached_property
     def validators(self) -> Validators:

@@ -68,14 +68,14 @@ def sampling(subject: Subject) -> Rows:
     source = nearest_rig(skeleton, world.training)
     chosen = torch.as_tensor(generator.choice(len(source.poses), count, replace=len(source.poses) < count))
     yield "nearest training rig", compared(subject, carried(skeleton, source.skeleton, source.poses[chosen]), true)
-    flat = world.rig(subject.rig.model, without_mesh(skeleton))
+    flat = RigPoses(subject.rig.model, without_mesh(skeleton))
     yield "ours without mesh", compared(subject, sample_poses(flat, count, subject.seed), true)
     free = SamplingConfig(validate=False)
-    yield "ours without validators", compared(subject, sample_poses(subject.fast, count, subject.seed, free), true)
+    yield "ours without validators", compared(subject, sample_poses(subject.rig, count, subject.seed, free), true)
     if world.artists is not None:
-        other = world.rig(world.artists, skeleton)
+        other = RigPoses(world.artists, skeleton)
         yield "ours, trained on artists' clips", compared(subject, sample_poses(other, count, subject.seed), true)
-    yield "ours", compared(subject, sample_poses(subject.fast, count, subject.seed), true)
+    yield "ours", compared(subject, sample_poses(subject.rig, count, subject.seed), true)
 
 
 def _halves(half: int) -> tuple[slice, slice]:
@@ -211,7 +211,7 @@ def withstanding(subject: Subject) -> Rows:
     """Samples on the rig with fewer or more joints, or misread; measured on the rig itself."""
     true = evenly(subject.every, subject.world.sizes.poses // 2)
     for variant in variants(subject.skeleton, subject.seed):
-        rig = subject.world.rig(subject.rig.model, variant.skeleton)
+        rig = RigPoses(subject.rig.model, variant.skeleton)
         samples = variant.back(sample_poses(rig, len(true), subject.seed, SamplingConfig(validate=False)))
         yield variant.name, {"joints": float(len(variant.skeleton)), **compared(subject, samples, true)}
 
@@ -221,7 +221,7 @@ def automatic_rig(subject: Subject) -> Rows:
     count = subject.world.sizes.mesh_poses
     other = PosedCharacter(subject.world, rig_mesh(bare(subject.character)).character, subject.seed)
     for name, each in (("the artist's rig", subject), ("the automatic rig", other)):
-        poses = sample_poses(each.fast, count, subject.seed)
+        poses = sample_poses(each.rig, count, subject.seed)
         yield name, {"joints": float(len(each.skeleton)), **each.faults(poses)}
 
 

@@ -25,8 +25,7 @@ rigs of the mean within each rig.
   mirrored back; left and right swapped: the mean angle on the rig itself, whose halves may differ; there and back: the
   mean angle between a true pose and itself after inversion [degrees].
 
-Sets of poses are sampled with a network in half precision (--float32: as it is used); what is timed, solved, inverted
-and in-betweened is as it is used. With -o, figures of each rig are kept and not measured again; report.md and
+With -o, figures of each rig are kept and not measured again; report.md and
 report.json are written.
 """
 
@@ -49,12 +48,12 @@ from gambol.files import write_file
 from gambol.formats import load
 from gambol.jsonable import jsonable
 from gambol.poses.harvest_files import HarvestedPoses, read_harvest, read_harvests
-from gambol.poses.model import PoseModel, RigPoses, shipped
+from gambol.poses.model import PoseModel, shipped
 from gambol.poses.turn_ranges import TurnRanges
 from gambol.progress import progress
 from gambol.tensor_files import read_tensors
 
-from pose_subject import FastRig, Sizes, Subject, World
+from pose_subject import Sizes, Subject, World
 from pose_tables import (
     HANDLES,
     LENGTHS,
@@ -179,8 +178,7 @@ def world_of(options: argparse.Namespace, families: Sequence[str], sizes: Sizes)
     if not training:
         raise GambolError("all characters of --training are held out")
     artists = PoseModel.load(options.artists_weights) if options.artists_weights else None
-    rig = RigPoses if options.float32 else FastRig
-    return World(options.weights, artists, training, TurnRanges.of(training), sizes, rig)
+    return World(options.weights, artists, training, TurnRanges.of(training), sizes)
 
 
 def run(options: argparse.Namespace) -> str:
@@ -193,7 +191,7 @@ def run(options: argparse.Namespace) -> str:
     digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (options.weights or shipped(),)]
     if options.artists_weights:
         digests.append(hashlib.sha256(options.artists_weights.read_bytes()).hexdigest())
-    key = {"sizes": asdict(sizes), "weights": digests, "float32": options.float32}
+    key = {"sizes": asdict(sizes), "weights": digests}
     key["training"] = [len(world.training), sum(len(each.poses) for each in world.training)]
     results: list[Tables] = []
     notes: list[str] = []
@@ -249,7 +247,6 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="only rigs whose names have it")
     parser.add_argument("--rigs", type=int, default=30, help="at most so many")
     parser.add_argument("--poses", type=int, default=Sizes.poses, help="of each set")
-    parser.add_argument("--float32", action="store_true", help="sample in full precision: half as fast")
     parser.add_argument("--quick", action="store_true", help="three rigs, few poses")
     parser.add_argument("-o", "--output", type=Path, metavar="FOLDER")
     options = parser.parse_args()
