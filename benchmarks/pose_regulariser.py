@@ -195,7 +195,9 @@ def clips(options: Options, model: PoseModel) -> None:
     for kind, pairs in scores.items():
         spoiled = [each for _, each in pairs]
         above = statistics.mean(each > own for own, each in pairs)
-        print(f"| {kind} | {len(pairs)} | {statistics.median(spoiled):.2f} | {above:.0%} | {auc(originals, spoiled):.2f} |")
+        print(
+            f"| {kind} | {len(pairs)} | {statistics.median(spoiled):.2f} | {above:.0%} | {auc(originals, spoiled):.2f} |"
+        )
 
 
 def spoiled_scores(path: Path, most: int, model: PoseModel) -> Iterator[tuple[str, float, float]]:

@@ -66,7 +66,6 @@ class AnimateConfig:
             rule = "needs the clip to redo (init)" if not self.init else "goes from a frame to a later one"
             raise GambolError(f"frames {self.frames[0]}:{self.frames[1]} {rule}")
 
-
     @property
     def plausible(self) -> float:
         """Weight of the loss of implausible poses."""

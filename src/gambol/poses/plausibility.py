@@ -61,9 +61,7 @@ class ImplausibilityLoss:
 
     reader: PoseReader
 
-    def __call__(
-        self, T_world_joint: Float[Tensor, "frames joints 3 4"], random: torch.Generator
-    ) -> Float[Tensor, ""]:
+    def __call__(self, T_world_joint: Float[Tensor, "frames joints 3 4"], random: torch.Generator) -> Float[Tensor, ""]:
         """The loss of some frames, evenly spaced, at one random noise level.
 
         It is 1/2 for poses that are off by as much as usual poses differ from the canonical rest pose."""
