@@ -1,6 +1,6 @@
 """The pose model beside other priors: what the loss of implausible poses changes, and what the measure notices.
 
-    python benchmarks/pose_regulariser.py [CHARACTER ...] --weights FILE [--parts fit prior clips] [--folders FOLDER ...]
+    python benchmarks/pose_regulariser.py [CHARACTER ...] --weights FILE [--parts fit prior clips] [--folders FOLDER]
 
 `fit`: gaits whose truth is known are fitted to true videos of them, from six views, from one, and from one with noise.
 `prior`: sentences by the prior pixels as usual, with one view, and by few noisy steps of score distillation.
@@ -66,6 +66,8 @@ class Options:
     """Weights of the loss."""
     gaits: tuple[str, ...] = ("walk", "run")
     """Gaits to fit."""
+    fits: tuple[str, ...] = FIT_CONDITIONS
+    """Which conditions of `fit`."""
     sentences: tuple[str, ...] = ("it walks", "it runs")
     """What the prior pixels is asked for."""
     conditions: tuple[str, ...] = PRIOR_CONDITIONS
@@ -100,12 +102,12 @@ def fits(options: Options, model: PoseModel) -> None:
         loss = ImplausibilityLoss(pose_reader(anatomy, model))
         for gait in options.gaits:
             truth = poses_in_place(gait_cycle(anatomy, gait))
-            for condition in FIT_CONDITIONS:
+            for condition in options.fits:
                 errors = [fit_error(anatomy, truth, condition, loss, weight) for weight in options.losses]
                 for weight, error in zip(options.losses, errors, strict=True):
                     found[condition, weight].append(error)
                 print(f"| {name}, {gait}, {condition} | {' | '.join(f'{each:.1f}' for each in errors)} |", flush=True)
-    for condition in FIT_CONDITIONS:
+    for condition in options.fits:
         means = [f"{statistics.mean(found[condition, weight]):.1f}" for weight in options.losses]
         print(f"| **mean, {condition}** | {' | '.join(means)} |")
 
@@ -195,9 +197,8 @@ def clips(options: Options, model: PoseModel) -> None:
     for kind, pairs in scores.items():
         spoiled = [each for _, each in pairs]
         above = statistics.mean(each > own for own, each in pairs)
-        print(
-            f"| {kind} | {len(pairs)} | {statistics.median(spoiled):.2f} | {above:.0%} | {auc(originals, spoiled):.2f} |"
-        )
+        middle, against = statistics.median(spoiled), auc(originals, spoiled)
+        print(f"| {kind} | {len(pairs)} | {middle:.2f} | {above:.0%} | {against:.2f} |")
 
 
 def spoiled_scores(path: Path, most: int, model: PoseModel) -> Iterator[tuple[str, float, float]]:

@@ -260,7 +260,7 @@ def test_characters_without_a_mesh_have_no_pictures(dog_file, tmp_path, capsys, 
         (["DOG", "it walks", "--plausible", "0.1"], "--plausible is for motions that are optimised, and those of"),
         (
             ["DOG", "it walks", "--pose-weights", "x"],
-            "--pose-weights is the pose model of --plausible: give its weight",
+            "--pose-weights is the pose model of --plausible: give",
         ),
         (
             ["DOG", "it walks", "--prior", "pixels", "--plausible", "0.1", "--pose-weights", "none.safetensors"],
