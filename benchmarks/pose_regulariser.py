@@ -79,6 +79,8 @@ class Options:
     """Characters of the folders."""
     clips: int = 4
     """Clips of each character."""
+    spoilers: tuple[str, ...] = tuple(SPOILERS)
+    """Ways in which clips are spoiled."""
 
 
 def main(options: Options) -> None:
@@ -188,7 +190,7 @@ def clips(options: Options, model: PoseModel) -> None:
     paths = [path for _, path in files_in(options.folders)][: options.files]
     with progress("clips") as advance:
         for done, path in enumerate(paths):
-            for kind, own, spoiled in spoiled_scores(path, options.clips, model):
+            for kind, own, spoiled in spoiled_scores(path, options, model):
                 scores[kind].append((own, spoiled))
             advance(done + 1, len(paths))
     originals = [own for own, _ in scores.pop("artist")]
@@ -201,18 +203,18 @@ def clips(options: Options, model: PoseModel) -> None:
         print(f"| {kind} | {len(pairs)} | {middle:.2f} | {above:.0%} | {against:.2f} |")
 
 
-def spoiled_scores(path: Path, most: int, model: PoseModel) -> Iterator[tuple[str, float, float]]:
+def spoiled_scores(path: Path, options: Options, model: PoseModel) -> Iterator[tuple[str, float, float]]:
     """(kind of spoiling, implausibility of the original, of the copy) of some clips of a file."""
     try:
         character = gambol.load(path)
         anatomy = gambol.analyze(character)
-        for action, clip in list(named_clips(character))[:most]:
+        for action, clip in list(named_clips(character))[: options.clips]:
             own = pose_plausibility(normalize_clip(character, clip, anatomy), model)
             if own is None:
                 return
             yield "artist", own.mean, own.mean
-            for kind, spoil in SPOILERS.items():
-                copy = spoil(Source(character, anatomy, clip, action))
+            for kind in options.spoilers:
+                copy = SPOILERS[kind](Source(character, anatomy, clip, action))
                 found = copy and pose_plausibility(normalize_clip(character, copy, anatomy), model)
                 if found:
                     yield kind, own.mean, found.mean

@@ -21,12 +21,16 @@ from gambol.poses.model import Numbers, PoseModel, RigPoses, shipped, squared_er
 from gambol.poses.pose_skeleton import MOST_JOINTS, pose_skeleton
 from gambol.poses.poses import Poses, poses_of_world
 
-LOWEST, HIGHEST = 0.1, 0.4
-"""Noise levels of the loss: above them an estimate is rather a mean of poses than one near the pose."""
+LOWEST, HIGHEST = 0.1, 0.6
+"""Noise levels of the loss. Above them an estimate is rather a mean of poses than one near the pose; below, it sees
+little but tremor: see LEVELS."""
 AT_ONCE = 8
 """Most frames that a call of the loss looks at: with each step others, so that all get their turn."""
-LEVELS = (0.15, 0.35)
-"""Noise levels of the measure."""
+LEVELS = (0.15, 0.5)
+"""Noise levels of the measure: a low one that sees tremor, a middle one that sees gross errors. Of artists' poses on
+rigs that were not trained on (weights after 1,073 steps), copies with a trunk turned by 60 degrees are worse than their
+originals in 76 % at the levels 0.15 and 0.35, in 91 % at these and in 97 % at 0.65 alone; of copies with 0.1 rad of
+noise on every joint, it is 95, 97 and 97 %."""
 
 
 @dataclass(frozen=True, eq=False)
