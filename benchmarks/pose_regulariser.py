@@ -197,9 +197,9 @@ def clips(options: Options, model: PoseModel) -> None:
     print(f"\n{len(originals)} artists' clips: implausibility {quartiles(originals)}\n")
     print("| spoiled | clips | median | above its original | AUC against all artists' clips |\n|---|---|---|---|---|")
     for kind, pairs in scores.items():
-        spoiled = [each for _, each in pairs]
+        copies = [each for _, each in pairs]
         above = statistics.mean(each > own for own, each in pairs)
-        middle, against = statistics.median(spoiled), auc(originals, spoiled)
+        middle, against = statistics.median(copies), auc(originals, copies)
         print(f"| {kind} | {len(pairs)} | {middle:.2f} | {above:.0%} | {against:.2f} |")
 
 
