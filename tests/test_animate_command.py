@@ -14,6 +14,7 @@ import av
 import pytest
 from character.creatures import dog
 from PIL import Image
+from poses.small_poses import model
 
 import gambol
 from gambol.cli import main
@@ -26,6 +27,7 @@ from gambol.distillation.sample_and_fit import SampleConfig
 from gambol.distillation.stage_runner import StageRunner
 from gambol.formats.gltf.document import glb_bytes
 from gambol.motion.foot_lock import FootLockConfig
+from gambol.poses.model import PoseModel
 from gambol.render import clip_renderer
 
 
@@ -202,6 +204,31 @@ def test_options_reach_the_config(dog_file, tmp_path, capsys, blind, monkeypatch
     assert (run_config.up, run_config.forward) == ("+y", "+z")
 
 
+def test_the_loss_of_implausible_poses_reaches_the_run(dog_file, tmp_path, capsys, blind, monkeypatch):
+    model().save(tmp_path / "poses.safetensors", {})
+    with monkeypatch.context() as patch:
+        interrupted(patch, 3, GeneratorExit)
+        with pytest.raises(GeneratorExit):
+            options = ("--prior", "pixels", "--plausible", "0.1", "--pose-weights", "poses.safetensors")
+            animate(dog_file, "a dog walks", "-o", "run", *options)
+    run_config = runs.Run.open(tmp_path / "run").run_config
+    assert (run_config.config.fit.plausible, run_config.config.score.plausible) == (0.1, 0.0)
+    assert run_config.config.pose_weights == str(tmp_path / "poses.safetensors") and run_config.pose_hash
+    save_another(model(), tmp_path / "poses.safetensors")
+    assert "the weights of the pose model are no longer those this run began with" in refused(
+        ["--resume", "run"], capsys
+    )
+    model().save(tmp_path / "poses.safetensors", {})
+    animate("--resume", "run")
+    lines = [json.loads(line) for line in (tmp_path / "run" / "losses.jsonl").read_text().splitlines()]
+    assert sum("implausible" in line["losses"] for line in lines) == run_config.config.fit.steps
+
+
+def save_another(known, path):
+    """Write a pose model that differs a little."""
+    PoseModel(known.network, 1.01 * known.deviations, known.actions).save(path, {})
+
+
 def test_watching(dog_file, capsys, blind, monkeypatch):
     shown = []
 
@@ -256,6 +283,16 @@ def test_characters_without_a_mesh_have_no_pictures(dog_file, tmp_path, capsys, 
         (["DOG", "it walks", "--prior", "cogvideo"], "there is no prior 'cogvideo'"),
         (["DOG", "it walks", "--offload"], "the prior tracks has no option offload"),
         (["DOG", "it walks", "--weights", "none.safetensors"], "there is no file 'none.safetensors'"),
+        (["DOG", "it walks", "--plausible", "-1"], "plausible must be from 0 to"),
+        (["DOG", "it walks", "--plausible", "0.1"], "--plausible is for motions that are optimised, and those of"),
+        (
+            ["DOG", "it walks", "--pose-weights", "x"],
+            "--pose-weights is the pose model of --plausible: give",
+        ),
+        (
+            ["DOG", "it walks", "--prior", "pixels", "--plausible", "0.1", "--pose-weights", "none.safetensors"],
+            "none.safetensors'",
+        ),
         (["DOG", "it walks", "-o", "DOG"], "dog.glb is a file; give the name of a folder"),
         (["--resume", "nothing"], "cannot resume: there is no folder nothing"),
         (["--resume", "."], "cannot resume: there is no config.json in"),

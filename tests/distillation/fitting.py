@@ -8,12 +8,12 @@ from gambol.motion.parameters import CurveParameters
 from gambol.motion.rig_motion import RigMotion
 
 
-def fit_videos(anatomy, renderer, videos, loops=True, config=None):
+def fit_videos(anatomy, renderer, videos, loops=True, config=None, implausibility=None):
     """The fitted motion, its T_world_joint, and the losses."""
     rig, config = build_rig(anatomy), config or VideoFitConfig()
     base = RigMotion.at_rest(len(rig.nodes), videos.shape[1], 1.0, loops)
     params = CurveParameters(anatomy, rig, base, renderer.joints, renderer.length, config.harmonics)
-    fitting = Fitting(anatomy, renderer, videos, params, config)
+    fitting = Fitting(anatomy, renderer, videos, params, config, implausibility)
     losses = [fitting.step(number)["total"] for number in range(fitting.steps)]
     rig_motion = fitting.rig_motion()
     poses = np.zeros((len(rig_motion), len(rig.nodes), 4, 4))

@@ -99,6 +99,8 @@ def test_the_scale_that_ships():
     scale = artists()
     for measure in MEASURES:
         group = "walk biped" if measure.better == "usual" else "all"
+        if measure.key in ("pose_implausibility", "unusual_poses"):  # as the weights of the pose model are
+            continue
         if measure.key != "tail_swing":  # few bipeds have tails
             assert scale.groups[group][measure.key].clips >= 20, measure.key
     assert scale.groups["walk quadruped"]["tail_swing"].clips >= 8

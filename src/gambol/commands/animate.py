@@ -21,7 +21,7 @@ from gambol.commands.messages import say, warn
 from gambol.commands.options import AS_FOUND, AS_MADE, AnatomyGiven, Editing, check_name
 from gambol.errors import GambolError
 from gambol.files import locked_folder
-from gambol.ranges import FPS, MOST_FRAMES, SECONDS, SEED, STRENGTH, check_frames
+from gambol.ranges import FPS, MOST_FRAMES, SECONDS, SEED, STRENGTH, Weight, check_frames
 
 if TYPE_CHECKING:
     from gambol.character.character import Character
@@ -110,6 +110,10 @@ class AnimateCommand:
     gambol's small video model; or another one that `gambol priors` lists, a folder, or a hub id."""
     weights: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Other weights for the prior tracks or pixels, as `gambol train-prior` writes them."""
+    plausible: Weight = 0.0
+    """Weight of a loss that keeps poses plausible, for priors of videos and the preset paper; 0.1 is a usual one."""
+    pose_weights: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """What `gambol train-poses` wrote, for --plausible; by default the weights that come with gambol."""
     device: str = "auto"
     """Where big priors run: cuda, cuda:1, cpu."""
     offload: bool = False
@@ -153,6 +157,13 @@ class AnimateCommand:
             raise GambolError("--frames names frames of a clip to redo: name that clip with --init")
         if self.preset == "paper" and self.strength != USUAL_STRENGTH:
             raise GambolError("--strength is for draft and standard: paper puts no noise on a clip; leave it out")
+        if self.pose_weights and not self.plausible:
+            raise GambolError("--pose-weights is the pose model of --plausible: give its weight too")
+        if self.plausible and self.preset != "paper" and self.prior in (None, "tracks"):
+            raise GambolError(
+                "--plausible is for motions that are optimised, and those of the prior tracks are sampled: "
+                "give a prior of videos, as in --prior pixels, or --preset paper"
+            )
         if self.watch and find_spec("viser") is None:
             raise GambolError("--watch needs viser; pip install 'gambol[watch]'")
         return {
@@ -164,6 +175,7 @@ class AnimateCommand:
             "frames": _frames(self.frames) if self.frames is not None else None,
             "pins": tuple(_pinned(pin) for pin in self.pin),
             "freeze": self.freeze,
+            "pose_weights": str(self.pose_weights.resolve()) if self.pose_weights else None,
         }
 
     def _begin(self, folder: Path, settings: dict[str, Any]) -> tuple[Run, Problem]:
@@ -176,6 +188,7 @@ class AnimateCommand:
         from gambol.distillation.run import Run, check_room, check_unused, room_for
         from gambol.distillation.run_config import RunConfig, hash_character, lasting_name
         from gambol.editing.edit import check
+        from gambol.poses.model import PoseModel
         from gambol.rigging.rig import is_bare
 
         check_unused(folder)
@@ -187,11 +200,15 @@ class AnimateCommand:
         check_references(character)
         choice = self._prior()
         prior = choice.open()
+        config = dataclasses.replace(preset_for(self.preset, prior, self.seed), **settings)
+        part = "score" if config.method == "score" else "fit"
+        weighted = dataclasses.replace(getattr(config, part), plausible=self.plausible)
+        config = dataclasses.replace(config, **{part: weighted})
         run_config = RunConfig(
             character=name,
             prompt=self.prompt,
             then=self.then,
-            config=dataclasses.replace(preset_for(self.preset, prior, self.seed), **settings),
+            config=config,
             preset=self.preset,
             prior=choice.lasting(),
             name=self.name,
@@ -201,6 +218,7 @@ class AnimateCommand:
             threads=torch.get_num_threads(),
             character_hash=hash_character(character),
             prior_hash=prior.fingerprint(),
+            pose_hash=PoseModel.load(self.pose_weights).fingerprint() if self.plausible else "",
         )
         problem = run_config.problem(character, prior)
         check(problem.character, problem.anatomy, run_config.edit)

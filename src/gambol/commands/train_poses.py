@@ -43,6 +43,7 @@ class TrainPosesCommand:
         from gambol.poses.harvest_files import read_harvests
         from gambol.poses.model import PoseModel
         from gambol.poses.training.batches import PoseSampler
+        from gambol.poses.training.calibrate import usual_errors
         from gambol.poses.training.train import PoseTrainConfig, PoseTraining, measured_deviations, validation_errors
         from gambol.progress import progress
 
@@ -73,5 +74,6 @@ class TrainPosesCommand:
             path = self.folder / "weights.safetensors"
             about = {"seed": self.seed, "steps": self.steps, "poses": poses, "characters": len(known)}
             model = PoseModel(training.averaged(), training.deviations, actions)
+            model.usual = usual_errors(model, held_out or known)
             model.save(path, {**about, "exclude": list(self.exclude)})
         say(f"wrote {path}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -33,6 +34,8 @@ from gambol.motion.chains import Chains, find_chains
 from gambol.motion.legs import hip_height_of
 from gambol.motion.loops import loop_travel
 from gambol.motion.rig_motion import RigMotion, rig_motion_of
+from gambol.poses.model import PoseModel
+from gambol.poses.plausibility import ImplausibilityLoss, pose_reader
 from gambol.priors.catalogue import DEFAULT, open_prior
 from gambol.priors.prior import Prior, VideoPrior
 from gambol.priors.tracks.features import shape_of
@@ -149,7 +152,21 @@ def prepare(
         (*preflight_warnings(character, anatomy, intent.action if intent else None), guess, timing.note, unshown),
         meanwhile,
         displacement=displacement,
+        implausibility=_implausibility(config, prior, anatomy),
     )
+
+
+def _implausibility(config: AnimateConfig, prior: Prior, anatomy: Anatomy) -> ImplausibilityLoss | None:
+    """Return the loss of implausible poses; None if it has no weight."""
+    if not config.plausible:
+        return None
+    if isinstance(prior, TrackPrior) and config.method == "sample":
+        raise GambolError(
+            f"fit.plausible is {config.plausible:g}, and what the prior {prior.name} samples is not fitted: make it 0, "
+            "or use a prior of videos or the method 'score'"
+        )
+    model = PoseModel.load(None if config.pose_weights is None else Path(config.pose_weights))
+    return ImplausibilityLoss(pose_reader(anatomy, model))
 
 
 def _meanwhile(

@@ -50,6 +50,8 @@ class AnimateConfig:
     """(frame, pose), where a pose is 'rest', the name of a clip (its first frame), or 'clip@1.5' (at 1.5 s)."""
     freeze: tuple[str, ...] = ()
     """Names of joints that do not move, or move as in `init`."""
+    pose_weights: str | None = None
+    """File with the pose model of the losses `fit.plausible` and `score.plausible`; by default that of gambol."""
     seed: Annotated[int, SEED] = 0
     """Seed of all random numbers, also of `sample` and `score`."""
 
@@ -63,6 +65,11 @@ class AnimateConfig:
         if self.frames is not None and not (self.init and 0 <= self.frames[0] < self.frames[1]):
             rule = "needs the clip to redo (init)" if not self.init else "goes from a frame to a later one"
             raise GambolError(f"frames {self.frames[0]}:{self.frames[1]} {rule}")
+
+    @property
+    def plausible(self) -> float:
+        """Weight of the loss of implausible poses."""
+        return self.score.plausible if self.method == "score" else self.fit.plausible
 
 
 def preset_for(preset: Preset, prior: Prior | type[Prior], seed: int = 0) -> AnimateConfig:

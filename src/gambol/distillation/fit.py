@@ -11,9 +11,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from gambol.character.anatomy import Anatomy
+from gambol.distillation.stage_runner import generator_for
 from gambol.motion.joint_limits import find_limits
 from gambol.motion.optimization import Adam, Losses, Optimization, threads
 from gambol.motion.parameters import CurveParameters, PosedFrames
+from gambol.poses.plausibility import ImplausibilityLoss
 from gambol.priors.views import ViewRenderer
 from gambol.ranges import Count, Range, Rate, Weight
 
@@ -50,6 +52,8 @@ class VideoFitConfig:
     """Weight of knees that bend the wrong way [per squared sine]."""
     ground: Weight = 100.0
     """Weight of soles below the ground [per squared leg length]."""
+    plausible: Weight = 0.0
+    """Weight of poses that the pose model finds implausible (`gambol.poses.plausibility`)."""
 
 
 class Fitting(Optimization):
@@ -64,7 +68,10 @@ class Fitting(Optimization):
         videos: Float[Tensor, "views frames height width 3"],
         params: CurveParameters,
         config: VideoFitConfig,
+        implausibility: ImplausibilityLoss | None = None,
     ):
+        """implausibility: must be given if its weight is not zero."""
+        self.implausibility = implausibility if config.plausible else None
         self.views, self.params, self.config, self.steps = renderer.views, params, config, config.steps
         self.loss = renderer.loss_to(videos)
         self.threads = 1 if videos.numel() < MANY else torch.get_num_threads()
@@ -85,7 +92,12 @@ class Fitting(Optimization):
             "sunk": config.ground * self.limits.sunk(movement.T_world_joint),
         }
         total = sum(losses.values(), torch.zeros(()))
-        self.adam.step(total, config.lr * _lr_at(progress, total.item()))
+        lr = config.lr * _lr_at(progress, total.item())
+        if self.implausibility:
+            random = generator_for(0, 0, number)
+            losses["implausible"] = config.plausible * self.implausibility(movement.T_world_joint, random)
+            total = total + losses["implausible"]
+        self.adam.step(total, lr)
         return {"total": total.item(), **{name: value.item() for name, value in losses.items()}}
 
 

@@ -24,6 +24,7 @@ from gambol.motion.legs import leg_length
 from gambol.motion.props import with_props_above_ground
 from gambol.motion.rig_motion import RigMotion, clip_of, rig_motion_of
 from gambol.motion.styles import joined
+from gambol.poses.plausibility import ImplausibilityLoss
 from gambol.priors.prior import Prior, Prompt
 from gambol.priors.tracks.prior import TrackPrior
 from gambol.priors.views import ViewRenderer
@@ -59,6 +60,8 @@ class Problem:
     displacement: Float[np.ndarray, 3] | None = None
     """Root displacement that is removed before the prior sees the motion and restored on export [file units]; None if
     the prior's cameras follow the character."""
+    implausibility: ImplausibilityLoss | None = None
+    """The loss of implausible poses; None if it has no weight."""
 
     @property
     def made_by(self) -> str:

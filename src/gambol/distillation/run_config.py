@@ -87,6 +87,8 @@ class RunConfig:
     """Hash of the character: a run is not resumed with another one."""
     prior_hash: str = ""
     """Hash of the prior's weights, if they are small enough to be hashed."""
+    pose_hash: str = ""
+    """Hash of the pose model, if implausible poses are a loss."""
     version: str = __version__
     """Version of gambol."""
 
@@ -102,7 +104,11 @@ class RunConfig:
             )
         given = (self.up, self.forward, self.plan, self.parts)
         anatomy = analyze(character, *given) if character.can_move else None
-        return prepare(character, self.prompt, prior, self.config, anatomy, then=self.then)
+        problem = prepare(character, self.prompt, prior, self.config, anatomy, then=self.then)
+        loss = problem.implausibility
+        if self.pose_hash and loss and loss.reader.rig.model.fingerprint() != self.pose_hash:
+            raise GambolError("the weights of the pose model are no longer those this run began with; begin a new run")
+        return problem
 
     def json(self) -> str:
         return json.dumps(dataclasses.asdict(self), indent=1, allow_nan=False)

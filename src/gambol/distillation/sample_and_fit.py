@@ -23,6 +23,7 @@ from gambol.distillation.windows import lengthened, onwards_of, windows_for
 from gambol.motion.optimization import Losses
 from gambol.motion.parameters import CurveParameters
 from gambol.motion.rig_motion import RigMotion
+from gambol.poses.plausibility import ImplausibilityLoss
 from gambol.priors.prior import Prompt, VideoPrior
 from gambol.priors.sample import change_level, draw_noise
 from gambol.priors.schedule import Latents
@@ -144,8 +145,11 @@ class SampleAndFit:
         sample: SampleConfig,
         fit: VideoFitConfig,
         number: int = 0,
+        implausibility: ImplausibilityLoss | None = None,
     ):
-        """level: noise level of the current motion. number: index of the stage, for its random numbers."""
+        """level: noise level of the current motion. number: index of the stage, for its random numbers.
+        implausibility: must be given if its weight is not zero."""
+        self.implausibility = implausibility
         self.anatomy, self.params, self.fit = anatomy, params, fit
         frames = windows_for(prior, len(params.base)).frames
         with torch.no_grad():
@@ -170,7 +174,7 @@ class SampleAndFit:
 
     def _begin_fit(self) -> None:
         videos = self.sampler.videos()[:, : len(self.params.base)]
-        self.fitting = Fitting(self.anatomy, self.sampler.renderer, videos, self.params, self.fit)
+        self.fitting = Fitting(self.anatomy, self.sampler.renderer, videos, self.params, self.fit, self.implausibility)
         for _ in range(self.slowed):
             self.fitting.slow_down()
 

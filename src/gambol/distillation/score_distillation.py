@@ -3,7 +3,7 @@
 One step: joint angles -> forward kinematics -> what the prior sees of it (skinning and a video of the character on its
 ground, or tracks of its parts) -> the prior's latents -> noise -> what the prior says the clean latents were -> a
 gradient on the latents -> back through all of it to the angles, together with two losses that keep the motion smooth
-and the body above the ground.
+and the body above the ground, and one of ours, without weight unless it is asked for, that keeps poses plausible.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from gambol.motion.ground import ground_loss
 from gambol.motion.optimization import Adam, Losses, Optimization
 from gambol.motion.parameters import FrameParameters, PosedFrames
 from gambol.motion.rig_motion import RigMotion
+from gambol.poses.plausibility import ImplausibilityLoss
 from gambol.priors.prior import Prompt, VideoPrior
 from gambol.priors.sample import draw_noise
 from gambol.priors.schedule import Latents, Level, Schedule
@@ -47,6 +48,8 @@ class ScoreConfig:
     13 x 60 x 90 x 16; per element that is this."""
     ground: Weight = 8.9
     """l2: weight of the mean depth of bones below the ground [per leg length]; AKD's 1e7, per element."""
+    plausible: Weight = 0.0
+    """Weight of poses that the pose model finds implausible (`gambol.poses.plausibility`). Not part of AKD."""
     lr: Rate = 0.01
     """Learning rate, about the change of an angle in a step [rad]. Not stated by AKD."""
     lr_end: Annotated[float, Range(0, 1)] = 1.0
@@ -141,9 +144,16 @@ class ScoreDistillation(Optimization):
     name = "distilling"
 
     def __init__(
-        self, observer: Observer, cuboids: Cuboids, params: FrameParameters, ground: float, config: ScoreConfig
+        self,
+        observer: Observer,
+        cuboids: Cuboids,
+        params: FrameParameters,
+        ground: float,
+        config: ScoreConfig,
+        implausibility: ImplausibilityLoss | None = None,
     ):
-        """ground: its height along up [file units]."""
+        """ground: its height along up [file units]. implausibility: must be given if its weight is not zero."""
+        self.implausibility = implausibility if config.plausible else None
         self.observer, self.cuboids, self.ground = observer, cuboids, ground
         self.config, self.steps, self.length = config, config.steps, float(params.length)
         self.params = params  # the variables: three angles for every joint and frame, and the root's path
@@ -166,6 +176,8 @@ class ScoreDistillation(Optimization):
             "smooth": config.smooth * roughness(movement, self.params.base, self.length),
             "sunk": config.ground * self._depth(movement),
         }
+        if self.implausibility:
+            losses["implausible"] = config.plausible * self.implausibility(movement.T_world_joint, random)
         total = sum(losses.values(), torch.zeros(()))
         self.adam.step(total, config.lr * (1 - (1 - config.lr_end) * progress))
         return {"total": total.item(), **{name: value.item() for name, value in losses.items()}}

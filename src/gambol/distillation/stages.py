@@ -75,13 +75,16 @@ def _sample_and_fit(problem: Problem, number: int, level: float, motion: RigMoti
     anatomy, rig, constraints = problem.anatomy, problem.rig, problem.constraints
     params = CurveParameters(anatomy, rig, motion, renderer.joints, renderer.length, harmonics, constraints, turns)
     prompts = (problem.prompt, problem.negative)
-    return SampleAndFit(anatomy, renderer, params, prior, *prompts, level, config.sample, config.fit, number)
+    return SampleAndFit(
+        anatomy, renderer, params, prior, *prompts, level, config.sample, config.fit, number, problem.implausibility
+    )
 
 
 def _score(problem: Problem, motion: RigMotion) -> Stage:
     params = FrameParameters(problem.rig, motion, problem.length, problem.constraints)
     cuboids = fit_cuboids(problem.character, problem.rig)
-    return ScoreDistillation(_observer(problem, params), cuboids, params, problem.anatomy.ground, problem.config.score)
+    observer, ground = _observer(problem, params), problem.anatomy.ground
+    return ScoreDistillation(observer, cuboids, params, ground, problem.config.score, problem.implausibility)
 
 
 def _observer(problem: Problem, params: FrameParameters) -> Observer:

@@ -21,34 +21,60 @@ from gambol.errors import AssetError
 from gambol.poses.network import PoseNetwork, PoseNetworkConfig, Rigs, collated
 from gambol.poses.pose_skeleton import KINDS, PoseSkeleton
 from gambol.poses.poses import MIRROR, Poses
-from gambol.tensor_files import read_tensors, write_tensors
+from gambol.tensor_files import checksum, read_tensors, write_tensors
 
 Numbers = Float[Tensor, "poses tokens 3"]
 """Poses, normalised or noisy: the body first, then the joints."""
+LESS = {"digit": 0.3, "loose": 0.3}
+"""Weights of joints that are many and matter little."""
 LOWEST = 0.08
 """Level at which an inversion begins: a clean pose there stands for one whose noise happens to be none. The lower, the
 more an error of the estimate counts as noise."""
 
 
+@dataclass(frozen=True, eq=False)
+class UsualErrors:
+    """How far poses that a model was trained on are from its estimates of them (`gambol.poses.plausibility`)."""
+
+    squares: Float[Tensor, "levels kinds"]
+    """Mean squared distance by noise level and kind of joint, the height last [deviations squared]."""
+    quantiles: Float[Tensor, " knots"]
+    """Evenly spaced quantiles of the implausibility of poses, from the least to the greatest."""
+
+
 class PoseModel:
     """A network with what its numbers mean."""
 
-    def __init__(self, network: PoseNetwork, deviations: Float[Tensor, " kinds"], actions: tuple[str, ...]):
+    def __init__(
+        self,
+        network: PoseNetwork,
+        deviations: Float[Tensor, " kinds"],
+        actions: tuple[str, ...],
+        usual: UsualErrors | None = None,
+    ):
         """deviations: of the turns of each kind of joint [rad], and last of the height [leg lengths]. actions: names of
-        the rows of the network's embedding, the first of which stands for any."""
-        self.network, self.deviations, self.actions = network.eval(), deviations, actions
+        the rows of the network's embedding, the first of which stands for any. usual: None if that was not measured."""
+        self.network, self.deviations, self.actions, self.usual = network.eval(), deviations, actions, usual
         for parameter in network.parameters():
             parameter.requires_grad_(False)
 
     @staticmethod
     def load(path: Path | None = None) -> PoseModel:
         """Read weights that `save` wrote, by default those that come with gambol."""
+        if path is None and not shipped().exists():
+            raise AssetError(
+                "this gambol comes without weights of a pose model: train them with `gambol train-poses`, and name the "
+                "file it writes"
+            )
         path = path or shipped()
         tensors, facts = read_tensors(path)
         try:
             network = PoseNetwork(PoseNetworkConfig(**json.loads(facts["network"])))
             network.load_state_dict({n[8:]: v.float() for n, v in tensors.items() if n.startswith("network.")})
-            return PoseModel(network, tensors["deviations"], tuple(json.loads(facts["actions"])))
+            usual = None
+            if "usual.squares" in tensors:
+                usual = UsualErrors(tensors["usual.squares"].float(), tensors["usual.quantiles"].float())
+            return PoseModel(network, tensors["deviations"], tuple(json.loads(facts["actions"])), usual)
         except (LookupError, TypeError, ValueError, RuntimeError) as error:
             raise AssetError(f"'{path}' holds no weights of a pose model: {error}") from None
 
@@ -60,7 +86,13 @@ class PoseModel:
             "about": json.dumps(about),
         }
         tensors = {f"network.{name}": value.half() for name, value in self.network.state_dict().items()}
+        if self.usual is not None:
+            tensors |= {"usual.squares": self.usual.squares, "usual.quantiles": self.usual.quantiles}
         write_tensors(path, tensors | {"deviations": self.deviations}, facts)
+
+    def fingerprint(self) -> str:
+        """A hash of everything that estimates depend on."""
+        return checksum({**self.network.state_dict(), "deviations": self.deviations}, {})[:32]
 
     def scale(self, kinds: Tensor) -> Float[Tensor, "*rigs tokens 1"]:
         """By what the numbers of each token are divided."""
@@ -70,6 +102,20 @@ class PoseModel:
 def scale_of(deviations: Float[Tensor, " kinds"], kinds: Tensor) -> Float[Tensor, "*rigs tokens 1"]:
     """By what the numbers of each token are divided: the body first. kinds: of the joints."""
     return torch.cat([deviations[-1:].expand(*kinds.shape[:-1], 1), deviations[kinds]], -1)[..., None]
+
+
+def weights_of(kinds: Tensor) -> Float[Tensor, "*rigs tokens"]:
+    """How much each token counts in errors of poses: the body first. kinds: of the joints."""
+    matters = torch.tensor([LESS.get(kind, 1.0) for kind in KINDS])
+    return torch.nn.functional.pad(matters[kinds], (1, 0), value=1.0)
+
+
+def squared_error(
+    found: Float[Tensor, "*poses tokens 3"], clean: Float[Tensor, "*poses tokens 3"]
+) -> Float[Tensor, "*poses tokens"]:
+    """Mean squared distance of the numbers of each token; the body has one, its height."""
+    error = (found - clean).square()
+    return torch.cat([error[..., :1, 0], error[..., 1:, :].mean(-1)], -1)
 
 
 def shipped() -> Path:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from jaxtyping import Float, Int
-from scipy.spatial.transform import Rotation
 from torch import Tensor
 
 from gambol.motion.body_tracks import anchor_path, turns_of_poses
@@ -20,6 +18,8 @@ from gambol.poses.pose_skeleton import PoseSkeleton
 
 MIRROR = (1.0, -1.0, -1.0)
 """What a mirror does to the components of a rotation vector."""
+HEADED = 0.1
+"""A root whose heading shows less, from 0 to 2, is nearly upside down: how it turns then has no gradient."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +72,33 @@ def rotation_matrices(vectors: Float[Tensor, "*batch 3"]) -> Float[Tensor, "*bat
     return eye + a * cross + b * (outer - square * eye)
 
 
-def rotation_vectors(rotations: Float[np.ndarray, "*batch 3 3"]) -> Float[np.ndarray, "*batch 3"]:
-    """Rotation vectors of rotations, of at most half a turn."""
-    return Rotation.from_matrix(rotations.reshape(-1, 3, 3)).as_rotvec().reshape(*rotations.shape[:-1])
+def rotation_vectors(rotations: Float[Tensor, "*batch 3 3"]) -> Float[Tensor, "*batch 3"]:
+    """Rotation vectors of rotations, of at most half a turn, differentiable also at zero; at half a turn they jump to
+    their opposites.
+
+    The outer square of the unit quaternion (w, x, y, z) is linear in the rotation: its largest row is the quaternion.
+    """
+    xx, yy, zz = rotations.diagonal(dim1=-2, dim2=-1).unbind(-1)
+    a, b = rotations, rotations.mT
+    differ, total = a - b, a + b
+    wx, wy, wz = differ[..., 2, 1], differ[..., 0, 2], differ[..., 1, 0]
+    xy, xz, yz = total[..., 0, 1], total[..., 0, 2], total[..., 1, 2]
+    squares = [
+        *(1 + xx + yy + zz, wx, wy, wz),
+        *(wx, 1 + xx - yy - zz, xy, xz),
+        *(wy, xy, 1 - xx + yy - zz, yz),
+        *(wz, xz, yz, 1 - xx - yy + zz),
+    ]
+    square = torch.stack(squares, -1).unflatten(-1, (4, 4))
+    largest = square.diagonal(dim1=-2, dim2=-1).argmax(-1)[..., None, None].expand(*square.shape[:-2], 1, 4)
+    quaternion = torch.nn.functional.normalize(square.gather(-2, largest)[..., 0, :], dim=-1)
+    quaternion = torch.where(quaternion[..., :1] < 0, -quaternion, quaternion)
+    way = quaternion[..., 1:]
+    sine = way.square().sum(-1, keepdim=True)
+    small = sine < 1e-12
+    sine = torch.where(small, torch.ones_like(sine), sine).sqrt()
+    angle = 2 * torch.atan2(sine, quaternion[..., :1])
+    return way * torch.where(small, torch.full_like(sine, 2.0), angle / sine)
 
 
 def forward_kinematics(
@@ -115,17 +139,25 @@ def body_points(skeleton: PoseSkeleton, poses: Poses) -> tuple[Tensor, Tensor]:
 
 
 def poses_of_world(chains: Chains, skeleton: PoseSkeleton, T_world_joint: Float[Tensor, "poses joints 3 4"]) -> Poses:
-    """Read poses from transforms of a rig's joints; their heading and place are lost, and so is stretch of bones."""
+    """Read poses from transforms of a rig's joints, differentiable; their heading and place are lost, and so is stretch
+    of bones."""
     axes = torch.as_tensor(chains.axes, dtype=T_world_joint.dtype)
     turned = axes.T @ turns_of_poses(chains, T_world_joint) @ axes
     root = turned[:, chains.chains[0].joints[0]]
-    yaw = torch.atan2(root[:, 0, 2] - root[:, 2, 0], root[:, 0, 0] + root[:, 2, 2])
-    turned = _about_up(-yaw)[:, None] @ turned @ torch.as_tensor(chains.canonical, dtype=turned.dtype)
+    turned = _about_up(-_yaw(root))[:, None] @ turned @ torch.as_tensor(chains.canonical, dtype=turned.dtype)
     held = torch.cat([turned, torch.eye(3, dtype=turned.dtype).expand(len(turned), 1, 3, 3)], 1)[:, skeleton.parents]
-    vectors = rotation_vectors((held.mT @ turned).double().numpy())
+    vectors = rotation_vectors((held.mT @ turned).double())
     above = anchor_path(chains, T_world_joint) @ torch.as_tensor(chains.anatomy.up, dtype=turned.dtype)
     heights = (above - chains.anatomy.ground - chains.rest_height) / chains.unit
-    return Poses(torch.as_tensor(vectors).float(), heights.float())
+    return Poses(vectors.float(), heights.float())
+
+
+def _yaw(root: Float[Tensor, "poses 3 3"]) -> Float[Tensor, " poses"]:
+    """Angle by which a root faces left [rad]."""
+    left, ahead = root[:, 0, 2] - root[:, 2, 0], root[:, 0, 0] + root[:, 2, 2]
+    shown = left.detach().square() + ahead.detach().square() > HEADED**2
+    left, ahead = (torch.where(shown, each, each.detach()) for each in (left, ahead))
+    return torch.atan2(left, ahead)
 
 
 def world_of_poses(chains: Chains, skeleton: PoseSkeleton, poses: Poses) -> Float[Tensor, "poses joints 3 4"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -14,6 +14,9 @@ from gambol.character.transforms import decompose, quaternion_multiply
 from gambol.motion.joint_poses import Poses
 from gambol.quality.footfalls import GaitPattern, gait_pattern
 from gambol.quality.normalized_clip import NormalizedClip
+
+if TYPE_CHECKING:
+    from gambol.quality.pose_plausibility import PosePlausibility
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 480, 190, 52, 22, 8
 """Size of a chart, and margins of its curves [SVG units]."""
@@ -209,6 +212,22 @@ def _seconds(clip: NormalizedClip, height: float) -> str:
         if x < WIDTH - 60 and number % 2 == 0:
             marks += f'<text x="{x:.1f}" y="{height - 6:g}" text-anchor="middle">{number * step:.3g}</text>'
     return marks
+
+
+def plausibility_curve(poses: PosePlausibility, seconds: float) -> str:
+    """How implausible each pose is over time, with a line at what is unusual. Empty for a single pose."""
+    if not seconds > 0 or len(poses.times) < 2:
+        return ""
+    axis = VerticalAxis(0.0, max(float(poses.implausibility.max()), poses.usual), False)
+    points = [
+        (across(float(time), 0.0, seconds), axis.height(float(value)))
+        for time, value in zip(poses.times, poses.implausibility, strict=True)
+    ]
+    limit = axis.height(poses.usual)
+    body = axis.rules() + line([(LEFT, limit), (WIDTH - 4, limit)], COLORS[1], 1.2) + line(points, COLORS[0], 1.6)
+    body += ends("0", f"{seconds:.2f} s")
+    keys = key(COLORS[0], "how implausible the pose is; 1 is usual") + key(COLORS[1], "unusual above this")
+    return figure("Implausibility of poses", body, keys)
 
 
 def joint_curves(clip: NormalizedClip, most: int = 8) -> str:

@@ -13,7 +13,7 @@ from html import escape
 from typing import Any
 
 from gambol.errors import GambolError
-from gambol.quality.charts import gait_diagram, joint_curves, loss_charts
+from gambol.quality.charts import gait_diagram, joint_curves, loss_charts, plausibility_curve
 from gambol.quality.html import MetricRow, bullets, document, folded, metric_table, paragraph, picture, section, table
 from gambol.quality.measures import MEASURES, Family
 from gambol.quality.player import player_html, player_scene
@@ -130,6 +130,7 @@ def _sections(report: Report, against: Report | None = None) -> list[str]:
         *(section(title, _measured(report, against, family)) for family, title in TITLES.items()),
         section("Gait", gait_diagram(report.normalized)),
         section("Joints that turn most", joint_curves(report.normalized)),
+        section("How plausible its poses are", _plausibility(report)),
     ]
 
 
@@ -143,6 +144,10 @@ def _measured(report: Report, against: Report | None, family: Family) -> str:
     heads = names_of(report, against) if against else None
     score = paragraph(f"{report.prior_score.text}.") if family == "prior" and report.prior_score else ""
     return metric_table(rows, heads) + score
+
+
+def _plausibility(report: Report) -> str:
+    return plausibility_curve(report.poses, report.normalized.seconds) if report.poses else ""
 
 
 def _meanings() -> str:

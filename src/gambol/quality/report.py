@@ -25,6 +25,7 @@ from gambol.quality.scale import PercentileRank, artists
 
 if TYPE_CHECKING:
     from gambol.priors.prior import VideoPrior
+    from gambol.quality.pose_plausibility import PosePlausibility
     from gambol.quality.prior_score import PriorScore
 
 SCHEMA = "gambol.report/2"
@@ -73,6 +74,8 @@ class Report:
     """Faults that need no comparison (`quality.faults`)."""
     comparison: Comparison | None = None
     """What it looks like beside artists' clips (`quality.recognition`); None if its action is not known."""
+    poses: PosePlausibility | None = None
+    """How plausible its poses are, frame by frame; None without a pose model."""
 
     @cached_property
     def ranks(self) -> dict[str, PercentileRank | None]:
@@ -196,6 +199,7 @@ class Report:
                     for down, up in normalized.contacts.spans(number)
                 ],
                 "prior_score": self.prior_score,
+                "pose_plausibility": self.poses,
                 "notes": self.notes,
             }
         )
@@ -226,6 +230,8 @@ def report(
     motions: artists' clips to compare with, by default those that ship with gambol.
     Raises GambolError if the clip leads to poses that are not finite.
     """
+    from gambol.quality.pose_plausibility import pose_plausibility
+
     normalized = normalize_clip(character, clip, anatomy)
     values = measure(normalized, on_progress)
     action = action_for(clip.name, prompt)
@@ -247,9 +253,12 @@ def report(
             f"it should {action}, and its feet fall as in a {seen}"
         )  # as in 8 of 32 artists' walks on two legs
     share = score.share_of(action) if score else None
+    poses = pose_plausibility(normalized)
     values |= {
         "agreement": None if share is None else 100 * share,
         "plausibility": score.plausibility if score else None,
+        "pose_implausibility": poses.mean if poses else None,
+        "unusual_poses": 100 * poses.unusual if poses else None,
     }
     features = motion_features(normalized)
     motions = motions or artist_motions()
@@ -264,6 +273,7 @@ def report(
         inapplicable,
         faults(normalized, features, action),
         motions.compare(features, action, normalized.anatomy.plan) if action else None,
+        poses,
     )
 
 

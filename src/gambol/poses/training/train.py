@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from gambol.learning.training import Training, TrainingConfig, bounded, drawn_levels
 from gambol.poses.harvest_files import HarvestedPoses
-from gambol.poses.model import deviations_of, scale_of
+from gambol.poses.model import deviations_of, scale_of, squared_error, weights_of
 from gambol.poses.network import PoseNetwork, PoseNetworkConfig
 from gambol.poses.pose_skeleton import KINDS
 from gambol.poses.poses import forward_kinematics
@@ -21,8 +21,6 @@ from gambol.poses.training.batches import POSES, PoseBatch, collate_poses
 
 POINT = 0.2
 """Errors of joints that count as 1 [leg lengths]."""
-LESS = {"digit": 0.3, "loose": 0.3}
-"""Weights of joints that are many and matter little."""
 VALIDATED = 48
 """Most rigs to validate on."""
 DEVIATION_POSES = 200
@@ -83,12 +81,8 @@ class PoseTraining(Training[PoseNetwork, PoseBatch]):
         with torch.autocast("cpu", torch.bfloat16):
             found = network(noisy, levels, actions, rigs)
         found = found.float()
-        matters = torch.ones(len(KINDS))
-        for kind, less in LESS.items():
-            matters[KINDS.index(kind)] = less
-        tokens = functional.pad(matters[rigs.kinds] * rigs.real, (1, 0), value=1.0)
-        error = (found - clean).square().mean(-1)
-        error = torch.cat([(found - clean)[..., :1, 0].square(), error[..., 1:]], -1)
+        tokens = weights_of(rigs.kinds) * functional.pad(rigs.real, (1, 0), value=True)
+        error = squared_error(found, clean)
         weight = levels.clamp(min=0.25) ** -2
         weight = weight / weight.mean()
         each = (error * tokens[:, None]).sum(-1) / tokens.sum(-1)[:, None]
