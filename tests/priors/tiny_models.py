@@ -21,6 +21,8 @@ from diffusers import (  # noqa: E402
     FlowMatchEulerDiscreteScheduler,
     WanPipeline,
     WanTransformer3DModel,
+    WanVACEPipeline,
+    WanVACETransformer3DModel,
 )
 from transformers import T5Config, T5EncoderModel, T5Tokenizer, UMT5Config, UMT5EncoderModel  # noqa: E402
 
@@ -76,7 +78,7 @@ def write_cogvideox(folder: Path, version: str) -> Path:
 
 
 def write_wan(folder: Path, version: str) -> Path:
-    """2.1; 5b: smaller latents, takes a picture; a14b: two experts."""
+    """2.1; 5b: smaller latents, takes a picture; a14b: two experts; vace: 2.1 with a control branch at two layers."""
     torch.manual_seed(0)
     small = {"patch_size": 2, "in_channels": 12, "out_channels": 12, "is_residual": True, "scale_factor_spatial": 16}
     vae = AutoencoderKLWan(
@@ -91,14 +93,20 @@ def write_wan(folder: Path, version: str) -> Path:
     )
     shape = {"num_attention_heads": 2, "attention_head_dim": 12, "num_layers": 2, "in_channels": 4, "out_channels": 4}
     shape |= {"text_dim": 16, "freq_dim": 16, "ffn_dim": 16}
-    transformer = WanTransformer3DModel(**shape)
     tokenizer = _tokenizer(folder)
+    parts = {
+        "tokenizer": tokenizer,
+        "text_encoder": UMT5EncoderModel(UMT5Config(**_text_settings(tokenizer))),
+        "vae": vae,
+        "scheduler": FlowMatchEulerDiscreteScheduler(shift=3.0),
+    }
+    if version == "vace":
+        control = {"vace_layers": [0, 2], "vace_in_channels": 2 * 4 + 8 * 8, **shape, "num_layers": 3}
+        WanVACEPipeline(**parts, transformer=WanVACETransformer3DModel(**control)).save_pretrained(folder)
+        return folder
     WanPipeline(
-        tokenizer=tokenizer,
-        text_encoder=UMT5EncoderModel(UMT5Config(**_text_settings(tokenizer))),
-        vae=vae,
-        scheduler=FlowMatchEulerDiscreteScheduler(shift=3.0),
-        transformer=transformer,
+        **parts,
+        transformer=WanTransformer3DModel(**shape),
         transformer_2=WanTransformer3DModel(**shape) if version == "a14b" else None,
         boundary_ratio=0.875 if version == "a14b" else None,
         expand_timesteps=version == "5b",

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.errors import GambolError
-from gambol.priors.prior import VideoFormat
+from gambol.priors.prior import Control, VideoFormat
 from gambol.priors.schedule import DiscreteSchedule, Latents
 from gambol.priors.video_models.chunked_encoding import TileLayout, run_chunks, run_tiles
 from gambol.priors.video_models.components import ModelCheckpoint, VideoModelConfig
@@ -138,6 +138,7 @@ class CogVideoXPrior(LatentPrior):
         levels: Float[Tensor, " batch"],
         texts: Float[Tensor, "batch tokens width"],
         known: int,
+        control: Control | None,
     ) -> Latents:
         network = self.components.use("transformer")
         frames, height, width = latents.shape[1], *latents.shape[3:]
