@@ -1,5 +1,7 @@
 """Wan with a control branch, against diffusers' own pipeline."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -88,7 +90,7 @@ def test_controls_every_step_as_the_pipeline_does(prior, pipeline, noise):
     expected = sampled(pipeline, noise, steps=3, video=[Image.fromarray(frame) for frame in frames])
     levels = [*(pipeline.scheduler.timesteps / 1000).tolist(), 0.0]
     noisy, control = noise, prior.control(video_of(frames))
-    for level, lower in zip(levels, levels[1:], strict=False):
+    for level, lower in pairwise(levels):
         clean = denoised(prior, noisy, level, control=control)
         noisy = noisy + (lower - level) * (noisy - clean) / level  # Euler
     torch.testing.assert_close(noisy, expected.to(noisy), rtol=1e-4, atol=1e-5)

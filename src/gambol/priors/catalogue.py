@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gambol.errors import GambolError
 
 if TYPE_CHECKING:
-    from gambol.priors.prior import Prior, VideoPrior
+    from gambol.priors.prior import GuideRole, Prior, VideoPrior
     from gambol.priors.video_models.components import ClassNames
     from gambol.priors.video_models.latent_prior import LatentPrior
 
@@ -37,6 +37,8 @@ class KnownPrior:
     """Size of all weights: what there is to download, and to hold in main memory with `offload` [GiB]."""
     call: float
     """Arithmetic of a guided call [TFLOP]."""
+    guides: tuple[GuideRole, ...] = ("start",)
+    """How a motion can guide it, as `Prior.guides`."""
 
 
 COGVIDEOX_LICENCE = "CogVideoX License"
@@ -54,13 +56,23 @@ _ROWS = (
     ("wan-2.2-a14b", "Apache-2.0", "Wan-AI/Wan2.2-T2V-A14B-Diffusers", 28577, (81, 832, 480), 73.9, 33.6, 64.0, 3357),
 )
 # fmt: on
-PRIORS = {row[0]: KnownPrior(*row) for row in _ROWS}
+_GUIDES: dict[str, tuple[GuideRole, ...]] = {
+    "wan-vace-1.3b": ("start", "first-frame", "control"),
+    "wan-vace-14b": ("start", "first-frame", "control"),
+    "wan-2.2-5b": ("start", "first-frame"),
+}
+PRIORS = {row[0]: KnownPrior(*row, guides=_GUIDES.get(row[0], ("start",))) for row in _ROWS}
 DEFAULT = "tracks"
 """The prior that is used if nobody chooses one."""
 PAPER_DEFAULT = "pixels"
 """The same for the preset 'paper', which distills a video model."""
 BUILT_IN = (DEFAULT, PAPER_DEFAULT)
 """gambol's own priors, whose weights come with it."""
+
+
+def guided_by(role: GuideRole) -> list[str]:
+    """Names of the priors that a motion can guide in a role."""
+    return [name for name, prior in PRIORS.items() if role in prior.guides]
 
 
 def open_prior(name: str, weights: str | Path | None = None, **options) -> Prior:

@@ -44,7 +44,7 @@ class Control:
 
     def chosen(self, members: Bool[Tensor, " batch"]) -> Control:
         """The same for some members of the batch."""
-        return replace(self, states=self.states[members])
+        return replace(self, states=self.states[members.to(self.states.device)])
 
 
 @dataclass(frozen=True, eq=False)

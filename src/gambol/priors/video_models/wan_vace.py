@@ -25,7 +25,7 @@ UNKNOWN = 0.5
 
 
 class WanVACEPrior(wan.WanPrior):
-    """A Wan whose branch sees a guide: in shades of grey for control, which is one of the controls that VACE was trained
+    """A Wan whose branch sees a guide: all of it in shades of grey, which is one of the controls that VACE was trained
     with, or its first frame and nothing of the others. Without a guide it is the text-to-video model alone."""
 
     def __init__(self, checkpoint: ModelCheckpoint, config: VideoModelConfig):
