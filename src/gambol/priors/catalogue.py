@@ -121,11 +121,13 @@ def _open_video_model(name: str, options: dict) -> VideoPrior:
 
 def _families() -> dict[str, tuple[ClassNames, type[LatentPrior]]]:
     """What to load and what to make of it, by the pipeline a model was made for."""
-    from gambol.priors.video_models import cogvideox, wan, wan_vace
+    from gambol.priors.video_models import cogvideox, cogvideox_image, wan, wan_image, wan_vace
 
     return {
         cogvideox.PIPELINE: (cogvideox.CLASSES, cogvideox.CogVideoXPrior),
         wan.PIPELINE: (wan.CLASSES, wan.WanPrior),
+        cogvideox_image.PIPELINE: (cogvideox.CLASSES, cogvideox_image.CogVideoXImagePrior),
+        wan_image.PIPELINE: (wan.CLASSES, wan_image.WanImagePrior),
         wan_vace.PIPELINE: (wan_vace.CLASSES, wan_vace.WanVACEPrior),
     }
 

@@ -160,6 +160,8 @@ class VideoPrior(Prior):
     format: VideoFormat
     schedule: Schedule
     reference: ReferenceImage = "none"
+    needs_picture: bool = False
+    """Whether it takes no video without that picture."""
     in_place: bool = False
     """Whether its cameras stand still, so that it sees a motion without its root displacement."""
     presets = VIDEO_PRESETS

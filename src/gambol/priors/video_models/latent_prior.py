@@ -29,6 +29,7 @@ class LatentPrior(VideoPrior):
         self.components = ModelComponents(checkpoint, config, self._prepare)
         self.device = self.components.device
         self._prompts: dict[str, Prompt] = {}
+        self._asked: tuple[int, Tensor, Control] | None = None
 
     def _prepare(self, name: str, part: Any) -> None:
         """Set up a component that was just loaded."""
@@ -96,6 +97,18 @@ class LatentPrior(VideoPrior):
         control = control and control.repeated(count)
         predicted = self._predict(repeated, levels.repeat(count), torch.cat(texts), known, control).split(batch)
         return tuple(self.schedule.clean(noisy, one.to(noisy), level, self.prediction) for one in predicted)
+
+    def _beginning(self, pictures: Float[Tensor, "batch height width 3"], frames: int) -> Control:
+        """What the network sees of pictures that its videos begin with. frames: of the latents. Every step of a
+        sampling asks for the same, so the last one is kept."""
+        asked = self._asked
+        if asked is None or asked[0] != frames or not torch.equal(asked[1], pictures):
+            self._asked = asked = (frames, pictures, self._begin(pictures, frames))
+        return asked[2]
+
+    def _begin(self, pictures: Float[Tensor, "batch height width 3"], frames: int) -> Control:
+        """As `_beginning`, computed."""
+        raise ValueError(f"{self.name} takes no reference picture")
 
     def _tokens(self, text: str) -> Any:
         """Padded tokens of a sentence; raises GambolError if it is too long instead of truncating it."""

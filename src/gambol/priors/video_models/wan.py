@@ -57,8 +57,7 @@ class WanPrior(LatentPrior):
     def __init__(self, checkpoint: ModelCheckpoint, config: VideoModelConfig):
         super().__init__(checkpoint, config)
         transformer, vae = checkpoint.settings["transformer"], checkpoint.settings["vae"]
-        if transformer["in_channels"] != vae["z_dim"]:
-            raise GambolError(f"{self.name} is an image-to-video model; gambol needs a text-to-video Wan")
+        self._check_channels(transformer, vae)
         self.format = wan_format(transformer, vae)
         self.schedule: FlowSchedule = FlowSchedule()
         self._boundary = checkpoint.index.get("boundary_ratio")
@@ -70,6 +69,10 @@ class WanPrior(LatentPrior):
         self._patch, self._shrink = transformer["patch_size"], vae["scale_factor_spatial"]
         self._mean = torch.tensor(vae["latents_mean"], dtype=torch.float64).view(1, -1, 1, 1, 1)
         self._deviation = torch.tensor(vae["latents_std"], dtype=torch.float64).view(1, -1, 1, 1, 1)
+
+    def _check_channels(self, transformer: Mapping[str, Any], vae: Mapping[str, Any]) -> None:
+        if transformer["in_channels"] != vae["z_dim"]:
+            raise GambolError(f"{self.name} is an image-to-video model; gambol needs a text-to-video Wan")
 
     def latent_shape(self, frames: int, height: int, width: int) -> tuple[int, ...]:
         return (

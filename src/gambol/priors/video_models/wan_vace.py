@@ -39,8 +39,6 @@ class WanVACEPrior(wan.WanPrior):
                 f"the control branch of {self.name} has {self._channels} channels; gambol expects {expected}: "
                 "two videos and a mask"
             )
-        self._first: tuple[int, Tensor, Control] | None = None
-        """Length of the videos that were asked for last with first frames, these, and the control that they make."""
 
     @torch.no_grad()
     def control(self, video: Float[Tensor, "batch frames height width 3"], scale: float = 1.0) -> Control:
@@ -74,19 +72,16 @@ class WanVACEPrior(wan.WanPrior):
         if reference is not None and control is not None:
             raise ValueError(f"{self.name} takes either a reference picture or a control video")
         if reference is not None:
-            control = self._beginning(reference, (noisy.shape[2] - 1) * wan.TEMPORAL_COMPRESSION + 1)
+            control = self._beginning(reference, noisy.shape[2])
         return super().estimates(noisy, level, prompts, None, control)
 
-    def _beginning(self, pictures: Float[Tensor, "batch height width 3"], frames: int) -> Control:
-        """The control that videos begin with these pictures. Every step of a sampling asks for the same one."""
-        if self._first and self._first[0] == frames and torch.equal(self._first[1], pictures):
-            return self._first[2]
-        video = pictures.new_full((len(pictures), frames, *pictures.shape[1:]), UNKNOWN)
+    def _begin(self, pictures: Float[Tensor, "batch height width 3"], frames: int) -> Control:
+        count = (frames - 1) * wan.TEMPORAL_COMPRESSION + 1
+        video = pictures.new_full((len(pictures), count, *pictures.shape[1:]), UNKNOWN)
         video[:, 0] = pictures
-        mask = pictures.new_ones(frames)
+        mask = pictures.new_ones(count)
         mask[0] = 0
-        self._first = frames, pictures, self.masked(video, mask)
-        return self._first[2]
+        return self.masked(video, mask)
 
     def _ask(
         self, name: str, latents: Tensor, levels: Tensor, texts: Tensor, known: int, control: Control | None
