@@ -52,6 +52,8 @@ _ROWS = (
     ("cogvideox-1.5-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX1.5-5B", 5571, (81, 1360, 768), 76.4, 66.0, 19.6, 2958),
     ("wan-2.1-1.3b", "Apache-2.0", "Wan-AI/Wan2.1-T2V-1.3B-Diffusers", 1419, (81, 832, 480), 23.3, 20.7, 13.5, 566),
     ("wan-2.1-14b", "Apache-2.0", "Wan-AI/Wan2.1-T2V-14B-Diffusers", 14288, (81, 832, 480), 47.3, 33.6, 37.4, 3357),
+    ("wan-vace-1.3b", "Apache-2.0", "Wan-AI/Wan2.1-VACE-1.3B-diffusers", 2154, (81, 832, 480), 26.7, 22.7, 14.8, 854),
+    ("wan-vace-14b", "Apache-2.0", "Wan-AI/Wan2.1-VACE-14B-diffusers", 17338, (81, 832, 480), 55.0, 44.9, 43.1, 4059),
     ("wan-2.2-5b", "Apache-2.0", "Wan-AI/Wan2.2-TI2V-5B-Diffusers", 5000, (121, 1280, 704), 33.6, 24.3, 21.2, 1034),
     ("wan-2.2-a14b", "Apache-2.0", "Wan-AI/Wan2.2-T2V-A14B-Diffusers", 28577, (81, 832, 480), 73.9, 33.6, 64.0, 3357),
 )
