@@ -219,6 +219,7 @@ def test_poses_as_a_guide(dog_file, tmp_path, capsys, blind, prior):
     guide = GuideConfig(str(tmp_path / "poses.glb"))
     assert (run_config.config.guide, run_config.config.strength) == (guide, 0.5)
     assert run_config.guide_hash == hash_guide(guide) != ""
+    assert str(tmp_path) not in (tmp_path / "run" / "report.html").read_text()
     clips = gambol.load(tmp_path / "run" / "clip.glb").clips
     assert list(clips) == ["walk"] and clips["walk"].duration == pytest.approx(1, abs=1e-5)
 
