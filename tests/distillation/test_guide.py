@@ -115,8 +115,9 @@ def test_poses_without_a_timing_fill_the_clip(folder, character, tracks):
 
 def test_a_motion_keeps_its_own_time(character, tracks):
     walk = character.clips["walk"]
-    assert not is_row_of_poses(walk)
-    problem = prepare(character, "a dog walks", tracks, AnimateConfig(guide=GuideConfig("walk")))
+    config = AnimateConfig(guide=GuideConfig("walk"))
+    assert not is_row_of_poses(walk, config)
+    problem = prepare(character, "a dog walks", tracks, config)
     assert problem.seconds == pytest.approx(walk.duration, abs=1 / 30)
     assert problem.loops
 
@@ -135,7 +136,9 @@ def test_the_guide_shows_in_the_sample(folder, character, tracks):
 
 def test_clips_come_over_by_the_names_of_joints(folder, character):
     clip = guide_clip(character, str(folder / "poses.glb"))
-    assert clip.name == "poses" and is_row_of_poses(clip)
+    assert clip.name == "poses"
+    assert is_row_of_poses(clip, AnimateConfig(guide=GuideConfig("poses")))
+    assert not is_row_of_poses(clip, AnimateConfig(init="poses")), "a clip to start from keeps its time"
     assert guide_clip(character, f"{folder / 'poses.glb'}:walk").duration == character.clips["walk"].duration
     other = gambol.load(folder / "poses.glb")
     order = np.random.default_rng(0).permutation(len(other.skeleton))

@@ -259,12 +259,12 @@ def _from_clip(
     wanted = cyclic if config.loop is None else config.loop
     one_cycle, natural = prior.format.one_cycle, clip.duration
     usual = seconds_for(anatomy, intent.action, intent.pace) if one_cycle and intent else 0.0
-    if is_row_of_poses(clip):
+    if is_row_of_poses(clip, config):
         natural = config.seconds or (usual if one_cycle else (max(prior.format.frames) - 1) / prior.format.fps)
     timing = timing_for(natural, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
-    if one_cycle and natural > SEVERAL_CYCLES * usual > 0 and not is_row_of_poses(clip):
+    if one_cycle and natural > SEVERAL_CYCLES * usual > 0 and not is_row_of_poses(clip, config):
         note = f"'{config.given}' lasts {natural:.1f} s, and the prior sees all of it in 16 frames"
         timing = replace(timing, note=f"{note}: fast movements get lost")
     count = max(round(natural * prior.format.fps), 1)
     frames = prior.format.frames[0] if one_cycle else count + (0 if timing.loops else 1)
-    return motion_of_clip(character, rig, clip, frames, timing), timing
+    return motion_of_clip(character, rig, clip, frames, timing, config), timing

@@ -32,7 +32,7 @@ minute, and 600 s have not ended after five."""
 SUFFIXES = (".glb", ".gltf", ".vrm")
 """Files that a guide may come from."""
 POSE_TIME = 1.0
-"""Time between poses that come without a timing, as `gambol poses` writes them [s]; keys of motions are closer."""
+"""Time between poses that come without a timing, as `gambol poses` writes them [s]."""
 SAME_REST = 1e-3
 """Largest difference of a node's rest transform in two files of one skeleton [1, or sizes of the skeleton]."""
 
@@ -81,7 +81,7 @@ def clip_to_start_from(character: Character, config: AnimateConfig) -> Clip:
         raise GambolError(f"'{character.name}' has no clip '{config.init}' to start from. {_available(character)}")
     if clip.duration <= 0:
         raise GambolError(f"{what} is a single pose: {lone}")
-    if clip.duration > LONGEST_START and not is_row_of_poses(clip):
+    if clip.duration > LONGEST_START and not is_row_of_poses(clip, config):
         raise GambolError(
             f"{what} lasts {clip.duration:.0f} s, and up to {LONGEST_START:g} s can be started from; "
             "cut it with gambol clip --trim"
@@ -185,16 +185,18 @@ def _keys(clip: Clip) -> Float[np.ndarray, " keys"]:
     return np.unique(np.concatenate([track.times for track in clip.tracks] or [np.zeros(0)]).round(4))
 
 
-def is_row_of_poses(clip: Clip) -> bool:
-    """Return whether a clip shows one pose after the other, evenly and so slowly that its length means nothing."""
+def is_row_of_poses(clip: Clip, config: AnimateConfig) -> bool:
+    """Return whether a guide shows one pose after the other, without a timing."""
     gaps = np.diff(_keys(clip))
-    return len(gaps) > 0 and bool(gaps.min() > POSE_TIME - 1e-3) and bool(np.ptp(gaps) < 1e-3)
+    return config.guide is not None and len(gaps) > 0 and bool(np.abs(gaps - POSE_TIME).max() < 1e-3)
 
 
-def motion_of_clip(character: Character, rig: Rig, clip: Clip, frames: int, timing: Timing) -> RigMotion:
+def motion_of_clip(
+    character: Character, rig: Rig, clip: Clip, frames: int, timing: Timing, config: AnimateConfig
+) -> RigMotion:
     """Return a clip as the motion of so many frames; poses without a timing are spread evenly and joined smoothly."""
     loops = timing.loops
-    count = len(_keys(clip)) - (1 if loops else 0) if is_row_of_poses(clip) else frames
+    count = len(_keys(clip)) - (1 if loops else 0) if is_row_of_poses(clip, config) else frames
     times = clip.start + clip.duration * np.arange(count) / (count if loops else count - 1)
     motion = rig_motion_of(character, rig, clip, times, loops).resampled(frames)
     return replace(motion, seconds=timing.seconds)

@@ -93,11 +93,11 @@ def _from_clip(
     cyclic = loop_travel(character, clip) is not None
     wanted = cyclic if config.loop is None else config.loop
     natural = clip.duration
-    if is_row_of_poses(clip):
+    if is_row_of_poses(clip, config):
         usual = prior.seconds(shape_of(chains), intent.action, False) / FASTER ** _pace(intent)
         natural = config.seconds or float(np.clip(usual, *DEEDS))
     timing = timing_for(natural, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
-    start = motion_of_clip(character, rig, clip, track_frames(timing.seconds, timing.loops), timing)
+    start = motion_of_clip(character, rig, clip, track_frames(timing.seconds, timing.loops), timing, config)
     loads = find_loads(anatomy, rig, start, leg_length(anatomy), goes=False)
     feet = torch.arange(len(anatomy.legs))
     low = torch.stack([loads.weights[:, loads.legs == leg].amax(1) for leg in feet], 1) if len(loads.joints) else None
