@@ -110,8 +110,13 @@ class Sampler:
     def _clean(self, noisy: Latents, level: float) -> Latents:
         """Return the prior's estimate of the clean latents. Only the first window has a reference image; the others
         have what they share with the window before."""
-        given = {"prompt": self.prompt, "guidance": self.config.guidance, "negative": self.negative}
-        ask = partial(self.prior.denoise, **given, control=self._control)
+        ask = partial(
+            self.prior.denoise,
+            prompt=self.prompt,
+            guidance=self.config.guidance,
+            negative=self.negative,
+            control=self._control,
+        )
         reference = self._reference
         if reference is None or len(reference) == len(noisy):
             return ask(noisy, level, reference=reference).to(noisy)

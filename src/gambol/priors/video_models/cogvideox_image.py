@@ -22,7 +22,8 @@ PIPELINE = "CogVideoXImageToVideoPipeline"
 class CogVideoXImagePrior(CogVideoXPrior):
     """An image-to-video CogVideoX. Its reference picture is the first frame of the video."""
 
-    reference, needs_picture = "first", True
+    reference = "first"
+    needs_picture = True
     guides = ("start", "first-frame")
 
     def __init__(self, checkpoint: ModelCheckpoint, config: VideoModelConfig):
