@@ -63,7 +63,7 @@ _GUIDES: dict[str, tuple[GuideRole, ...]] = {
     "wan-vace-14b": ("start", "first-frame", "control"),
     "wan-2.2-5b": ("start", "first-frame"),
 }
-PRIORS = {row[0]: KnownPrior(*row, guides=_GUIDES.get(row[0], ("start",))) for row in _ROWS}
+PRIORS = {row[0]: KnownPrior(*row, _GUIDES.get(row[0], ("start",))) for row in _ROWS}
 DEFAULT = "tracks"
 """The prior that is used if nobody chooses one."""
 PAPER_DEFAULT = "pixels"
