@@ -141,5 +141,4 @@ def of_rotations(skeleton: PoseSkeleton, rotations: torch.Tensor, match: np.ndar
         above = world[parent] if parent >= 0 else eye
         world.append(rotations[:, match[joint]] if match[joint] >= 0 else above)
         turns.append(above.mT @ world[-1])
-    vectors = rotation_vectors(torch.stack(turns, 1).double().numpy())
-    return Poses(torch.as_tensor(vectors).float(), heights)
+    return Poses(rotation_vectors(torch.stack(turns, 1).double()).float(), heights)

@@ -191,7 +191,7 @@ def run(options: argparse.Namespace) -> str:
     digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (options.weights or shipped(),)]
     if options.artists_weights:
         digests.append(hashlib.sha256(options.artists_weights.read_bytes()).hexdigest())
-    key = {"sizes": asdict(sizes), "weights": digests}
+    key: dict[str, object] = {"sizes": asdict(sizes), "weights": digests}
     key["training"] = [len(world.training), sum(len(each.poses) for each in world.training)]
     results: list[Tables] = []
     notes: list[str] = []

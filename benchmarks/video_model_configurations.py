@@ -28,7 +28,7 @@ UMT5_XXL = {**T5_XXL, "vocab_size": 256384}
 class VideoModel:
     """The configuration of a public model."""
 
-    family: Literal["cogvideox", "wan"]
+    family: Literal["cogvideox", "wan", "wan-vace"]
     transformer: Mapping[str, Any]
     vae: Mapping[str, Any]
     text_encoder: Mapping[str, Any]
@@ -130,10 +130,14 @@ WAN_22_VAE = {
 }
 
 
-def _wan(heads: int, layers: int, hidden: int, vae: Mapping[str, Any] = WAN_21_VAE, **rest) -> VideoModel:
+def _wan(
+    heads: int, layers: int, hidden: int, vae: Mapping[str, Any] = WAN_21_VAE, every: int | None = None, **rest
+) -> VideoModel:
+    """every: distance of the layers to which the control branch of a VACE adds; None: it has none."""
     channels = vae["z_dim"]
+    branch = {"vace_layers": list(range(0, layers, every)), "vace_in_channels": 2 * channels + 64} if every else {}
     return VideoModel(
-        "wan",
+        "wan-vace" if every else "wan",
         transformer={
             "num_attention_heads": heads,
             "num_layers": layers,
@@ -146,6 +150,7 @@ def _wan(heads: int, layers: int, hidden: int, vae: Mapping[str, Any] = WAN_21_V
             "patch_size": (1, 2, 2),
             "cross_attn_norm": True,
             "rope_max_seq_len": 1024,
+            **branch,
         },
         vae=vae,
         text_encoder=UMT5_XXL,
@@ -161,6 +166,8 @@ VIDEO_MODELS = {
     ),
     "wan-2.1-1.3b": _wan(12, 30, 8960),
     "wan-2.1-14b": _wan(40, 40, 13824),
+    "wan-vace-1.3b": _wan(12, 30, 8960, every=2),
+    "wan-vace-14b": _wan(40, 40, 13824, every=5),
     "wan-2.2-5b": _wan(24, 30, 14336, WAN_22_VAE, index={"expand_timesteps": True}),
     "wan-2.2-a14b": _wan(40, 40, 13824, index={"boundary_ratio": 0.875}, experts=2),
 }

@@ -21,8 +21,8 @@ import torch
 from gambol.priors.pixels.network import PixelNetwork
 from gambol.priors.pixels.prior import PixelPrior
 from gambol.priors.prior import Prompt, VideoPrior
-from gambol.priors.video_models import cogvideox, wan
-from gambol.priors.video_models.components import ModelCheckpoint, VideoModelConfig
+from gambol.priors.video_models import cogvideox, wan, wan_vace
+from gambol.priors.video_models.components import ClassNames, ModelCheckpoint, VideoModelConfig
 from gambol.priors.video_models.latent_prior import LatentPrior
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -37,6 +37,11 @@ ATTENTION_BACKWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_
 """torch's own counter knows the attention on GPUs only and would miss half of the arithmetic of CogVideoX-5B."""
 
 
+FAMILIES: dict[str, tuple[ClassNames, type[LatentPrior]]] = {
+    "cogvideox": (cogvideox.CLASSES, cogvideox.CogVideoXPrior),
+    "wan": (wan.CLASSES, wan.WanPrior),
+    "wan-vace": (wan_vace.CLASSES, wan_vace.WanVACEPrior),
+}
 GIB = 2**30
 HALF = 2
 """Size of a number in bfloat16 [bytes]."""
@@ -185,12 +190,11 @@ def _encode_and_back(prior: LatentPrior, video: Tensor) -> None:
 def empty_prior(model: VideoModel, **options) -> Iterator[LatentPrior]:
     """A prior made of fake tensors; it only takes tensors that are made inside the context."""
     config = VideoModelConfig(**{"device": "cpu", "dtype": "bfloat16", **options})
-    family = cogvideox if model.family == "cogvideox" else wan
-    kind = cogvideox.CogVideoXPrior if model.family == "cogvideox" else wan.WanPrior
+    classes, kind = FAMILIES[model.family]
     settings = {name: getattr(model, name) for name in ("transformer", "vae", "scheduler", "text_encoder")}
 
     def load(name: str) -> Any:
-        library, class_name = family.CLASSES[name]
+        library, class_name = classes[name]
         dtype = config.torch_vae_dtype if name == "vae" else config.torch_dtype
         return _build(library, class_name, settings[name], dtype)
 

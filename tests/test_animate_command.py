@@ -11,18 +11,21 @@ import types
 from collections import namedtuple
 
 import av
+import numpy as np
 import pytest
 from character.creatures import dog
 from PIL import Image
 from poses.small_poses import model
 
 import gambol
+from gambol.character.clip import Clip
 from gambol.cli import main
 from gambol.creatures.gaits import gait
 from gambol.distillation import outputs
 from gambol.distillation import run as runs
-from gambol.distillation.config import AnimateConfig
+from gambol.distillation.config import AnimateConfig, GuideConfig
 from gambol.distillation.fit import VideoFitConfig
+from gambol.distillation.guide import hash_guide
 from gambol.distillation.sample_and_fit import SampleConfig
 from gambol.distillation.stage_runner import StageRunner
 from gambol.formats.gltf.document import glb_bytes
@@ -229,6 +232,25 @@ def save_another(known, path):
     PoseModel(known.network, 1.01 * known.deviations, known.actions).save(path, {})
 
 
+@pytest.mark.parametrize("prior", ["tracks", "pixels"])
+def test_poses_as_a_guide(dog_file, tmp_path, capsys, blind, prior):
+    """From a file of poses, as `gambol poses` writes it, to the clip."""
+    character = gambol.load(dog_file)
+    walk = gait(character, gambol.analyze(character), "walk")
+    row = walk.sample(character.skeleton, np.array([0.0, 0.2, 0.4]))
+    gambol.save(character, "poses.glb", Clip.from_poses("poses", row, character.skeleton, fps=1.0))
+    options = ("--prior", prior, "--strength", "0.5", "--seconds", "1")
+    animate(dog_file, "a dog walks", "--guide", "poses.glb", *options, "-o", "run")
+    assert "guided by 'poses.glb' as start, preset standard" in capsys.readouterr().out
+    run_config = runs.Run.open(tmp_path / "run").run_config
+    guide = GuideConfig(str(tmp_path / "poses.glb"))
+    assert (run_config.config.guide, run_config.config.strength) == (guide, 0.5)
+    assert run_config.guide_hash == hash_guide(guide) != ""
+    assert str(tmp_path) not in (tmp_path / "run" / "report.html").read_text()
+    clips = gambol.load(tmp_path / "run" / "clip.glb").clips
+    assert list(clips) == ["walk"] and clips["walk"].duration == pytest.approx(1, abs=1e-5)
+
+
 def test_watching(dog_file, capsys, blind, monkeypatch):
     shown = []
 
@@ -278,6 +300,18 @@ def test_characters_without_a_mesh_have_no_pictures(dog_file, tmp_path, capsys, 
         (["DOG", "it walks", "--pin", "rest"], "--pin takes a frame and a pose, as in 0:rest"),
         (["DOG", "it walks", "--pin", "0:hop"], "'dog' has no clip 'hop'. Available: rest"),
         (["DOG", "it walks", "--init", "trot"], "'dog' has no clip 'trot' to start from. It has none"),
+        (["DOG", "it walks", "--guide", "trot"], "'dog' has no clip 'trot' to be guided by, and there is no such file"),
+        (["DOG", "it walks", "--guide", "x", "--init", "x"], "--init and --guide both name a motion to begin with"),
+        (["DOG", "it walks", "--guide-as", "control"], "--guide-as control needs a motion: name it with --guide"),
+        (["DOG", "it walks", "--guide", "x", "--control-scale", "0.5"], "--control-scale is for --guide-as control"),
+        (
+            ["DOG", "it walks", "--guide", "x", "--guide-as", "control"],
+            "tracks takes no guide as control, only as",
+        ),
+        (
+            ["DOG", "it walks", "--guide", "x", "--guide-as", "first-frame", "--strength", "0.5"],
+            "--strength says how much a clip may change",
+        ),
         (["DOG", "it walks", "--freeze", "wing"], "'dog' has no joint 'wing' to freeze. Available: "),
         (["DOG", "it walks", "--preset", "best"], "invalid choice 'best'"),
         (["DOG", "it walks", "--prior", "cogvideo"], "there is no prior 'cogvideo'"),

@@ -34,6 +34,8 @@ FPS = Range(1, 240)
 MOST_FRAMES = 20_000
 """Frames of a clip: eleven minutes at 30 a second. Measuring and rendering one takes some 40 kB a frame."""
 STRENGTH = Range(0.01, 1)
+CONTROL_SCALE = Range(0, 2)
+"""Factor on what a control branch adds to a network."""
 SEED = Range(0, 1_000_000)
 SPEED = Range(0.01, 100)
 """Factor on the speed of a clip."""

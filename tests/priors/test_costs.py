@@ -17,10 +17,13 @@ KNOWN_SIZES = {
     "cogvideox-1.5-5b": 5.57e9,
     "wan-2.1-1.3b": 1.42e9,
     "wan-2.1-14b": 14.29e9,
+    "wan-vace-1.3b": 2.15e9,
+    "wan-vace-14b": 17.3e9,
     "wan-2.2-5b": 5.00e9,
     "wan-2.2-a14b": 14.29e9,
 }
 """Parameters of the published networks."""
+FULL_SIZE = ("cogvideox-5b", "wan-2.1-14b", "cogvideox-1.5-5b", "wan-vace-14b", "wan-2.2-5b", "wan-2.2-a14b")
 
 
 def test_meter_counts_arithmetic_and_living_bytes():
@@ -58,7 +61,7 @@ def test_networks_have_their_published_sizes(name):
     assert PRIORS[name].parameters * 1e6 == pytest.approx(VIDEO_MODELS[name].experts * KNOWN_SIZES[name], rel=3e-3)
 
 
-@pytest.mark.parametrize("name", ["cogvideox-5b", "wan-2.1-14b", "cogvideox-1.5-5b", "wan-2.2-5b", "wan-2.2-a14b"])
+@pytest.mark.parametrize("name", FULL_SIZE)
 def test_figures_are_those_of_the_full_size_model(name):
     """The whole model, as published, runs a guided call on fake tensors. Encoding, which decides the memory, would take
     minutes: its part is what remains, and must be the same for models with the same autoencoder."""

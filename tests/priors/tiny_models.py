@@ -16,11 +16,15 @@ from diffusers import (  # noqa: E402
     AutoencoderKLWan,
     CogVideoXDDIMScheduler,
     CogVideoXDPMScheduler,
+    CogVideoXImageToVideoPipeline,
     CogVideoXPipeline,
     CogVideoXTransformer3DModel,
     FlowMatchEulerDiscreteScheduler,
+    WanImageToVideoPipeline,
     WanPipeline,
     WanTransformer3DModel,
+    WanVACEPipeline,
+    WanVACETransformer3DModel,
 )
 from transformers import T5Config, T5EncoderModel, T5Tokenizer, UMT5Config, UMT5EncoderModel  # noqa: E402
 
@@ -33,20 +37,25 @@ diffusers.utils.logging.disable_progress_bar()
 
 
 def write_cogvideox(folder: Path, version: str) -> Path:
-    """2b: places added; 5b: places turned, the other sampler; 1.5: latent frames by twos."""
+    """2b: places added; 5b: places turned, the other sampler; 1.5: latent frames by twos; i2v and 1.5-i2v: the last two
+    for pictures."""
     torch.manual_seed(0)
+    pictures = version.endswith("i2v")
+    more = {"use_learned_positional_embeddings": True} if version == "i2v" else {}
+    more |= {"ofs_embed_dim": 8} if version == "1.5-i2v" else {}
     later = {"patch_size_t": 2, "patch_bias": False, "sample_frames": 17, "sample_height": 12, "sample_width": 12}
     transformer = CogVideoXTransformer3DModel(
         num_attention_heads=2,
         attention_head_dim=16,
         num_layers=2,
-        in_channels=4,
+        in_channels=8 if pictures else 4,
         out_channels=4,
         time_embed_dim=8,
         text_embed_dim=16,
         max_text_seq_length=LENGTH,
         use_rotary_positional_embeddings=version != "2b",
-        **(later if version == "1.5" else {"sample_frames": 9, "sample_height": 4, "sample_width": 6}),
+        **more,
+        **(later if version.startswith("1.5") else {"sample_frames": 9, "sample_height": 4, "sample_width": 6}),
     )
     vae = AutoencoderKLCogVideoX(
         block_out_channels=(4, 4, 4, 4),
@@ -56,6 +65,7 @@ def write_cogvideox(folder: Path, version: str) -> Path:
         sample_height=96,
         sample_width=80,
         scaling_factor=1.15 if version == "2b" else 0.7,
+        invert_scale_latents=version == "1.5-i2v",
     )
     sampler = CogVideoXDPMScheduler if version == "5b" else CogVideoXDDIMScheduler
     scheduler = sampler(
@@ -68,7 +78,8 @@ def write_cogvideox(folder: Path, version: str) -> Path:
     tokenizer = _tokenizer(folder)
     text_encoder = T5EncoderModel(T5Config(**_text_settings(tokenizer)))
     parts = {"tokenizer": tokenizer, "text_encoder": text_encoder, "vae": vae, "transformer": transformer}
-    CogVideoXPipeline(scheduler=scheduler, **parts).save_pretrained(folder)
+    kind = CogVideoXImageToVideoPipeline if pictures else CogVideoXPipeline
+    kind(scheduler=scheduler, **parts).save_pretrained(folder)
     if version == "2b":
         _forget(folder / "transformer" / "config.json", "patch_size_t", "ofs_embed_dim", "patch_bias")
     _write_sentencepiece(folder / "tokenizer")  # as on the hub, not the tokenizer.json that is written today
@@ -76,7 +87,8 @@ def write_cogvideox(folder: Path, version: str) -> Path:
 
 
 def write_wan(folder: Path, version: str) -> Path:
-    """2.1; 5b: smaller latents, takes a picture; a14b: two experts."""
+    """2.1; 5b: smaller latents, takes a picture; a14b: two experts; i2v: two experts for pictures; vace: 2.1
+    with a control branch at two layers."""
     torch.manual_seed(0)
     small = {"patch_size": 2, "in_channels": 12, "out_channels": 12, "is_residual": True, "scale_factor_spatial": 16}
     vae = AutoencoderKLWan(
@@ -91,14 +103,25 @@ def write_wan(folder: Path, version: str) -> Path:
     )
     shape = {"num_attention_heads": 2, "attention_head_dim": 12, "num_layers": 2, "in_channels": 4, "out_channels": 4}
     shape |= {"text_dim": 16, "freq_dim": 16, "ffn_dim": 16}
-    transformer = WanTransformer3DModel(**shape)
     tokenizer = _tokenizer(folder)
+    parts = {
+        "tokenizer": tokenizer,
+        "text_encoder": UMT5EncoderModel(UMT5Config(**_text_settings(tokenizer))),
+        "vae": vae,
+        "scheduler": FlowMatchEulerDiscreteScheduler(shift=3.0),
+    }
+    if version == "vace":
+        control = {"vace_layers": [0, 2], "vace_in_channels": 2 * 4 + 8 * 8, **shape, "num_layers": 3}
+        WanVACEPipeline(**parts, transformer=WanVACETransformer3DModel(**control)).save_pretrained(folder)
+        return folder
+    if version == "i2v":
+        shape["in_channels"] = 2 * 4 + 4
+        experts = {f"transformer{number}": WanTransformer3DModel(**shape) for number in ("", "_2")}
+        WanImageToVideoPipeline(**parts, **experts, boundary_ratio=0.9).save_pretrained(folder)
+        return folder
     WanPipeline(
-        tokenizer=tokenizer,
-        text_encoder=UMT5EncoderModel(UMT5Config(**_text_settings(tokenizer))),
-        vae=vae,
-        scheduler=FlowMatchEulerDiscreteScheduler(shift=3.0),
-        transformer=transformer,
+        **parts,
+        transformer=WanTransformer3DModel(**shape),
         transformer_2=WanTransformer3DModel(**shape) if version == "a14b" else None,
         boundary_ratio=0.875 if version == "a14b" else None,
         expand_timesteps=version == "5b",

@@ -21,10 +21,11 @@ from gambol.commands.messages import say, warn
 from gambol.commands.options import AS_FOUND, AS_MADE, AnatomyGiven, Editing, check_name
 from gambol.errors import GambolError
 from gambol.files import locked_folder
-from gambol.ranges import FPS, MOST_FRAMES, SECONDS, SEED, STRENGTH, Weight, check_frames
+from gambol.ranges import CONTROL_SCALE, FPS, MOST_FRAMES, SECONDS, SEED, STRENGTH, Weight, check_frames
 
 if TYPE_CHECKING:
     from gambol.character.character import Character
+    from gambol.distillation.config import GuideConfig
     from gambol.distillation.outputs import RunResult
     from gambol.distillation.problem import Problem
     from gambol.distillation.run import Run
@@ -65,7 +66,9 @@ class AnimateCommand:
       gambol animate hero.glb "a knight walks" --seconds 4 --freeze hand.L hand.R
       gambol animate hero.glb "a knight walks" --pin 0:idle --pin 20:wave@0.5
       gambol animate hero.glb "a knight runs" --init run --strength 0.5 --frames 10:25
+      gambol animate hero.glb "a knight draws a bow" --guide bow-poses.glb --strength 0.6
       gambol animate hero.glb "a knight is dancing" --prior wan-2.1-1.3b --offload
+      gambol animate hero.glb "a knight is dancing" --prior wan-vace-1.3b --guide dance.glb --guide-as control
     """
 
     character: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[CHARACTER]")] = None
@@ -96,15 +99,23 @@ class AnimateCommand:
     """Name of the clip in the file; by default the action."""
     init: Annotated[str | None, tyro.conf.arg(metavar="CLIP")] = None
     """Start from this clip of the character instead of the rest pose."""
+    guide: Annotated[str | None, tyro.conf.arg(metavar="CLIP|FILE")] = None
+    """A motion that guides the prior: a clip of the character, or a file of the same skeleton, such as `gambol poses`
+    and `gambol tween` write (poses.glb, or poses.glb:CLIP). Poses without a timing fill the whole clip."""
+    guide_as: Literal["start", "first-frame", "control"] = "start"
+    """How it guides: as a start, like --init; by its first frame, with video models that take a picture; or as a
+    control of every frame, with wan-vace-1.3b and wan-vace-14b."""
+    control_scale: Annotated[float, CONTROL_SCALE] = 1.0
+    """How strong that control is; at 0 there is none."""
     strength: Annotated[float, STRENGTH] = USUAL_STRENGTH
-    """How much the --init clip may change: from 0.01, hardly, to 1, completely."""
+    """How much the clip of --init, or a guide that is the start, may change: from 0.01, hardly, to 1, completely."""
     frames: Annotated[str | None, tyro.conf.arg(metavar="FROM:TO")] = None
     """Change only these frames of the --init clip."""
     pin: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FRAME:POSE")] = ()
     """Hold a pose at a frame: rest, a clip's first frame (20:idle), or any time of it in seconds (20:idle@0.5). May be
     given several times."""
     freeze: Annotated[tuple[str, ...], tyro.conf.arg(metavar="JOINT ...")] = ()
-    """Joints that do not move, or move as in the --init clip."""
+    """Joints that do not move, or move as in the clip of --init or --guide."""
     prior: Annotated[str | None, tyro.conf.arg(metavar="PRIOR")] = None
     """The model that the motion comes from: tracks, the default, which samples how the parts of a body move; pixels,
     gambol's small video model; or another one that `gambol priors` lists, a folder, or a hub id."""
@@ -151,8 +162,10 @@ class AnimateCommand:
         check_frames(self.seconds or 0.0, self.fps)
         check_name(self.name)
         self.editing.check()
-        if self.init is None and self.strength != USUAL_STRENGTH:
-            raise GambolError("--strength says how much a clip may change: name that clip with --init")
+        self._check_guide()
+        starts = self.init is not None or (self.guide is not None and self.guide_as == "start")
+        if not starts and self.strength != USUAL_STRENGTH:
+            raise GambolError("--strength says how much a clip may change: name that clip with --init or --guide")
         if self.init is None and self.frames is not None:
             raise GambolError("--frames names frames of a clip to redo: name that clip with --init")
         if self.preset == "paper" and self.strength != USUAL_STRENGTH:
@@ -178,12 +191,29 @@ class AnimateCommand:
             "pose_weights": str(self.pose_weights.resolve()) if self.pose_weights else None,
         }
 
+    def _check_guide(self) -> None:
+        if self.guide is not None and self.init is not None:
+            raise GambolError("--init and --guide both name a motion to begin with; leave one out")
+        if self.guide is None and self.guide_as != "start":
+            raise GambolError(f"--guide-as {self.guide_as} needs a motion: name it with --guide")
+        if self.guide_as != "control" and self.control_scale != 1.0:
+            raise GambolError("--control-scale is for --guide-as control; leave it out")
+
+    def _guide(self) -> GuideConfig | None:
+        from gambol.distillation.config import GuideConfig
+        from gambol.distillation.guide import lasting_motion
+
+        if self.guide is None:
+            return None
+        return GuideConfig(lasting_motion(self.guide), self.guide_as, self.control_scale)
+
     def _begin(self, folder: Path, settings: dict[str, Any]) -> tuple[Run, Problem]:
         """Load and check the character and the prior, then write the settings of the run."""
         import torch
 
         from gambol.creatures.load import load
         from gambol.distillation.config import preset_for
+        from gambol.distillation.guide import hash_guide
         from gambol.distillation.outputs import check_references
         from gambol.distillation.run import Run, check_room, check_unused, room_for
         from gambol.distillation.run_config import RunConfig, hash_character, lasting_name
@@ -200,6 +230,7 @@ class AnimateCommand:
         check_references(character)
         choice = self._prior()
         prior = choice.open()
+        settings["guide"] = self._guide()
         config = dataclasses.replace(preset_for(self.preset, prior, self.seed), **settings)
         part = "score" if config.method == "score" else "fit"
         weighted = dataclasses.replace(getattr(config, part), plausible=self.plausible)
@@ -217,6 +248,7 @@ class AnimateCommand:
             **self.anatomy.lasting(),
             threads=torch.get_num_threads(),
             character_hash=hash_character(character),
+            guide_hash=hash_guide(settings["guide"]),
             prior_hash=prior.fingerprint(),
             pose_hash=PoseModel.load(self.pose_weights).fingerprint() if self.plausible else "",
         )
@@ -361,7 +393,9 @@ def execute(run: Run, problem: Problem, watch: bool) -> None:
 def _outline(run: Run, problem: Problem) -> str:
     kind = "a loop" if problem.loops else "a clip"
     what = f"'{problem.intent.meaning}'" if problem.intent else f"'{problem.prompt.text}'"
-    return f"{what}, {kind} of {problem.seconds:.2f} s, by {problem.made_by}, preset {run.run_config.preset}"
+    guide = problem.config.guide
+    guided = f", guided by '{Path(guide.motion).name}' as {guide.role}" if guide else ""
+    return f"{what}, {kind} of {problem.seconds:.2f} s, by {problem.made_by}{guided}, preset {run.run_config.preset}"
 
 
 def _print_summary(run: Run, result: RunResult) -> None:

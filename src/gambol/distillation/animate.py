@@ -19,13 +19,21 @@ from gambol.creatures.gaits.footfalls import speed_of
 from gambol.creatures.gaits.gait import likely_metres
 from gambol.distillation.config import AnimateConfig, preset_for
 from gambol.distillation.constraints import constraints_of
+from gambol.distillation.guide import (
+    clip_to_start_from,
+    guide_clip,
+    in_first_pose,
+    is_row_of_poses,
+    motion_of_clip,
+    require_guidable,
+)
 from gambol.distillation.overlay import acting_joints, cycles_for
 from gambol.distillation.preflight import preflight_warnings, require_body
 from gambol.distillation.problem import REELING_CYCLES, Problem, reels, walks
 from gambol.distillation.sequence import with_cycles
 from gambol.distillation.stage_runner import StageRunner, StepLog
 from gambol.distillation.stages import stages_of
-from gambol.distillation.timing import Timing, clip_to_start_from, seconds_for, timing_for, timing_without_loop
+from gambol.distillation.timing import Timing, seconds_for, timing_for, timing_without_loop
 from gambol.distillation.track_layout import experimental, track_layout
 from gambol.distillation.track_sampling import CIRCLE_CYCLES, CURVE_CYCLES
 from gambol.errors import GambolError
@@ -33,7 +41,7 @@ from gambol.language import Intent, parse_intent, require_intent
 from gambol.motion.chains import Chains, find_chains
 from gambol.motion.legs import hip_height_of
 from gambol.motion.loops import loop_travel
-from gambol.motion.rig_motion import RigMotion, rig_motion_of
+from gambol.motion.rig_motion import RigMotion
 from gambol.poses.model import PoseModel
 from gambol.poses.plausibility import ImplausibilityLoss, pose_reader
 from gambol.priors.catalogue import DEFAULT, open_prior
@@ -86,6 +94,7 @@ def prepare(
             f"'{character.name}' has no joints to move; give it a skeleton with `gambol rig MESH -o FILE` "
             "(gambol.rig), or bind it to one with `gambol skin MESH --skeleton RIG -o FILE`"
         )
+    require_guidable(prior, config.guide)
     anatomy = anatomy or analyze(character)
     require_body(character, anatomy)
     rig = build_rig(anatomy)
@@ -122,7 +131,7 @@ def prepare(
     if isinstance(prior, VideoPrior):
         start, timing = _layout(character, anatomy, rig, prior, intent, config)
     if isinstance(prior, VideoPrior) and prior.in_place:
-        glides = not config.init and intent is not None and walks(ACTIONS[intent.action])
+        glides = not config.given and intent is not None and walks(ACTIONS[intent.action])
         whole = glide_of(anatomy, config, start.seconds) if glides else start.displacement.double().numpy()
         displacement = whole - whole @ anatomy.up * anatomy.up
         start = (
@@ -133,6 +142,7 @@ def prepare(
     _check_pins(config, timing)
     if isinstance(prior, VideoPrior):
         sees = prior.views(character, anatomy, rig, start, config.sample.views)
+        _check_pictures(prior, config, len(start))
     constraints = constraints_of(character, rig, config, start, timing.cycles)
     plain = not isinstance(prior, TrackPrior) or config.method == "score" or constraints.given
     unshown = intent.unshown if intent and plain and prior.vocabulary else ""
@@ -173,7 +183,7 @@ def _meanwhile(
     character: Character, prior: TrackPrior, intent: Intent, config: AnimateConfig, anatomy: Anatomy
 ) -> tuple[RigMotion, list[int]] | None:
     """Return the motion of what is done at the same time, and the joints that do it."""
-    if not intent.meanwhile or config.init or config.method == "score":
+    if not intent.meanwhile or config.given or config.method == "score":
         return None
     alone = replace(config, seconds=None, loop=None, pins=(), freeze=(), foot_lock=None)
     other = Intent(intent.meanwhile, 0.0, intent.meanwhile, manner=intent.manner)
@@ -187,7 +197,8 @@ def _sequence(
     character: Character, prompt: str, prior: TrackPrior, config: AnimateConfig, anatomy: Anatomy, intent: Intent
 ) -> Problem:
     """Return the problem of actions that follow each other. Each is solved alone; the last stage joins them."""
-    given = {"a clip to start from": config.init, "pinned poses": config.pins, "a loop": config.loop}
+    given: dict[str, object] = {"a clip to start from": config.init, "a guide": config.guide}
+    given |= {"pinned poses": config.pins, "a loop": config.loop}
     if refused := [what for what, value in given.items() if value]:
         raise GambolError(
             f"'{intent.meaning}' is several actions, and {refused[0]} goes with one only; "
@@ -207,7 +218,7 @@ def _layout(
 ) -> tuple[RigMotion, Timing]:
     """Return the initial motion and how it fills the clip."""
     joints = len(rig.nodes)
-    if config.init:
+    if config.given:
         return _from_clip(character, anatomy, rig, prior, intent, config)
     cyclic = intent is not None and ACTIONS[intent.action].loops
     if prior.format.one_cycle:  # its videos of cyclic actions are cycles, whether the clip is to loop or not
@@ -223,6 +234,8 @@ def _layout(
     loops = cyclic if config.loop is None else config.loop
     frames = round(seconds * fps) + (0 if loops else 1)
     start = RigMotion.at_rest(joints, max(frames, 2), seconds, loops, glide_of(anatomy, config, seconds))
+    if config.guide is not None:
+        start = in_first_pose(character, rig, guide_clip(character, config.guide.motion), start)
     return start, Timing(seconds, loops)
 
 
@@ -232,6 +245,16 @@ def glide_of(anatomy: Anatomy, config: AnimateConfig, seconds: float) -> Float[n
         return np.zeros(3)
     metres = likely_metres(anatomy)
     return speed_of(max(hip_height_of(anatomy), 0.0) * metres, config.glide) * seconds / metres * anatomy.forward
+
+
+def _check_pictures(prior: VideoPrior, config: AnimateConfig, frames: int) -> None:
+    """Refuse clips of which a prior that needs pictures would see parts that begin without one."""
+    most = max(prior.format.frames)
+    if prior.needs_picture and config.method == "sample" and frames > most:
+        raise GambolError(
+            f"{prior.name} animates one picture at a time, in videos of {most} frames: "
+            f"give seconds up to {(most - 1) / prior.format.fps:g}"
+        )
 
 
 def _check_pins(config: AnimateConfig, timing: Timing) -> None:
@@ -251,12 +274,14 @@ def _from_clip(
     clip = clip_to_start_from(character, config)
     cyclic = loop_travel(character, clip) is not None
     wanted = cyclic if config.loop is None else config.loop
-    timing = timing_for(clip.duration, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
-    one_cycle = prior.format.one_cycle
-    if one_cycle and intent and clip.duration > SEVERAL_CYCLES * seconds_for(anatomy, intent.action, intent.pace):
-        note = f"'{config.init}' lasts {clip.duration:.1f} s, and the prior sees all of it in 16 frames"
+    one_cycle, natural = prior.format.one_cycle, clip.duration
+    usual = seconds_for(anatomy, intent.action, intent.pace) if one_cycle and intent else 0.0
+    if is_row_of_poses(clip, config):
+        natural = config.seconds or (usual if one_cycle else (max(prior.format.frames) - 1) / prior.format.fps)
+    timing = timing_for(natural, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
+    if one_cycle and natural > SEVERAL_CYCLES * usual > 0 and not is_row_of_poses(clip, config):
+        note = f"'{config.given}' lasts {natural:.1f} s, and the prior sees all of it in 16 frames"
         timing = replace(timing, note=f"{note}: fast movements get lost")
-    count = max(round(clip.duration * prior.format.fps), 1)
+    count = max(round(natural * prior.format.fps), 1)
     frames = prior.format.frames[0] if one_cycle else count + (0 if timing.loops else 1)
-    times = clip.start + clip.duration * np.arange(frames) / (frames if timing.loops else frames - 1)
-    return replace(rig_motion_of(character, rig, clip, times, timing.loops), seconds=timing.seconds), timing
+    return motion_of_clip(character, rig, clip, frames, timing, config), timing

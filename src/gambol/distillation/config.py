@@ -10,11 +10,26 @@ from gambol.distillation.sample_and_fit import SampleConfig
 from gambol.distillation.score_distillation import ScoreConfig
 from gambol.errors import GambolError
 from gambol.motion.foot_lock import FootLockConfig
-from gambol.priors.prior import Prior
-from gambol.ranges import FPS, MOST_FRAMES, SECONDS, SEED, STRENGTH, Range, check_frames, check_ranges
+from gambol.priors.prior import GuideRole, Prior
+from gambol.ranges import CONTROL_SCALE, FPS, MOST_FRAMES, SECONDS, SEED, STRENGTH, Range, check_frames, check_ranges
 
 Preset = Literal["draft", "standard", "paper"]
 FrameIndex = Annotated[int, Range(0, MOST_FRAMES)]
+
+
+@dataclass(frozen=True)
+class GuideConfig:
+    """A motion of the same character that guides the prior."""
+
+    motion: str
+    """Name of a clip of the character, or a file of the same skeleton: FILE, or FILE:CLIP if it holds several."""
+    role: GuideRole = "start"
+    """How it guides: as a noisy start, by its first frame, or as a control."""
+    scale: Annotated[float, CONTROL_SCALE] = 1.0
+    """Factor on what the control adds to the network; at 0 there is none."""
+
+    def __post_init__(self):
+        check_ranges(self)
 
 
 @dataclass(frozen=True)
@@ -42,14 +57,16 @@ class AnimateConfig:
     """Whether the clip loops; by default if the action is cyclic."""
     init: str | None = None
     """Name of a clip of the character to start from."""
+    guide: GuideConfig | None = None
+    """A motion that guides the prior. As a start it is what `init` is, and may also come from a file."""
     strength: Annotated[float, STRENGTH] = 0.7
-    """How much that clip may change: the noise level of the first stage."""
+    """How much the motion to start from may change: the noise level of the first stage."""
     frames: tuple[FrameIndex, FrameIndex] | None = None
     """First and last frame of the segment of that clip that is redone; the others stay."""
     pins: tuple[tuple[FrameIndex, str], ...] = ()
     """(frame, pose), where a pose is 'rest', the name of a clip (its first frame), or 'clip@1.5' (at 1.5 s)."""
     freeze: tuple[str, ...] = ()
-    """Names of joints that do not move, or move as in `init`."""
+    """Names of joints that do not move, or move as in the motion to start from."""
     pose_weights: str | None = None
     """File with the pose model of the losses `fit.plausible` and `score.plausible`; by default that of gambol."""
     seed: Annotated[int, SEED] = 0
@@ -60,6 +77,8 @@ class AnimateConfig:
             object.__setattr__(self, part, replace(getattr(self, part), seed=self.seed))
         check_ranges(self)
         check_frames(self.seconds or 0.0, self.fps)
+        if self.init and self.guide:
+            raise GambolError("init and guide both name a motion to begin with; leave one of them out")
         if not self.levels:
             raise GambolError("levels must hold at least one noise level")
         if self.frames is not None and not (self.init and 0 <= self.frames[0] < self.frames[1]):
@@ -70,6 +89,18 @@ class AnimateConfig:
     def plausible(self) -> float:
         """Weight of the loss of implausible poses."""
         return self.score.plausible if self.method == "score" else self.fit.plausible
+
+    @property
+    def given(self) -> str | None:
+        """The motion that the first stage begins with, a clip or a guide; None if it is chosen by the action."""
+        if self.guide is None:
+            return self.init
+        return None if self.guide.role == "first-frame" else self.guide.motion
+
+    @property
+    def starts_noisy(self) -> bool:
+        """Whether that motion changes by as much as `strength` says."""
+        return bool(self.init) or (self.guide is not None and self.guide.role == "start")
 
 
 def preset_for(preset: Preset, prior: Prior | type[Prior], seed: int = 0) -> AnimateConfig:

@@ -153,7 +153,10 @@ def _without_folders(config: RunConfig) -> RunConfig:
     """Return the config with files by their names, not by where they are on this machine: the page may be shared."""
     weights = config.prior.weights and Path(config.prior.weights).name
     prior = replace(config.prior, name=_file_name(config.prior.name), weights=weights)
-    return replace(config, character=_file_name(config.character), prior=prior)
+    guide = config.config.guide
+    guide = guide and replace(guide, motion=_file_name(guide.motion))
+    named = replace(config.config, guide=guide)
+    return replace(config, config=named, character=_file_name(config.character), prior=prior)
 
 
 def _file_name(text: str) -> str:

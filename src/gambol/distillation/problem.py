@@ -14,6 +14,7 @@ from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.rig import Rig
 from gambol.distillation.config import AnimateConfig
+from gambol.distillation.guide import Guide
 from gambol.distillation.overlay import overlaid
 from gambol.distillation.timing import Timing
 from gambol.distillation.track_layout import FORMULA_LEVEL
@@ -73,11 +74,17 @@ class Problem:
     @property
     def level(self) -> float:
         """Noise level at which the prior tracks samples; 0 if a motion by formula is shown as it is."""
-        if not isinstance(self.prior, TrackPrior) or self.config.init:
-            return self.config.strength if self.config.init else 1.0
+        if not isinstance(self.prior, TrackPrior) or self.config.starts_noisy:
+            return self.config.strength if self.config.starts_noisy else 1.0
         if self.start.contacts is None:  # the rest pose, and not a motion by formula
             return 1.0
         return FORMULA_LEVEL if self.constraints.given else 0.0
+
+    @property
+    def guide(self) -> Guide | None:
+        """What the prior is shown of the guide; None if there is none, or if sampling only starts from it."""
+        given = self.config.guide
+        return Guide(given, self.start, self.rig) if given and given.role != "start" else None
 
     @property
     def renderer(self) -> ViewRenderer:

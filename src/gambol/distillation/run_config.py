@@ -13,6 +13,7 @@ from gambol.character.character import Character
 from gambol.character.plans import PlanChoice
 from gambol.distillation.animate import prepare
 from gambol.distillation.config import AnimateConfig, Preset
+from gambol.distillation.guide import hash_guide
 from gambol.distillation.problem import Problem
 from gambol.editing.edit import EditConfig
 from gambol.errors import GambolError
@@ -85,6 +86,8 @@ class RunConfig:
     """Number of torch's threads. Sums are split among them, so another number would round differently."""
     character_hash: str = ""
     """Hash of the character: a run is not resumed with another one."""
+    guide_hash: str = ""
+    """Hash of the file that the guide comes from; empty if it is a clip of the character."""
     prior_hash: str = ""
     """Hash of the prior's weights, if they are small enough to be hashed."""
     pose_hash: str = ""
@@ -102,6 +105,8 @@ class RunConfig:
             raise GambolError(
                 f"the weights of the prior {prior.name} are no longer those this run began with; begin a new run"
             )
+        if self.guide_hash and hash_guide(self.config.guide) != self.guide_hash:
+            raise GambolError("the file of the guide is no longer the one this run began with; begin a new run")
         given = (self.up, self.forward, self.plan, self.parts)
         anatomy = analyze(character, *given) if character.can_move else None
         problem = prepare(character, self.prompt, prior, self.config, anatomy, then=self.then)

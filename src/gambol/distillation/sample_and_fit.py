@@ -18,13 +18,14 @@ from torch import Tensor
 
 from gambol.character.anatomy import Anatomy
 from gambol.distillation.fit import Fitting, VideoFitConfig
+from gambol.distillation.guide import Guide
 from gambol.distillation.stage_runner import generator_for
 from gambol.distillation.windows import lengthened, onwards_of, windows_for
 from gambol.motion.optimization import Losses
 from gambol.motion.parameters import CurveParameters
 from gambol.motion.rig_motion import RigMotion
 from gambol.poses.plausibility import ImplausibilityLoss
-from gambol.priors.prior import Prompt, VideoPrior
+from gambol.priors.prior import Control, Prompt, VideoPrior
 from gambol.priors.sample import change_level, draw_noise
 from gambol.priors.schedule import Latents
 from gambol.priors.views import ViewRenderer
@@ -67,10 +68,12 @@ class Sampler:
         level: float,
         config: SampleConfig,
         generator: torch.Generator,
+        guide: Guide | None = None,
     ):
-        """now: current motion, as T_world_joint. level: noise level of its renderings; at 1 nothing of it is left."""
+        """now: current motion, as T_world_joint. level: noise level of its renderings; at 1 nothing of it is left.
+        guide: what the prior is shown beside them."""
         self.prior, self.prompt, self.negative, self.config, self.level = prior, prompt, negative, config, level
-        self.generator = generator
+        self.generator, self.guide = generator, guide
         self.windows, self.frames = windows_for(prior, len(now)), len(now)
         self.now = lengthened(now, self.windows.frames)
         self.renderer = renderer.following(self.now)
@@ -108,7 +111,13 @@ class Sampler:
     def _clean(self, noisy: Latents, level: float) -> Latents:
         """Return the prior's estimate of the clean latents. Only the first window has a reference image; the others
         have what they share with the window before."""
-        ask = partial(self.prior.denoise, prompt=self.prompt, guidance=self.config.guidance, negative=self.negative)
+        ask = partial(
+            self.prior.denoise,
+            prompt=self.prompt,
+            guidance=self.config.guidance,
+            negative=self.negative,
+            control=self._control,
+        )
         reference = self._reference
         if reference is None or len(reference) == len(noisy):
             return ask(noisy, level, reference=reference).to(noisy)
@@ -121,11 +130,21 @@ class Sampler:
     @cached_property
     def _reference(self) -> Float[Tensor, "parts height width 3"] | None:
         """Return the reference images of all windows, or of the first of each view."""
+        if self.guide and self.guide.config.role == "first-frame":
+            return self.renderer.render(self.guide.poses(1))[:, 0]
         if self.prior.reference == "none":
             return None
         if self.prior.reference == "rest":
             return self.renderer.rest_images().repeat_interleave(len(self.windows), 0)
         return self.renderer.render(self.now[:1])[:, 0]
+
+    @cached_property
+    def _control(self) -> Control | None:
+        """Return what the prior's control branch sees: the guide, by the cameras of the videos."""
+        if self.guide is None or self.guide.config.role != "control":
+            return None
+        videos = self.renderer.render(self.guide.poses(self.windows.frames))
+        return self.prior.control(self.windows.cut(videos), self.guide.config.scale)
 
 
 class SampleAndFit:
@@ -145,10 +164,11 @@ class SampleAndFit:
         sample: SampleConfig,
         fit: VideoFitConfig,
         number: int = 0,
+        guide: Guide | None = None,
         implausibility: ImplausibilityLoss | None = None,
     ):
-        """level: noise level of the current motion. number: index of the stage, for its random numbers.
-        implausibility: must be given if its weight is not zero."""
+        """level: noise level of the current motion. number: index of the stage, for its random numbers. guide: what the
+        prior is shown beside it. implausibility: must be given if its weight is not zero."""
         self.implausibility = implausibility
         self.anatomy, self.params, self.fit = anatomy, params, fit
         frames = windows_for(prior, len(params.base)).frames
@@ -156,7 +176,7 @@ class SampleAndFit:
             movement = params()
             now = lengthened(movement.T_world_joint, frames, onwards_of(params, movement))
         generator = generator_for(sample.seed, number, 0)
-        self.sampler = Sampler(prior, renderer, prompt, negative, now, level, sample, generator)
+        self.sampler = Sampler(prior, renderer, prompt, negative, now, level, sample, generator, guide)
         self.steps = sample.steps + fit.steps
         self.fitting: Fitting | None = None
         self.slowed = 0

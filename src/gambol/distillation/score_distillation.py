@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Annotated, Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
+from gambol.distillation.guide import Guide
 from gambol.distillation.stage_runner import generator_for
 from gambol.distillation.windows import lengthened, onwards_of, windows_for
 from gambol.motion.body_tracks import tracks_of_poses
@@ -27,7 +28,7 @@ from gambol.motion.optimization import Adam, Losses, Optimization
 from gambol.motion.parameters import FrameParameters, PosedFrames
 from gambol.motion.rig_motion import RigMotion
 from gambol.poses.plausibility import ImplausibilityLoss
-from gambol.priors.prior import Prompt, VideoPrior
+from gambol.priors.prior import Control, Prompt, VideoPrior
 from gambol.priors.sample import draw_noise
 from gambol.priors.schedule import Latents, Level, Schedule
 from gambol.priors.score import DISTILLATION_SCHEDULES, DistillationSchedule, sds, surrogate
@@ -84,8 +85,10 @@ class VideoObserver:
         prior: VideoPrior,
         prompt: Prompt,
         negative: Prompt | None,
+        guide: Guide | None = None,
     ):
-        self.renderer, self.params, self.prior = renderer, params, prior
+        """guide: what the prior is shown beside the motion."""
+        self.renderer, self.params, self.prior, self.guide = renderer, params, prior, guide
         self.prompt, self.negative, self.schedule = prompt, negative, prior.schedule
         self.windows = windows_for(prior, len(params.base))
         self.rests = renderer.rest_images() if prior.reference == "rest" else None
@@ -96,14 +99,30 @@ class VideoObserver:
         view = torch.randint(self.renderer.views, (1,), generator=random)
         start = self.windows.starts[int(torch.randint(len(self.windows), (1,), generator=random))]
         poses = lengthened(movement.T_world_joint, self.windows.frames, onwards_of(self.params, movement))
-        video = self.renderer.render(poses[start : start + self.windows.length], view)  # skinning and rendering
+        window = poses[start : start + self.windows.length]
+        video = self.renderer.render(window, view)  # skinning and rendering
         first = video[:, 0].detach() if self.prior.reference == "first" else None
         reference = first if self.rests is None else self.rests[view]
+        beginning, control = self._guided(window.detach(), start, view)
+        reference = reference if beginning is None else beginning
 
         def denoise(noisy: Latents, level: Level, guidance: float) -> Latents:
-            return self.prior.denoise(noisy, level, self.prompt, guidance, self.negative, reference)
+            return self.prior.denoise(noisy, level, self.prompt, guidance, self.negative, reference, control)
 
         return self.prior.encode(video), denoise
+
+    @torch.no_grad()
+    def _guided(
+        self, window: Float[Tensor, "frames joints 3 4"], start: int, view: Int[Tensor, " one"]
+    ) -> tuple[Float[Tensor, "one height width 3"] | None, Control | None]:
+        """Return what the prior is shown of the guide, by the camera of a window: its first frame, or a control."""
+        if self.guide is None:
+            return None, None
+        aimed = self.renderer.following(window)
+        if self.guide.config.role == "first-frame":
+            return (aimed.render(self.guide.poses(1), view)[:, 0] if start == 0 else None), None
+        poses = self.guide.poses(self.windows.frames)[start : start + self.windows.length]
+        return None, self.prior.control(aimed.render(poses, view), self.guide.config.scale)
 
 
 class TrackObserver:

@@ -41,7 +41,7 @@ def stages_of(problem: Problem) -> list[MakeStage]:
         stages = [partial(_sample_tracks, problem)]
     else:
         levels = config.levels
-        if config.init:  # the first stage leaves it as far as the user wants, the others less in proportion
+        if config.starts_noisy:  # the first stage leaves it as far as the user wants, the others less in proportion
             levels = tuple(config.strength * level / levels[0] for level in levels)
         stages = [partial(_sample_and_fit, problem, number, level) for number, level in enumerate(levels)]
     return [*stages, partial(_foot_lock, problem)] if config.foot_lock else stages
@@ -74,10 +74,9 @@ def _sample_and_fit(problem: Problem, number: int, level: float, motion: RigMoti
     turns = problem.action is not None and bool(problem.action.turns)
     anatomy, rig, constraints = problem.anatomy, problem.rig, problem.constraints
     params = CurveParameters(anatomy, rig, motion, renderer.joints, renderer.length, harmonics, constraints, turns)
-    prompts = (problem.prompt, problem.negative)
-    return SampleAndFit(
-        anatomy, renderer, params, prior, *prompts, level, config.sample, config.fit, number, problem.implausibility
-    )
+    prompts, settings = (problem.prompt, problem.negative), (config.sample, config.fit)
+    extras = (problem.guide, problem.implausibility)
+    return SampleAndFit(anatomy, renderer, params, prior, *prompts, level, *settings, number, *extras)
 
 
 def _score(problem: Problem, motion: RigMotion) -> Stage:
@@ -96,7 +95,7 @@ def _observer(problem: Problem, params: FrameParameters) -> Observer:
         body = BodyTrackPrior(prior, shape_of(sees), len(motion), motion.loops, motion.seconds)
         return TrackObserver(sees, motion, body, problem.prompt, soles)
     assert isinstance(prior, VideoPrior)
-    return VideoObserver(problem.renderer, params, prior, problem.prompt, problem.negative)
+    return VideoObserver(problem.renderer, params, prior, problem.prompt, problem.negative, problem.guide)
 
 
 def _foot_lock(problem: Problem, motion: RigMotion) -> Stage:
@@ -105,7 +104,7 @@ def _foot_lock(problem: Problem, motion: RigMotion) -> Stage:
     anatomy, rig, length = problem.anatomy, problem.rig, problem.length
     count = problem.frames(motion.seconds, motion.loops)
     dense = motion.resampled(count * -(-FEWEST // count))
-    if problem.config.init and problem.displacement is not None:
+    if problem.config.given and problem.displacement is not None:
         dense = dense.with_displacement(torch.as_tensor(problem.displacement).float())
     segment = problem.constraints.segment is not None
     falls = problem.action is not None and problem.action.falls and build_of(anatomy) != "flier"

@@ -9,15 +9,8 @@ import numpy as np
 
 from gambol.actions import ACTIONS
 from gambol.character.anatomy import Anatomy
-from gambol.character.character import Character
-from gambol.character.clip import Clip
 from gambol.creatures.gaits.gait import FASTER, actions_for, likely_metres, plan_gait
-from gambol.distillation.config import AnimateConfig
-from gambol.errors import GambolError
 
-LONGEST_START = 60.0
-"""Longest clip to start from [s]. The foot lock smooths with a matrix of frames by frames: 20 s take 33 s, 60 s a
-minute, and 600 s have not ended after five."""
 HEIGHT_OF_LENGTH = 0.7
 """Assumed height of a body without legs, as a share of its length: a snake of 2 m is not as quick as a mouse that is as
 low. A guess; foxes, elephants, horses and dogs of the zoo are 0.6 to 0.9 with their tails."""
@@ -103,20 +96,3 @@ def timing_without_loop(natural: float, asked: float | None, fps: float) -> Timi
 
 def _of_whole_frames(seconds: float, fps: float) -> float:
     return max(round(seconds * fps), 2) / fps
-
-
-def clip_to_start_from(character: Character, config: AnimateConfig) -> Clip:
-    """Return the clip that a config names as the initial motion."""
-    clips = character.clips
-    if config.init is None or config.init not in clips:
-        there = f"Available: {', '.join(clips)}" if clips else "It has none"
-        raise GambolError(f"'{character.name}' has no clip '{config.init}' to start from. {there}")
-    clip = clips[config.init]
-    if clip.duration <= 0:
-        raise GambolError(f"the clip '{config.init}' is a single pose: pin it instead, as in --pin 0:{config.init}")
-    if clip.duration > LONGEST_START:
-        raise GambolError(
-            f"the clip '{config.init}' lasts {clip.duration:.0f} s, and up to {LONGEST_START:g} s can be started from; "
-            "cut it with gambol clip --trim"
-        )
-    return clip

@@ -12,7 +12,8 @@ from gambol.character.character import Character
 from gambol.character.rig import Rig
 from gambol.creatures.gaits.gait import FASTER
 from gambol.distillation.config import AnimateConfig
-from gambol.distillation.timing import Timing, clip_to_start_from, seconds_for, timing_for, timing_without_loop
+from gambol.distillation.guide import clip_to_start_from, is_row_of_poses, motion_of_clip
+from gambol.distillation.timing import Timing, seconds_for, timing_for, timing_without_loop
 from gambol.errors import GambolError
 from gambol.language import Intent
 from gambol.motion.body_tracks import BodyTracks, rig_motion_of_tracks
@@ -20,7 +21,7 @@ from gambol.motion.chains import Chains
 from gambol.motion.foot_lock import find_loads
 from gambol.motion.legs import leg_length
 from gambol.motion.loops import loop_travel
-from gambol.motion.rig_motion import RigMotion, rig_motion_of
+from gambol.motion.rig_motion import RigMotion
 from gambol.motion.styles import joined
 from gambol.priors.tracks.experience import ENOUGH
 from gambol.priors.tracks.features import FPS, PEOPLE, BodyShape, shape_of
@@ -44,8 +45,8 @@ def track_layout(
 ) -> tuple[RigMotion, Timing]:
     """Return the initial motion for the prior tracks and how it fills the clip; one with contacts is to be kept in
     part, one without only says how long it is."""
-    if config.init:
-        return _from_clip(character, rig, chains, config)
+    if config.given:
+        return _from_clip(character, rig, chains, prior, intent, config)
     shape, pace = shape_of(chains), _pace(intent)
     known = prior.seen(shape, intent.action)[0]
     formula = _formula(prior, chains, intent, config)
@@ -84,15 +85,19 @@ def _pace(intent: Intent) -> float:
     return float(np.clip(intent.pace + joined(intent.manner.styles).pace, -1, 1))
 
 
-def _from_clip(character: Character, rig: Rig, chains: Chains, config: AnimateConfig) -> tuple[RigMotion, Timing]:
+def _from_clip(
+    character: Character, rig: Rig, chains: Chains, prior: TrackPrior, intent: Intent, config: AnimateConfig
+) -> tuple[RigMotion, Timing]:
     """Return a clip of the character as the initial motion, and how it fills the new clip."""
     anatomy, clip = chains.anatomy, clip_to_start_from(character, config)
     cyclic = loop_travel(character, clip) is not None
     wanted = cyclic if config.loop is None else config.loop
-    timing = timing_for(clip.duration, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
-    frames = track_frames(timing.seconds, timing.loops)
-    times = clip.start + clip.duration * np.arange(frames) / (frames if timing.loops else frames - 1)
-    start = replace(rig_motion_of(character, rig, clip, times, timing.loops), seconds=timing.seconds)
+    natural = clip.duration
+    if is_row_of_poses(clip, config):
+        usual = prior.seconds(shape_of(chains), intent.action, False) / FASTER ** _pace(intent)
+        natural = config.seconds or float(np.clip(usual, *DEEDS))
+    timing = timing_for(natural, config.seconds, config.fps, loops=wanted, cyclic=cyclic)
+    start = motion_of_clip(character, rig, clip, track_frames(timing.seconds, timing.loops), timing, config)
     loads = find_loads(anatomy, rig, start, leg_length(anatomy), goes=False)
     feet = torch.arange(len(anatomy.legs))
     low = torch.stack([loads.weights[:, loads.legs == leg].amax(1) for leg in feet], 1) if len(loads.joints) else None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gambol.errors import GambolError
 
 if TYPE_CHECKING:
-    from gambol.priors.prior import Prior, VideoPrior
+    from gambol.priors.prior import GuideRole, Prior, VideoPrior
     from gambol.priors.video_models.components import ClassNames
     from gambol.priors.video_models.latent_prior import LatentPrior
 
@@ -37,6 +37,8 @@ class KnownPrior:
     """Size of all weights: what there is to download, and to hold in main memory with `offload` [GiB]."""
     call: float
     """Arithmetic of a guided call [TFLOP]."""
+    guides: tuple[GuideRole, ...] = ("start",)
+    """How a motion can guide it, as `Prior.guides`."""
 
 
 COGVIDEOX_LICENCE = "CogVideoX License"
@@ -50,17 +52,29 @@ _ROWS = (
     ("cogvideox-1.5-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX1.5-5B", 5571, (81, 1360, 768), 76.4, 66.0, 19.6, 2958),
     ("wan-2.1-1.3b", "Apache-2.0", "Wan-AI/Wan2.1-T2V-1.3B-Diffusers", 1419, (81, 832, 480), 23.3, 20.7, 13.5, 566),
     ("wan-2.1-14b", "Apache-2.0", "Wan-AI/Wan2.1-T2V-14B-Diffusers", 14288, (81, 832, 480), 47.3, 33.6, 37.4, 3357),
+    ("wan-vace-1.3b", "Apache-2.0", "Wan-AI/Wan2.1-VACE-1.3B-diffusers", 2154, (81, 832, 480), 26.7, 22.7, 14.8, 854),
+    ("wan-vace-14b", "Apache-2.0", "Wan-AI/Wan2.1-VACE-14B-diffusers", 17338, (81, 832, 480), 55.0, 44.9, 43.1, 4059),
     ("wan-2.2-5b", "Apache-2.0", "Wan-AI/Wan2.2-TI2V-5B-Diffusers", 5000, (121, 1280, 704), 33.6, 24.3, 21.2, 1034),
     ("wan-2.2-a14b", "Apache-2.0", "Wan-AI/Wan2.2-T2V-A14B-Diffusers", 28577, (81, 832, 480), 73.9, 33.6, 64.0, 3357),
 )
 # fmt: on
-PRIORS = {row[0]: KnownPrior(*row) for row in _ROWS}
+_GUIDES: dict[str, tuple[GuideRole, ...]] = {
+    "wan-vace-1.3b": ("start", "first-frame", "control"),
+    "wan-vace-14b": ("start", "first-frame", "control"),
+    "wan-2.2-5b": ("start", "first-frame"),
+}
+PRIORS = {row[0]: replace(KnownPrior(*row), guides=_GUIDES.get(row[0], ("start",))) for row in _ROWS}
 DEFAULT = "tracks"
 """The prior that is used if nobody chooses one."""
 PAPER_DEFAULT = "pixels"
 """The same for the preset 'paper', which distills a video model."""
 BUILT_IN = (DEFAULT, PAPER_DEFAULT)
 """gambol's own priors, whose weights come with it."""
+
+
+def guided_by(role: GuideRole) -> list[str]:
+    """Names of the priors that a motion can guide in a role."""
+    return [name for name, prior in PRIORS.items() if role in prior.guides]
 
 
 def open_prior(name: str, weights: str | Path | None = None, **options) -> Prior:
@@ -109,11 +123,14 @@ def _open_video_model(name: str, options: dict) -> VideoPrior:
 
 def _families() -> dict[str, tuple[ClassNames, type[LatentPrior]]]:
     """What to load and what to make of it, by the pipeline a model was made for."""
-    from gambol.priors.video_models import cogvideox, wan
+    from gambol.priors.video_models import cogvideox, cogvideox_image, wan, wan_image, wan_vace
 
     return {
         cogvideox.PIPELINE: (cogvideox.CLASSES, cogvideox.CogVideoXPrior),
         wan.PIPELINE: (wan.CLASSES, wan.WanPrior),
+        cogvideox_image.PIPELINE: (cogvideox.CLASSES, cogvideox_image.CogVideoXImagePrior),
+        wan_image.PIPELINE: (wan.CLASSES, wan_image.WanImagePrior),
+        wan_vace.PIPELINE: (wan_vace.CLASSES, wan_vace.WanVACEPrior),
     }
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from gambol.errors import GambolError
@@ -24,6 +24,27 @@ if TYPE_CHECKING:
 
 ReferenceImage = Literal["none", "rest", "first"]
 """Which picture, taken by the same camera, a prior wants to see: none, the character at rest, or the first frame."""
+
+GuideRole = Literal["start", "first-frame", "control"]
+"""How a motion guides a prior: sampling starts from it with noise on it, its first frame is given as a picture, or all
+of it is given to a control branch of the network."""
+
+
+@dataclass(frozen=True, eq=False)
+class Control:
+    """What a control branch sees beside the noisy latents and the sentence."""
+
+    states: Float[Tensor, "batch channels frames height width"]
+    scale: float = 1.0
+    """Factor on what the branch adds to the network; at 0 it is as if there were none."""
+
+    def repeated(self, count: int) -> Control:
+        """The same for a batch that is repeated as a whole."""
+        return replace(self, states=self.states.repeat(count, 1, 1, 1, 1))
+
+    def chosen(self, members: Bool[Tensor, " batch"]) -> Control:
+        """The same for some members of the batch."""
+        return replace(self, states=self.states[members.to(self.states.device)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +138,8 @@ class Prior(ABC):
     """Names of the actions it was trained on; None if it takes any sentence."""
     presets: Mapping[str, SamplingPreset]
     """Sampling presets by name: "draft" and "standard"."""
+    guides: tuple[GuideRole, ...] = ("start",)
+    """How a motion can guide it."""
 
     @abstractmethod
     def embed(self, text: str) -> Prompt:
@@ -137,6 +160,8 @@ class VideoPrior(Prior):
     format: VideoFormat
     schedule: Schedule
     reference: ReferenceImage = "none"
+    needs_picture: bool = False
+    """Whether it takes no video without that picture."""
     in_place: bool = False
     """Whether its cameras stand still, so that it sees a motion without its root displacement."""
     presets = VIDEO_PRESETS
@@ -160,8 +185,14 @@ class VideoPrior(Prior):
         level: Level,
         prompts: Sequence[Prompt],
         reference: Float[Tensor, "batch height width 3"] | None = None,
+        control: Control | None = None,
     ) -> tuple[Latents, ...]:
-        """The clean estimate under each of several prompts, without guidance and without gradients."""
+        """The clean estimate under each of several prompts, without guidance and without gradients. control: is given
+        only if `guides` has it."""
+
+    def control(self, video: Float[Tensor, "batch frames height width 3"], scale: float = 1.0) -> Control:
+        """What the control branch sees of a guide's video [sRGB]."""
+        raise ValueError(f"{self.name} has no control branch")
 
     def denoise(
         self,
@@ -171,13 +202,15 @@ class VideoPrior(Prior):
         guidance: float = 1.0,
         negative: Prompt | None = None,
         reference: Float[Tensor, "batch height width 3"] | None = None,
+        control: Control | None = None,
     ) -> Latents:
         """The clean estimate with classifier-free guidance, no gradients: away from the negative prompt (default: the
         empty one) towards the prompt. 1 is the prompt alone. All predictions are linear in the clean estimate at a
         given level, so guiding that is guiding them."""
+        given = (reference,) if control is None else (reference, control)
         if guidance == 1.0:
-            return self.estimates(noisy, level, (prompt,), reference)[0]
-        towards, away = self.estimates(noisy, level, (prompt, negative or self.embed("")), reference)
+            return self.estimates(noisy, level, (prompt,), *given)[0]
+        towards, away = self.estimates(noisy, level, (prompt, negative or self.embed("")), *given)
         return away + guidance * (towards - away)
 
     def views(self, character: Character, anatomy: Anatomy, rig: Rig, start: RigMotion, count: int) -> ViewRenderer:

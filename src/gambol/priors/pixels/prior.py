@@ -35,7 +35,7 @@ from gambol.priors.pixels.network import (
     set_action_embedding,
 )
 from gambol.priors.pixels.views import StickViews
-from gambol.priors.prior import Prompt, SamplingPreset, VideoFormat, VideoPrior
+from gambol.priors.prior import Control, Prompt, SamplingPreset, VideoFormat, VideoPrior
 from gambol.priors.schedule import FlowSchedule
 from gambol.priors.views import ClipVideos
 from gambol.render.cache import fingerprint
@@ -93,7 +93,10 @@ class PixelPrior(VideoPrior):
         level: float | Float[Tensor, " batch"],
         prompts: Sequence[Prompt],
         reference: Float[Tensor, "batch height width 3"] | None = None,
+        control: Control | None = None,
     ) -> tuple[Videos, ...]:
+        if control is not None:
+            raise ValueError(f"{self.name} has no control branch")
         self.format.check(*noisy.shape[1:4])
         count, batch = len(prompts), len(noisy)
         levels = torch.as_tensor(level, dtype=torch.float32, device=noisy.device).expand(batch).repeat(count)

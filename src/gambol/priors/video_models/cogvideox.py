@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.errors import GambolError
-from gambol.priors.prior import VideoFormat
+from gambol.priors.prior import Control, VideoFormat
 from gambol.priors.schedule import DiscreteSchedule, Latents
 from gambol.priors.video_models.chunked_encoding import TileLayout, run_chunks, run_tiles
 from gambol.priors.video_models.components import ModelCheckpoint, VideoModelConfig
@@ -27,6 +27,9 @@ CLASSES = {
     "text_encoder": ("transformers", "T5EncoderModel"),
     "tokenizer": ("transformers", "T5Tokenizer"),
 }
+
+OFFSET = 2.0
+"""What image-to-video models of version 1.5 are told besides, always the same."""
 
 
 def cogvideox_format(transformer: Mapping[str, Any], vae: Mapping[str, Any]) -> VideoFormat:
@@ -50,11 +53,10 @@ class CogVideoXPrior(LatentPrior):
     def __init__(self, checkpoint: ModelCheckpoint, config: VideoModelConfig):
         super().__init__(checkpoint, config)
         transformer, vae = checkpoint.settings["transformer"], checkpoint.settings["vae"]
-        if transformer["in_channels"] != vae["latent_channels"]:
-            raise GambolError(f"{self.name} is an image-to-video model; gambol needs a text-to-video CogVideoX")
+        self._check_channels(transformer, vae)
         self.format = cogvideox_format(transformer, vae)
         self.text_length = transformer["max_text_seq_length"]
-        self._settings, self._scale = transformer, vae["scaling_factor"]
+        self._settings, self._scale, self._channels = transformer, vae["scaling_factor"], vae["latent_channels"]
         self._shrink = 2 ** (len(vae["block_out_channels"]) - 1)
         self.temporal_compression = vae["temporal_compression_ratio"]
         self._padding = self._find_padding()
@@ -63,6 +65,10 @@ class CogVideoXPrior(LatentPrior):
             raise GambolError(f"{self.name} predicts {scheduler.config.prediction_type}; gambol expects v_prediction")
         self.schedule: DiscreteSchedule = DiscreteSchedule(scheduler.alphas_cumprod)
         self._rotary = lru_cache(maxsize=4)(self._find_rotary)
+
+    def _check_channels(self, transformer: Mapping[str, Any], vae: Mapping[str, Any]) -> None:
+        if transformer["in_channels"] != vae["latent_channels"]:
+            raise GambolError(f"{self.name} is an image-to-video model; gambol needs a text-to-video CogVideoX")
 
     def _find_padding(self) -> int:
         """Number of copies of the first latent frame to put in front. Version 1.5 takes latent frames in pairs, but
@@ -94,7 +100,7 @@ class CogVideoXPrior(LatentPrior):
 
     def latent_shape(self, frames: int, height: int, width: int) -> tuple[int, ...]:
         count = (frames - 1) // self.temporal_compression + 1 + self._padding
-        return count, self._settings["in_channels"], height // self._shrink, width // self._shrink
+        return count, self._channels, height // self._shrink, width // self._shrink
 
     def _embed(self, text: str) -> Float[Tensor, "tokens width"]:
         tokens = self._tokens(text)
@@ -138,15 +144,19 @@ class CogVideoXPrior(LatentPrior):
         levels: Float[Tensor, " batch"],
         texts: Float[Tensor, "batch tokens width"],
         known: int,
+        control: Control | None,
     ) -> Latents:
         network = self.components.use("transformer")
         frames, height, width = latents.shape[1], *latents.shape[3:]
         rotary = self._rotary(frames, height, width) if self._settings["use_rotary_positional_embeddings"] else None
+        if control is not None:  # the picture of an image-to-video model
+            latents = torch.cat([latents, control.states.to(latents)], dim=2)
         return network(
             hidden_states=latents,
             encoder_hidden_states=texts,
             timestep=self.schedule.step(levels),
             image_rotary_emb=rotary,
+            ofs=latents.new_full((1,), OFFSET) if self._settings.get("ofs_embed_dim") else None,
             return_dict=False,
         )[0]
 

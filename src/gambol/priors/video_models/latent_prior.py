@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.errors import GambolError
-from gambol.priors.prior import Prompt, VideoPrior
+from gambol.priors.prior import Control, Prompt, VideoPrior
 from gambol.priors.schedule import Latents, Level, Prediction
 from gambol.priors.video_models.components import ModelCheckpoint, ModelComponents, VideoModelConfig
 
@@ -29,6 +29,7 @@ class LatentPrior(VideoPrior):
         self.components = ModelComponents(checkpoint, config, self._prepare)
         self.device = self.components.device
         self._prompts: dict[str, Prompt] = {}
+        self._asked: tuple[int, Tensor, Control] | None = None
 
     def _prepare(self, name: str, part: Any) -> None:
         """Set up a component that was just loaded."""
@@ -75,12 +76,17 @@ class LatentPrior(VideoPrior):
         level: Level,
         prompts: Sequence[Prompt],
         reference: Float[Tensor, "batch height width 3"] | None = None,
+        control: Control | None = None,
     ) -> tuple[Latents, ...]:
         if reference is not None:
             raise ValueError(f"{self.name} takes no reference picture")
-        return self._estimates(noisy, level, prompts)
+        if control is not None and "control" not in self.guides:
+            raise ValueError(f"{self.name} has no control branch")
+        return self._estimates(noisy, level, prompts, control=control)
 
-    def _estimates(self, noisy: Tensor, level: Level, prompts: Sequence[Prompt], known: int = 0) -> tuple[Tensor, ...]:
+    def _estimates(
+        self, noisy: Tensor, level: Level, prompts: Sequence[Prompt], known: int = 0, control: Control | None = None
+    ) -> tuple[Tensor, ...]:
         """Estimates of the clean latents; the first `known` frames of the noisy latents are clean already."""
         batch = len(noisy)
         levels = torch.as_tensor(level, dtype=torch.float64, device=self.device).expand(batch)
@@ -88,8 +94,21 @@ class LatentPrior(VideoPrior):
         texts = [prompt.embedding.to(latents)[None].expand(batch, -1, -1) for prompt in prompts]
         count = len(prompts)
         repeated = latents.repeat(count, *[1] * (latents.ndim - 1))
-        predicted = self._predict(repeated, levels.repeat(count), torch.cat(texts), known).split(batch)
+        control = control and control.repeated(count)
+        predicted = self._predict(repeated, levels.repeat(count), torch.cat(texts), known, control).split(batch)
         return tuple(self.schedule.clean(noisy, one.to(noisy), level, self.prediction) for one in predicted)
+
+    def _beginning(self, pictures: Float[Tensor, "batch height width 3"], frames: int) -> Control:
+        """What the network sees of pictures that its videos begin with. frames: of the latents. Every step of a
+        sampling asks for the same, so the last one is kept."""
+        asked = self._asked
+        if asked is None or asked[0] != frames or not torch.equal(asked[1], pictures):
+            self._asked = asked = (frames, pictures, self._begin(pictures, frames))
+        return asked[2]
+
+    def _begin(self, pictures: Float[Tensor, "batch height width 3"], frames: int) -> Control:
+        """As `_beginning`, computed."""
+        raise ValueError(f"{self.name} takes no reference picture")
 
     def _tokens(self, text: str) -> Any:
         """Padded tokens of a sentence; raises GambolError if it is too long instead of truncating it."""
@@ -128,5 +147,6 @@ class LatentPrior(VideoPrior):
         levels: Float[Tensor, " batch"],
         texts: Float[Tensor, "batch tokens width"],
         known: int,
+        control: Control | None,
     ) -> Latents:
         """The network's prediction for noisy latents, of the kind that `prediction` names."""

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.errors import GambolError
-from gambol.priors.prior import Prompt, VideoFormat
+from gambol.priors.prior import Control, Prompt, VideoFormat
 from gambol.priors.schedule import FlowSchedule, Latents, Level
 from gambol.priors.video_models.chunked_encoding import TileLayout, run_chunks, run_tiles
 from gambol.priors.video_models.components import ModelCheckpoint, VideoModelConfig
@@ -57,8 +57,7 @@ class WanPrior(LatentPrior):
     def __init__(self, checkpoint: ModelCheckpoint, config: VideoModelConfig):
         super().__init__(checkpoint, config)
         transformer, vae = checkpoint.settings["transformer"], checkpoint.settings["vae"]
-        if transformer["in_channels"] != vae["z_dim"]:
-            raise GambolError(f"{self.name} is an image-to-video model; gambol needs a text-to-video Wan")
+        self._check_channels(transformer, vae)
         self.format = wan_format(transformer, vae)
         self.schedule: FlowSchedule = FlowSchedule()
         self._boundary = checkpoint.index.get("boundary_ratio")
@@ -66,9 +65,14 @@ class WanPrior(LatentPrior):
         if self._boundary is not None and "transformer_2" not in checkpoint.settings:
             raise GambolError(f"{self.name} names a boundary between two experts but has no transformer_2")
         self.reference = "first" if checkpoint.index.get("expand_timesteps") else "none"
+        self.guides = ("start", "first-frame") if self.reference == "first" else ("start",)
         self._patch, self._shrink = transformer["patch_size"], vae["scale_factor_spatial"]
         self._mean = torch.tensor(vae["latents_mean"], dtype=torch.float64).view(1, -1, 1, 1, 1)
         self._deviation = torch.tensor(vae["latents_std"], dtype=torch.float64).view(1, -1, 1, 1, 1)
+
+    def _check_channels(self, transformer: Mapping[str, Any], vae: Mapping[str, Any]) -> None:
+        if transformer["in_channels"] != vae["z_dim"]:
+            raise GambolError(f"{self.name} is an image-to-video model; gambol needs a text-to-video Wan")
 
     def latent_shape(self, frames: int, height: int, width: int) -> tuple[int, ...]:
         return (
@@ -126,9 +130,10 @@ class WanPrior(LatentPrior):
         level: Level,
         prompts: Sequence[Prompt],
         reference: Float[Tensor, "batch height width 3"] | None = None,
+        control: Control | None = None,
     ) -> tuple[Latents, ...]:
         if reference is None or self.reference == "none":
-            return super().estimates(noisy, level, prompts, reference)
+            return super().estimates(noisy, level, prompts, reference, control)
         first = self._encode(reference[:, None]).to(noisy)
         given = torch.cat([first, noisy[:, :, 1:]], dim=2)
         clean = self._estimates(given, level, prompts, known=1)
@@ -140,17 +145,21 @@ class WanPrior(LatentPrior):
         levels: Float[Tensor, " batch"],
         texts: Float[Tensor, "batch tokens width"],
         known: int,
+        control: Control | None,
     ) -> Latents:
         if self._boundary is None:
-            return self._ask("transformer", latents, levels, texts, known)
+            return self._ask("transformer", latents, levels, texts, known, control)
         predicted = torch.empty_like(latents)
         early = levels >= self._boundary
         for name, members in (("transformer", early), ("transformer_2", ~early)):
             if members.any():
-                predicted[members] = self._ask(name, latents[members], levels[members], texts[members], known)
+                given = latents[members], levels[members], texts[members]
+                predicted[members] = self._ask(name, *given, known, control and control.chosen(members))
         return predicted
 
-    def _ask(self, name: str, latents: Tensor, levels: Tensor, texts: Tensor, known: int) -> Tensor:
+    def _ask(
+        self, name: str, latents: Tensor, levels: Tensor, texts: Tensor, known: int, control: Control | None
+    ) -> Tensor:
         network, times = self.components.use(name), self._timesteps(levels, latents, known)
         return network(hidden_states=latents, timestep=times, encoder_hidden_states=texts, return_dict=False)[0]
 
