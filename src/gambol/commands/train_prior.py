@@ -42,7 +42,7 @@ class TrainPriorCommand:
     exclude: tuple[str, ...] = ()
     """What to leave out of the training, to evaluate on later: families, which are the names of the folders that files
     are in; for pixels files, by name without suffix."""
-    steps: Annotated[int, Range(1, 100_000_000)] = 8500
+    steps: Annotated[int, Range(1, 100_000_000)] = 4000
     """tracks: number of steps."""
     videos: Annotated[int, Range(1, 1_000_000_000)] = 250_000
     """pixels: number of videos, each rendered anew; more than before continues a finished training."""

@@ -42,7 +42,7 @@ Batch = TypeVar("Batch")
 class TrainingConfig:
     """How a network is optimised."""
 
-    steps: int = 8500
+    steps: int = 4000
     seed: int = 0
     lr: float = 1.5e-3
     """Learning rate of AdamW (vectors, first and last layers)."""
