@@ -29,7 +29,7 @@ def gaussian(rest: Poses, deviation: float, count: int, generator: np.random.Gen
 def uniform(ranges: TurnRanges, skeleton: PoseSkeleton, count: int, generator: np.random.Generator) -> Poses:
     """Turns and heights anywhere in their ranges."""
     low, high = ranges.of_joints(skeleton).numpy()
-    turns = generator.uniform(low, high, (count, *low.shape))
+    turns = low + (high - low) * generator.random((count, *low.shape))
     heights = generator.uniform(*ranges.heights, count)
     return Poses(torch.as_tensor(turns).float(), torch.as_tensor(heights).float())
 
