@@ -7,6 +7,7 @@ air: a hand beside the thigh does not warm the thigh.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -14,9 +15,11 @@ from scipy import sparse
 from scipy.sparse.linalg import SuperLU, splu
 
 from gambol.character.transforms import nearest_on
-from gambol.character.welding import Welded, require_mesh, vertex_normals, weld
+from gambol.character.welding import Welded, corners_of, require_mesh, vertex_normals, weld
 
 OnProgress = Callable[[int, int], None]
+HeatMethod = Literal["normals", "paper"]
+"""How the bone that warms a vertex is chosen: by distance and the vertex's normal, or by distance alone."""
 
 HEAT = 3.0
 """c of H(j,j) = c / d_j^2. Pinocchio's matrix is (cot + cot) + 2A H with c = 1, A being the area of all triangles at a
@@ -26,6 +29,8 @@ TIE = 1.0001
 """Bones are equally near if their distances differ by no more than this factor; Pinocchio's number."""
 FRONTAL = 0.5
 """Smallest cosine between a vertex's normal and its line of sight from the bone; Pinocchio's number."""
+SIDELONG = 1.001
+"""Distances are divided by (SIDELONG + cosine) / 2: the bone behind a vertex's back is up to 2000 times as far."""
 SMALLEST = 1e-8
 """Weights below are dropped; Pinocchio's number."""
 TOUCHING = 1e-6
@@ -57,6 +62,7 @@ def diffuse_heat(
     advance: OnProgress | None = None,
     *,
     attach: bool = False,
+    method: HeatMethod = "normals",
 ) -> HeatWeights:
     """Solve (-L + H) w_b = H p_b for all bones b, given as segments from head to tip in the mesh's space and units.
 
@@ -73,15 +79,14 @@ def diffuse_heat(
     """
     require_mesh(vertices, faces)
     # In a box of size 1 around the mesh, so that all tolerances are shares of its size.
-    used = vertices[np.unique(faces)]
+    used = vertices[corners_of(faces)]
     middle, size = (used.min(0) + used.max(0)) / 2, np.ptp(used, axis=0).max() or 1.0
     skin = weld((vertices - middle) / size, faces)
     heads, tips = (heads - middle) / size, (tips - middle) / size
 
     total = -(-len(skin.points) // CHUNK) + len(heads)
-    nearest = [nearest_on(skin.points, *ends) for ends in zip(heads, tips, strict=True)]
-    distance = np.stack([np.linalg.norm(skin.points - points, axis=1) for points in nearest], axis=1)
-    visible = visible_bones(skin, heads, tips, distance, lambda done: advance(done, total) if advance else None)
+    distance = distances(skin, heads, tips, method)
+    visible = visible_bones(skin, heads, tips, distance, lambda done: advance(done, total) if advance else None, method)
     seen = np.asarray(visible.any(1))
     expose_hidden_pieces(visible, distance, skin.piece)
     weights = _equilibrium(skin, visible, distance, lambda left: advance(total - left, total) if advance else None)
@@ -90,12 +95,29 @@ def diffuse_heat(
     return HeatWeights(weights[skin.point_of], seen[skin.point_of])
 
 
+def distances(
+    skin: Welded, heads: Float[np.ndarray, "bones 3"], tips: Float[np.ndarray, "bones 3"], method: HeatMethod
+) -> Float[np.ndarray, "points bones"]:
+    """How far each bone is from each point; by `normals`, the farther the more the normal points elsewhere."""
+    found = np.empty((len(skin.points), len(heads)))
+    normals = vertex_normals(skin.points, skin.faces)
+    for bone, ends in enumerate(zip(heads, tips, strict=True)):
+        out = skin.points - nearest_on(skin.points, *ends)
+        away = np.linalg.norm(out, axis=1)
+        if method == "normals":
+            cosine = (out * normals).sum(1) / np.maximum(away, TOUCHING)
+            away /= (SIDELONG + cosine) / 2
+        found[:, bone] = away
+    return found
+
+
 def visible_bones(
     skin: Welded,
     heads: Float[np.ndarray, "bones 3"],
     tips: Float[np.ndarray, "bones 3"],
     distance: Float[np.ndarray, "points bones"],
     report: Callable[[int], None],
+    method: HeatMethod = "normals",
 ) -> Bool[np.ndarray, "points bones"]:
     """Which of the nearest bones are visible from each vertex: the segment to the bone lies inside the mesh.
 
@@ -115,10 +137,11 @@ def visible_bones(
         for bone in np.unique(bones):
             mine = bones == bone
             targets[mine] = nearest_on(points[mine], heads[bone], tips[bone])
-        out = points - targets
-        frontal = (out * normals[rows]).sum(1) > FRONTAL * np.linalg.norm(out, axis=1)
-        frontal |= distance[rows, bones] < TOUCHING  # a bone in the skin itself is seen
-        rows, bones, points, targets = rows[frontal], bones[frontal], points[frontal], targets[frontal]
+        if method == "paper":
+            out = points - targets
+            frontal = (out * normals[rows]).sum(1) > FRONTAL * np.linalg.norm(out, axis=1)
+            frontal |= distance[rows, bones] < TOUCHING  # a bone in the skin itself is seen
+            rows, bones, points, targets = rows[frontal], bones[frontal], points[frontal], targets[frontal]
         visible[rows, bones] = surface.sees(points, targets)
         report(done)
     return visible

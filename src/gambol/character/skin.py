@@ -11,12 +11,12 @@ from jaxtyping import Bool, Float, Int
 
 from gambol.character.body import Body, find_body
 from gambol.character.character import Character, Mesh
-from gambol.character.coarse import heat_weights
-from gambol.character.heat import OnProgress
+from gambol.character.coarse import joined, small_enough, spread_weights
+from gambol.character.heat import HeatMethod, OnProgress, diffuse_heat
 from gambol.character.names import words
 from gambol.character.neutral import neutral_world
 from gambol.character.skeleton import Pose, Skeleton
-from gambol.character.welding import weld
+from gambol.character.welding import corners_of, weld
 from gambol.errors import GambolError
 
 if TYPE_CHECKING:
@@ -59,29 +59,37 @@ class BoundCharacter:
 
 
 def bind_mesh(
-    mesh: Character, rig: Character, influences: int = 4, advance: OnProgress | None = None
+    mesh: Character,
+    rig: Character,
+    influences: int = 4,
+    advance: OnProgress | None = None,
+    method: HeatMethod = "normals",
 ) -> BoundCharacter:
     """Heat weights of the mesh on the rig's bones, where both stand in the neutral pose in the same place.
 
     Skeleton and clips are the rig's; meshes of the rig are left out. Meshes keep their looks and morph targets; if they
     had a skin it is forgotten. Pieces that see no bone follow the skin they lie against. At most `influences` bones
-    move a vertex: 4 is what every glTF viewer can show.
+    move a vertex: 4 is what every glTF viewer can show. Large meshes take the weights of a coarser one.
     """
     if influences < 1:
         raise GambolError(f"a vertex needs at least one influence, got {influences}")
     meshes = baked(mesh)
     if not meshes:
         raise GambolError(f"{mesh.name} has no mesh with faces to bind")
-    starts = np.cumsum([0, *(len(part.positions) for part in meshes)])
-    vertices = np.concatenate([part.positions for part in meshes])
-    faces = np.concatenate([part.faces + start for part, start in zip(meshes, starts, strict=False)])
-    bones = find_bones(rig, vertices, faces)
-    _require_overlap(vertices[np.unique(faces)], bones, mesh.name, rig.name)
-    heat = heat_weights(vertices, faces, bones.heads, bones.tips, advance)
-    binds, weights = strongest(heat.weights, influences)
-    unseen = int((~heat.seen).sum())
-    warnings = [*mesh.warnings, *rig.warnings]
+    vertices, _ = joined(meshes)
+    points, triangles = joined(small_enough(meshes))
+    bones = find_bones(rig, points, triangles)
+    _require_overlap(points[corners_of(triangles)], bones, mesh.name, rig.name)
+    heat = diffuse_heat(points, triangles, bones.heads, bones.tips, advance, attach=True, method=method)
+    if len(points) < len(vertices):
+        spread = spread_weights(points, heat.weights, vertices)
+        chunks = [(*strongest(mixed, influences), near) for mixed, near in spread]
+        binds, weights, nearest = (np.concatenate(each) for each in zip(*chunks, strict=True))
+    else:
+        binds, weights = strongest(heat.weights, influences)
+        nearest = np.arange(len(vertices))
     node = len(rig.skeleton)
+    starts = np.cumsum([0, *(len(part.positions) for part in meshes)])
     parts = tuple(
         replace(
             part,
@@ -101,9 +109,10 @@ def bind_mesh(
         inverse_binds=np.linalg.inv(bones.T_world_node[bones.nodes]),
         clips=_without_morphs(rig.clips),
         hints=rig.hints,
-        warnings=tuple(warnings),
+        warnings=(*mesh.warnings, *rig.warnings),
     )
-    return BoundCharacter(character, len(np.unique(binds[weights > 0])), unseen)
+    moved = np.bincount(binds[weights > 0], minlength=len(bones.nodes))
+    return BoundCharacter(character, int((moved > 0).sum()), int((~heat.seen[nearest]).sum()))
 
 
 def find_bones(rig: Character, vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]) -> Bones:

@@ -34,24 +34,31 @@ def weld(vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "face
     A piece whose normals look inwards is turned round. That makes a hollow solid, which is what a bone inside it needs.
     """
     require_mesh(vertices, faces)
-    size = float(np.ptp(vertices[np.unique(faces)], axis=0).max())
+    size = float(np.ptp(vertices[corners_of(faces)], axis=0).max())
     merged = _merge(vertices, COINCIDENT * size)
     triangles = merged[faces]
     proper = (triangles != np.roll(triangles, 1, axis=1)).all(1)
     if not proper.any():
         raise GambolError("the mesh has no face with three different corners")
     triangles = _distinct(triangles[proper])
-    used, triangles = np.unique(triangles, return_inverse=True)
-    triangles = triangles.reshape(-1, 3)
-    points = vertices[used]
-    piece = _components(len(used), np.concatenate([triangles[:, :2], triangles[:, 1:]]))
+    used = corners_of(triangles)
     number = np.full(len(vertices), -1)
     number[used] = np.arange(len(used))
+    triangles = number[triangles]
+    points = vertices[used]
+    piece = _components(len(used), np.concatenate([triangles[:, :2], triangles[:, 1:]]))
     point_of = number[merged]
     loose = point_of < 0
     if loose.any():
         point_of[loose] = cKDTree(points).query(vertices[loose])[1]
     return Welded(points, _outside_out(points, triangles, piece), piece, point_of)
+
+
+def corners_of(faces: Int[np.ndarray, "faces 3"]) -> Int[np.ndarray, " corners"]:
+    """Indices of the vertices that have a face, in order."""
+    used = np.zeros(int(faces.max(initial=-1)) + 1, bool)
+    used[faces.ravel()] = True
+    return np.flatnonzero(used)
 
 
 def require_mesh(vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]) -> None:
