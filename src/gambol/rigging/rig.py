@@ -144,7 +144,7 @@ def rig_mesh(
     _require_inside(mesh.name, vertices, faces)
     if options.joints and options.joints.is_whole:
         return _bound_by_hand(mesh, vertices, options, advance)
-    found = _upright(solid_of(vertices, faces), options)
+    found = find_upright(solid_of(vertices, faces), options)
     layout, roles, forward, certainty = _joints(mesh.name, found, meshes, options)
     bound = _bound(mesh, layout, options, advance)
     sure = 1.0 if options.plan else plan_certainty(found, roles, direction(found.up))
@@ -257,7 +257,7 @@ def _require_inside(name: str, vertices: Float[np.ndarray, "vertices 3"], faces:
         raise GambolError(f"'{printable(name)}' is flat: a skeleton needs a body with an inside")
 
 
-def _upright(solid: Solid, options: RigOptions) -> Found:
+def find_upright(solid: Solid, options: RigOptions) -> Found:
     """Parts with the axis up on which the body stands on legs, y before others."""
     first = options.up or "+y"
     found = _find(solid, first, options)
