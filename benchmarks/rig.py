@@ -2,7 +2,7 @@
 
     python benchmarks/rig.py FOLDER [--zoo 24] [--pictures OUT] [--only TEXT] [--files all|known|held-out] [--walks]
 
-FOLDER holds `gltf` and `clips`, as the files are named in RIGS. Every character loses skeleton, skin and clips, keeps
+FOLDER holds `gltf` and `clips`, as in rig_files.py. Every character loses skeleton, skin and clips, keeps
 its mesh in the neutral pose, and is rigged by `gambol.rig` without any option. Then, for each plan and over all:
 
 - J2J, J2B, B2B: Chamfer distances x 100 in a unit box, the mean of both directions, from joints to joints, joints to
@@ -56,124 +56,10 @@ from gambol.rigging.solid import solid_of
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
+from rig_files import ARTISTS, BOXES, HELD_OUT, RIGS, TURNED, WALKERS
+
 Array = np.ndarray
-RIGS: dict[str, str] = {
-    "gltf/khronos/CesiumMan.glb": "biped",
-    "gltf/babylon/HVGirl.glb": "biped",
-    "gltf/threejs/RobotExpressive.glb": "biped",
-    "gltf/kaykit/Knight.glb": "biped",
-    "gltf/playcanvas/lumberjack.glb": "biped",
-    "gltf/quaternius/cyberpunk_Character.glb": "biped",
-    "gltf/quaternius/platformer_Character.glb": "biped",
-    "gltf/quaternius-more/Adventurer.glb": "biped",
-    "gltf/quaternius-more/Mike.glb": "biped",
-    "gltf/mesh2motion/variation-human-female.glb": "biped",
-    "gltf/mesh2motion/kaiju-animations.glb": "biped",
-    "ual/UAL1_Standard.glb": "biped",
-    "quaternius-people/Animated_Woman.glb": "biped",
-    "quaternius-people/Male_Casual.glb": "biped",
-    "quaternius-monsters/Big_Yeti.glb": "biped",
-    "kaykit/Rig_Large_basic.glb": "biped",
-    "kenney-mini/character-female-a.glb": "biped",
-    "gltf/quaternius/Trex.glb": "biped",
-    "elceejo/chicken.glb": "biped",
-    "elceejo/turkey.glb": "biped",
-    "animalworld/goose.glb": "biped",
-    "sketchfab-ccby/phoenix.glb": "biped",
-    "elceejo/fire_dragon.glb": "biped",
-    "gltf/mesh2motion/bird-animations.glb": "biped",
-    "gltf/quaternius-more/King.glb": "biped",
-    "gltf/mesh2motion/variation-human-zombie.glb": "biped",
-    "gltf/quaternius/Horse.glb": "quadruped",
-    "gltf/quaternius/Cow.glb": "quadruped",
-    "gltf/quaternius/Wolf.glb": "quadruped",
-    "gltf/quaternius/Rat.glb": "quadruped",
-    "gltf/quaternius/Alpaca.glb": "quadruped",
-    "gltf/quaternius/Apatosaurus.glb": "quadruped",
-    "gltf/quaternius/Triceratops.glb": "quadruped",
-    "gltf/quaternius-more/Deer.glb": "quadruped",
-    "gltf/khronos/Fox.glb": "quadruped",
-    "gltf/mesh2motion/horse-animations.glb": "quadruped",
-    "gltf/mesh2motion/variation-fox-dog.glb": "quadruped",
-    "elceejo/bear.glb": "quadruped",
-    "elceejo/cat.glb": "quadruped",
-    "elceejo/pig.glb": "quadruped",
-    "sketchfab-ccby/toon_cat.glb": "quadruped",
-    "sketchfab-ccby/rat.glb": "quadruped",
-    "animalworld/elephant.glb": "quadruped",
-    "animalworld/giraffe.glb": "quadruped",
-    "animalworld/tiger.glb": "quadruped",
-    "animalworld/iguana.glb": "quadruped",
-    "gltf/mesh2motion/dragon-animations.glb": "quadruped",
-    "sketchfab-ccby/little_dragon.glb": "quadruped",
-    "gltf/quaternius-more/Bull.glb": "quadruped",
-    "elceejo/wolf.glb": "quadruped",
-    "sketchfab-ccby/bird.glb": "no legs",
-    "gltf/quaternius/Snake.glb": "no legs",
-    "animalworld/viper.glb": "no legs",
-    "gltf/quaternius/Shark.glb": "no legs",
-    "gltf/quaternius/Fish1.glb": "no legs",
-    "gltf/quaternius-more/Clownfish.glb": "no legs",
-    "gltf/mesh2motion/shark-animations.glb": "no legs",
-    "sketchfab-ccby/blue_whale.glb": "no legs",
-    "animalworld/trout.glb": "no legs",
-    "gltf/quaternius/Dolphin.glb": "no legs",
-    "gltf/quaternius/Whale.glb": "no legs",
-    "animalworld/cockroach.glb": "six legs",
-    "animalworld/locust.glb": "six legs",
-    "gltf/quaternius/Spider.glb": "eight legs",
-    "gltf/mesh2motion/spider-animations.glb": "eight legs",
-    "animalworld/spider.glb": "eight legs",
-}
-"""Files of the folder with their plans, of families of all kinds; seen in pictures."""
-HELD_OUT: dict[str, str] = {
-    "gltf/godot/robot_player.glb": "biped",
-    "quaternius-apocalypse/GermanShepherd.glb": "quadruped",
-    "quaternius-apocalypse/Shaun.glb": "biped",
-    "quaternius-apocalypse/Zombie_Basic.glb": "biped",
-    "quaternius-apocalypse/Zombie_Chubby.glb": "biped",
-    "quaternius-sushi/Rabbit_Pink.glb": "biped",
-    "quaternius-characters/Casual_Female.glb": "biped",
-    "quaternius-characters/Cow.glb": "biped",
-    "quaternius-characters/Goblin_Male.glb": "biped",
-    "quaternius-characters/Kimono_Female.glb": "biped",
-    "quaternius-characters/Viking_Male.glb": "biped",
-    "quaternius-characters/Witch.glb": "biped",
-    "quaternius-cubeworld/Cat.glb": "quadruped",
-    "quaternius-cubeworld/Dog.glb": "quadruped",
-    "quaternius-cubeworld/Horse.glb": "quadruped",
-    "quaternius-cubeworld/Pig.glb": "quadruped",
-    "quaternius-cubeworld/Raccoon.glb": "quadruped",
-    "quaternius-cubeworld/Sheep.glb": "quadruped",
-    "quaternius-cubeworld/Wolf.glb": "quadruped",
-    "quaternius-cubeworld/Enemy_Demon.glb": "biped",
-    "quaternius-cubeworld/Enemy_Giant.glb": "biped",
-    "quaternius-cubeworld/Enemy_Goblin.glb": "biped",
-    "quaternius-cubeworld/Enemy_Skeleton.glb": "biped",
-    "quaternius-cubeworld/Enemy_Wizard.glb": "biped",
-    "quaternius-cubeworld/Enemy_Zombie.glb": "biped",
-}
-"""Files of families of which none is in RIGS, with their plans; figures and boxes. Not to be looked at."""
-BOXES = ("quaternius-cubeworld",)
-"""Held-out families of boxes on one joint each."""
 LEGS = {"biped": 1, "quadruped": 2, "six legs": 3, "eight legs": 4, "no legs": 0}
-TURNED = {"elceejo": "-z", "animalworld": "-z", "sketchfab-ccby/phoenix": "+x", "sketchfab-ccby/rat": "-z"}
-"""Families and files that do not face +z."""
-WALKERS = (
-    "gltf/khronos/CesiumMan.glb",
-    "gltf/quaternius-more/Adventurer.glb",
-    "gltf/mesh2motion/variation-human-female.glb",
-    "ual/UAL1_Standard.glb",
-    "quaternius-people/Animated_Woman.glb",
-    "gltf/quaternius/Trex.glb",
-    "gltf/quaternius/Horse.glb",
-    "gltf/quaternius/Wolf.glb",
-    "gltf/quaternius-more/Deer.glb",
-    "gltf/khronos/Fox.glb",
-    "gltf/quaternius/Triceratops.glb",
-    "gltf/quaternius/Spider.glb",
-)
-ARTISTS = ("gltf/", "ual/", "quaternius", "sketchfab", "kaykit/")
 STEP = 0.005
 """Distance of samples along a bone, in a unit box."""
 NEAR = 0.15

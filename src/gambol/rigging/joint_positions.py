@@ -25,6 +25,7 @@ from jaxtyping import Float
 from gambol.character.skeleton import Skeleton
 from gambol.errors import GambolError
 from gambol.files import write_file
+from gambol.formats.files import LARGEST_NUMBER
 from gambol.jsonable import parse_json
 from gambol.rigging.layout import Layout
 from gambol.rigging.mirror import MirrorPlane
@@ -34,8 +35,6 @@ LARGEST_FILE = 1_000_000
 """Bytes: far more than any skeleton needs."""
 MOST_JOINTS = 300
 """Of a skeleton by hand: each is a column of weights."""
-LARGEST = 1e15
-"""Size of a coordinate."""
 IMAGE = 0.02
 """A joint is the mirror image of another if it is this near to it [longest sides]."""
 OUTSIDE = 0.1
@@ -181,7 +180,7 @@ def far_outside(given: JointPositions, vertices: Float[np.ndarray, "vertices 3"]
 def _position(name: str, value: Any) -> tuple[float, float, float]:
     if not isinstance(value, list | tuple) or len(value) != 3 or not all(_is_number(each) for each in value):
         raise GambolError(f"the position of {name} must be three numbers, as in [0, 1.4, 0.1], got {_short(value)}")
-    if not all(isfinite(each) and abs(each) <= LARGEST for each in value):
+    if not all(isfinite(each) and abs(each) <= LARGEST_NUMBER for each in value):
         raise GambolError(f"the position of {name} must be finite, got {_short(value)}")
     x, y, z = map(float, value)
     return x, y, z
