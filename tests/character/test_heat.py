@@ -172,12 +172,12 @@ def test_a_piece_that_sees_no_bone_can_follow_the_skin_it_lies_against():
     beside = np.array([[0.15, 0.4, 0]]), np.array([[0.15, 0.6, 0]])
     heads, tips = (np.concatenate(ends) for ends in zip(UPPER_AND_LOWER, beside, strict=True))
     of_button = slice(len(vertices), None)
-    by_bone = diffuse_heat(everything, triangles, heads, tips).weights[of_button]
-    by_skin = diffuse_heat(everything, triangles, heads, tips, attach=True).weights[of_button]
+    by_bone = heat_weights(everything, triangles, heads, tips)[of_button]
+    by_skin = heat_weights(everything, triangles, heads, tips, attach=True)[of_button]
     np.testing.assert_allclose(by_bone, [[0, 0, 1]] * len(button), atol=1e-9)
     assert by_skin[:, 1].min() > 0.99
     far = np.concatenate([vertices, button + np.array([0.2, 0.5, 0])])
-    alone = diffuse_heat(far, triangles, heads, tips, attach=True).weights[of_button]
+    alone = heat_weights(far, triangles, heads, tips, attach=True)[of_button]
     np.testing.assert_allclose(alone, [[0, 0, 1]] * len(button), atol=1e-9)
 
 

@@ -56,6 +56,8 @@ class BoundCharacter:
     """Number of bones that move at least one vertex."""
     unseen: int
     """Number of vertices whose nearest bone is not visible from them; they follow their neighbours."""
+    small: Character
+    """The same with the coarser mesh on which weights were computed, if the mesh is large."""
 
 
 def bind_mesh(
@@ -76,43 +78,47 @@ def bind_mesh(
     meshes = baked(mesh)
     if not meshes:
         raise GambolError(f"{mesh.name} has no mesh with faces to bind")
-    vertices, _ = joined(meshes)
-    points, triangles = joined(small_enough(meshes))
+    few = small_enough(meshes)
+    points, triangles = joined(few)
     bones = find_bones(rig, points, triangles)
     _require_overlap(points[corners_of(triangles)], bones, mesh.name, rig.name)
     heat = diffuse_heat(points, triangles, bones.heads, bones.tips, advance, attach=True, method=method)
-    if len(points) < len(vertices):
-        spread = spread_weights(points, heat.weights, vertices)
-        chunks = [(*strongest(mixed, influences), near) for mixed, near in spread]
-        binds, weights, nearest = (np.concatenate(each) for each in zip(*chunks, strict=True))
-    else:
-        binds, weights = strongest(heat.weights, influences)
-        nearest = np.arange(len(vertices))
-    node = len(rig.skeleton)
-    starts = np.cumsum([0, *(len(part.positions) for part in meshes)])
-    parts = tuple(
-        replace(
-            part,
-            node=node,
-            binds=binds[start:end],
-            weights=weights[start:end],
-            skinned=True,
-            skin=np.arange(len(bones.nodes)),
-        )
-        for part, start, end in zip(meshes, starts[:-1], starts[1:], strict=True)
-    )
-    character = Character(
+    binds, weights = strongest(heat.weights, influences)
+    unseen = ~heat.seen
+    small = Character(
         name=mesh.name,
         skeleton=_with_mesh_node(rig.skeleton, bones, mesh.name),
-        meshes=parts,
+        meshes=_with_skin(few, binds, weights, bones, len(rig.skeleton)),
         bind_nodes=bones.nodes,
         inverse_binds=np.linalg.inv(bones.T_world_node[bones.nodes]),
         clips=_without_morphs(rig.clips),
         hints=rig.hints,
         warnings=(*mesh.warnings, *rig.warnings),
     )
+    character = small
+    if few is not meshes:
+        spread = spread_weights(points, heat.weights, joined(meshes)[0])
+        chunks = [(*strongest(mixed, influences), unseen[near]) for mixed, near in spread]
+        binds, weights, unseen = (np.concatenate(each) for each in zip(*chunks, strict=True))
+        character = replace(small, meshes=_with_skin(meshes, binds, weights, bones, len(rig.skeleton)))
     moved = np.bincount(binds[weights > 0], minlength=len(bones.nodes))
-    return BoundCharacter(character, int((moved > 0).sum()), int((~heat.seen[nearest]).sum()))
+    return BoundCharacter(character, int((moved > 0).sum()), int(unseen.sum()), small)
+
+
+def _with_skin(
+    meshes: list[Mesh],
+    binds: Int[np.ndarray, "vertices influences"],
+    weights: Float[np.ndarray, "vertices influences"],
+    bones: Bones,
+    node: int,
+) -> tuple[Mesh, ...]:
+    """Meshes on a node, each with its share of the weights of all."""
+    starts = np.cumsum([0, *(len(mesh.positions) for mesh in meshes)])
+    skin = np.arange(len(bones.nodes))
+    return tuple(
+        replace(mesh, node=node, binds=binds[start:end], weights=weights[start:end], skinned=True, skin=skin)
+        for mesh, start, end in zip(meshes, starts[:-1], starts[1:], strict=True)
+    )
 
 
 def find_bones(rig: Character, vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]) -> Bones:
@@ -209,6 +215,9 @@ def baked(character: Character) -> list[Mesh]:
     for mesh in character.meshes:
         if not len(mesh.faces):
             continue
+        if mesh.binds.shape[1] == 1 and (mesh.binds == mesh.binds[0]).all():  # much faster, for large scans
+            found.append(_moved(mesh, matrices[mesh.binds[0, 0]]))
+            continue
         blended = np.einsum("vi,virc->vrc", mesh.weights, matrices[mesh.binds])
         linear = blended[:, :, :3]
         turned = np.linalg.det(linear) < 0  # a mirrored node also mirrors the order of corners
@@ -224,6 +233,20 @@ def baked(character: Character) -> list[Mesh]:
             )
         )
     return found
+
+
+def _moved(mesh: Mesh, matrix: Float[np.ndarray, "3 4"]) -> Mesh:
+    """A mesh moved as a whole."""
+    linear, normals, morphs = matrix[:, :3], mesh.normals, mesh.morph_positions
+    if normals is not None:
+        normals = _turned_normals(np.broadcast_to(linear, (len(normals), 3, 3)), normals)
+    return replace(
+        mesh,
+        positions=mesh.positions @ linear.T + matrix[:, 3],
+        faces=mesh.faces[:, ::-1] if np.linalg.det(linear) < 0 else mesh.faces,
+        normals=normals,
+        morph_positions=None if morphs is None else morphs @ linear.T,
+    )
 
 
 def _turned_normals(linear: Float[np.ndarray, "vertices 3 3"], normals: np.ndarray) -> Float[np.ndarray, "vertices 3"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from gambol.character.character import Character, Mesh
 from gambol.character.coarse import joined, small_enough
 from gambol.character.heat import HeatMethod
 from gambol.character.plans import LEG_PAIRS, Plan
-from gambol.character.skin import baked, bind_mesh
+from gambol.character.skin import BoundCharacter, baked, bind_mesh
 from gambol.character.welding import corners_of
 from gambol.errors import GambolError
 from gambol.rigging.certainty import SYMMETRIC, Found, notes_on, plan_certainty
@@ -148,11 +148,11 @@ def rig_mesh(
     layout, roles, forward, certainty = _joints(mesh.name, found, meshes, options)
     bound = _bound(mesh, layout, options, advance)
     sure = 1.0 if options.plan else plan_certainty(found, roles, direction(found.up))
-    anatomy = analyze(bound, up=found.up)
+    anatomy = analyze(bound.small, up=found.up)
     notes = [*notes_on(anatomy, found, roles, forward, bool(options.up)), *_outside(options, vertices)]
     plan = roles.plan if roles else "a body without a plan"
     count = sum(not tip for tip in layout.is_tip)
-    return RiggedMesh(bound, anatomy, plan, sure, axis_name(forward), certainty, count, tuple(notes))
+    return RiggedMesh(bound.character, anatomy, plan, sure, axis_name(forward), certainty, count, tuple(notes))
 
 
 def _joints(
@@ -194,17 +194,16 @@ def _bound_by_hand(
     assert options.joints is not None
     layout = options.joints.layout()
     bound = _bound(mesh, layout, options, advance)
-    anatomy = analyze(bound, up=options.up, forward=options.forward, plan=options.plan)
+    anatomy = analyze(bound.small, up=options.up, forward=options.forward, plan=options.plan)
     count = sum(not tip for tip in layout.is_tip)
     facing = axis_name(anatomy.forward), anatomy.certainty
-    return RiggedMesh(bound, anatomy, anatomy.plan, 1.0, *facing, count, _outside(options, vertices))
+    return RiggedMesh(bound.character, anatomy, anatomy.plan, 1.0, *facing, count, _outside(options, vertices))
 
 
-def _bound(mesh: Character, layout: Layout, options: RigOptions, advance: OnProgress | None) -> Character:
+def _bound(mesh: Character, layout: Layout, options: RigOptions, advance: OnProgress | None) -> BoundCharacter:
     """The mesh with heat weights on new joints."""
     bare = Character(mesh.name, layout.skeleton(), (), np.zeros(0, np.int64), np.zeros((0, 4, 4)))
-    bound = bind_mesh(replace(mesh, warnings=()), bare, advance=advance, method=options.weights).character
-    return replace(bound, warnings=(*mesh.warnings, *bound.warnings))
+    return bind_mesh(mesh, bare, advance=advance, method=options.weights)
 
 
 def _outside(options: RigOptions, vertices: Float[np.ndarray, "vertices 3"]) -> tuple[str, ...]:
