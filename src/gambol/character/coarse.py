@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 
 from gambol.character.character import Mesh
-from gambol.character.welding import corners_of
+from gambol.character.welding import corners_of, distinct_rows
 from gambol.errors import GambolError
 
 MOST_VERTICES = 60_000
@@ -79,7 +79,8 @@ def coarse_mesh(
     number[used] = cell
     triangles = number[faces]
     a, b, c = triangles.T
-    triangles = np.unique(triangles[(a != b) & (b != c) & (c != a)], axis=0)
+    triangles = triangles[(a != b) & (b != c) & (c != a)]
+    triangles = triangles[distinct_rows(triangles)[0]]
     if not len(triangles):
         raise GambolError(
             f"the mesh has {len(vertices):,} vertices whose faces are all smaller than 1/{cells} of it: it looks like "

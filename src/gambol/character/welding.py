@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
@@ -61,6 +61,21 @@ def corners_of(faces: Int[np.ndarray, "faces 3"]) -> Int[np.ndarray, " corners"]
     return np.flatnonzero(used)
 
 
+def distinct_rows(
+    rows: Shaped[np.ndarray, "rows columns"],
+) -> tuple[Int[np.ndarray, " distinct"], Int[np.ndarray, " rows"]]:
+    """Where each distinct row is first, in the order of the rows' values, and which of them each row is.
+
+    As `np.unique(axis=0)`, but by a sort of one column after the other, which is much faster.
+    """
+    order = np.lexsort(rows.T[::-1])
+    ordered = rows[order]
+    fresh = np.append(np.ones(min(len(rows), 1), bool), (ordered[1:] != ordered[:-1]).any(1))
+    number = np.empty(len(rows), np.int64)
+    number[order] = np.cumsum(fresh) - 1
+    return order[fresh], number
+
+
 def require_mesh(vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]) -> None:
     """Refuse a mesh without faces, or with a vertex that is nowhere."""
     if not len(faces):
@@ -75,10 +90,7 @@ def _merge(vertices: Float[np.ndarray, "vertices 3"], tolerance: float) -> Int[n
 
     First by a grid, so that the search for neighbours, which finds what the grid has cut apart, has few in one place.
     """
-    _, first, cell = np.unique(
-        np.round(vertices / tolerance) if tolerance > 0 else vertices, axis=0, return_index=True, return_inverse=True
-    )
-    cell = cell.ravel()
+    first, cell = distinct_rows(np.round(vertices / tolerance) if tolerance > 0 else vertices)
     pairs = cKDTree(vertices[first]).query_pairs(tolerance, output_type="ndarray")
     group = _components(len(first), pairs)
     leader = np.full(group.max() + 1, len(vertices))
@@ -90,7 +102,7 @@ def _distinct(triangles: Int[np.ndarray, "faces 3"]) -> Int[np.ndarray, "distinc
     """Each triangle once, in the order of the first; turned over it counts as another."""
     start = triangles.argmin(1)
     rotated = np.take_along_axis(triangles, (start[:, None] + np.arange(3)) % 3, axis=1)
-    _, first = np.unique(rotated, axis=0, return_index=True)
+    first, _ = distinct_rows(rotated)
     return triangles[np.sort(first)]
 
 
