@@ -217,6 +217,16 @@ def test_a_bone_beside_the_body_takes_no_heat_from_the_one_inside():
     assert by_paper.seen.mean() < 0.9
 
 
+def test_in_a_soup_of_faces_every_vertex_follows_the_nearest_bone():
+    """A thousand faces across a unit box have more than a hundred times the area of its side."""
+    generator = np.random.default_rng(0)
+    vertices = generator.random((3000, 3))
+    heads = np.array([[0.2, 0.5, 0.5], [0.8, 0.5, 0.5]])
+    heat = diffuse_heat(vertices, np.arange(3000).reshape(-1, 3), heads, heads, method="paper")
+    assert np.array_equal(heat.weights[:, 0] == 1, vertices[:, 0] < 0.5)
+    assert not heat.seen.any()
+
+
 def test_bones_equally_near_share():
     vertices, faces = tube()
     twice = [np.concatenate([ends, ends]) for ends in UPPER_AND_LOWER]

@@ -1,6 +1,7 @@
 """Broken meshes and files of joints are rigged or refused with one of our own errors, whatever is wrong with them."""
 
 import sys
+import time
 from pathlib import Path
 from random import Random
 
@@ -61,9 +62,21 @@ def test_a_large_soup_of_crossing_triangles_is_rigged_or_refused(size):
     """Triangles as large as the whole, and specks that nothing connects."""
     generator = np.random.default_rng(0)
     corners = generator.normal(size=(30_000, 1, 3)) + size * generator.normal(size=(30_000, 3, 3))
+    rigged_or_refused(corners.reshape(-1, 3), np.arange(90_000).reshape(-1, 3))
+
+
+def test_a_mesh_that_connects_anything_with_anything_is_rigged_or_refused():
+    """Its matrix would be without zeros when it is solved."""
+    generator = np.random.default_rng(0)
+    rigged_or_refused(generator.normal(size=(20_000, 3)), generator.integers(0, 20_000, (40_000, 3)))
+
+
+def rigged_or_refused(points, faces):
+    start = time.process_time()
     try:
-        rigged = rig_mesh(from_arrays(corners.reshape(-1, 3), np.arange(90_000).reshape(-1, 3)))
+        rigged = rig_mesh(from_arrays(points, faces))
     except GambolError as error:
         assert str(error)
     else:
         assert np.isfinite(rigged.character.rest_vertices).all()
+    assert time.process_time() - start < 60

@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.sparse.linalg import SuperLU, splu
 
 from gambol.character.transforms import nearest_on
-from gambol.character.welding import Welded, corners_of, require_mesh, vertex_normals, weld
+from gambol.character.welding import Welded, corners_of, is_soup, require_mesh, vertex_normals, weld
 
 OnProgress = Callable[[int, int], None]
 HeatMethod = Literal["normals", "paper"]
@@ -73,6 +73,7 @@ def diffuse_heat(
 
     Meshes may be open, in pieces, non-manifold, have vertices in one place, and faces twice or without area. Bones may
     be points, or lie outside. Vertices of no face take the weights of the nearest one that has a face.
+    Faces that cross each other everywhere (see `is_soup`) let no heat flow: each vertex follows the nearest bone.
     advance: called with (done, total).
     method: 'paper' is the above. 'normals', not in the paper, divides d_j by (1 + cosine) / 2, the angle being that
         between the normal at j and the way from the bone to j: the nearest bone is then one that lies behind the skin.
@@ -86,8 +87,11 @@ def diffuse_heat(
     skin = weld((vertices - middle) / size, faces)
     heads, tips = (heads - middle) / size, (tips - middle) / size
 
-    total = -(-len(skin.points) // CHUNK) + len(heads)
     distance = distances(skin, heads, tips, method)
+    if is_soup(skin.points, skin.faces):
+        near = distance <= TIE * distance.min(1, keepdims=True)
+        return HeatWeights((near / near.sum(1, keepdims=True))[skin.point_of], np.zeros(len(vertices), bool))
+    total = -(-len(skin.points) // CHUNK) + len(heads)
     visible = visible_bones(skin, heads, tips, distance, lambda done: advance(done, total) if advance else None, method)
     seen = np.asarray(visible.any(1))
     expose_hidden_pieces(visible, distance, skin.piece)

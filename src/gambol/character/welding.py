@@ -13,6 +13,10 @@ from gambol.errors import GambolError
 COINCIDENT = 1e-6
 """Vertices closer than this share of the mesh's size are one."""
 
+SOUP = 25.0
+"""Faces with more area than this, in squares of the longest side of their box, are no skin: they cross each other
+everywhere."""
+
 
 @dataclass(frozen=True)
 class Welded:
@@ -59,6 +63,14 @@ def corners_of(faces: Int[np.ndarray, "faces 3"]) -> Int[np.ndarray, " corners"]
     used = np.zeros(int(faces.max(initial=-1)) + 1, bool)
     used[faces.ravel()] = True
     return np.flatnonzero(used)
+
+
+def is_soup(points: Float[np.ndarray, "points 3"], faces: Int[np.ndarray, "faces 3"]) -> bool:
+    """Whether faces fill the space around them rather than enclose one: what is inside then means nothing, and asking
+    takes for ever, as does a diffusion over neighbours that are everywhere."""
+    corners = points[faces] / max(float(np.ptp(points[corners_of(faces)], axis=0).max()), 1e-30)
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    return bool(np.linalg.norm(normals, axis=1).sum() / 2 > SOUP)
 
 
 def distinct_rows(

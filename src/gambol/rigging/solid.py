@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from scipy import ndimage, sparse
 
 from gambol.character.surface import Surface
-from gambol.character.welding import Welded, weld
+from gambol.character.welding import Welded, is_soup, weld
 from gambol.errors import GambolError
 
 USUAL, FINEST = 96, 160
@@ -118,7 +118,7 @@ def _solid(skin: Welded, size: float, finest: int) -> Solid:
     shape = np.ceil((skin.points.max(0) - origin) / pitch).astype(int) + 2
     shell = _shell((skin.points - origin) / pitch, skin.faces, shape)
     filled = ~_outside(shell)
-    if _is_open(skin.faces):
+    if _is_open(skin.faces) and not is_soup(skin.points, skin.faces):
         _fill_open(filled, shell, skin, origin, pitch)
     joined, floating = _joined(filled, finest)
     return Solid(joined, np.argwhere(joined), origin, pitch, floating)
