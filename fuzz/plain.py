@@ -60,7 +60,7 @@ BEAST: tuple[Box, ...] = (
 )
 """Trunk, legs, head and tail of a quadruped."""
 JOINTS = {
-    "neck": [0, 0.8, 0.4],
+    "neck_1": [0, 0.8, 0.4],
     "head": [0, 1.0, 0.5],
     "hind_foot.L": [0.15, 0.1, -0.5],
     "tail_1": [0, 0.75, -0.6],
