@@ -195,14 +195,17 @@ def _joined(filled: Bool[np.ndarray, "nx ny nz"], finest: int) -> tuple[Bool[np.
         close = [piece for piece, far in zip(sorted(waiting), gap, strict=True) if far <= LARGEST_GAP * finest]
         if not close:
             break
-        for piece, start in zip(close, ndimage.minimum_position(away, pieces, close), strict=True):
-            start = np.array(start)
+        lines = []
+        for start in np.array(ndimage.minimum_position(away, pieces, close)):
             end = nearest[(slice(None), *start)]
             steps = int(np.abs(end - start).max()) + 1
             line = np.rint(np.linspace(start, end, steps + 1)).astype(int)
-            joined |= pieces == piece
-            joined[tuple(line.T)] = True
-            waiting.discard(piece)
+            lines.append(line)
+        reached = np.zeros(count + 1, bool)
+        reached[close] = True
+        joined |= reached[pieces]  # all at once: there may be thousands
+        joined[tuple(np.concatenate(lines).T)] = True
+        waiting.difference_update(close)
     if joined.sum() < LEAST_SHARE * filled.sum():
         raise GambolError(
             f"the mesh is {len(waiting) + 1} objects far from each other, none of which is most of it; "
