@@ -219,7 +219,7 @@ def compare_with_artists(assets: Path, python: str | None) -> None:
             artist = Artist(path)
             mesh = (artist.vertices, artist.faces, artist.bones.heads, artist.bones.tips)
             cells = [path.name, f"{len(artist.vertices):,}", str(len(mesh[2]))]
-            judged = {}
+            judged: dict[str, tuple[float, float]] = {}
             for method in methods:
                 start = time.perf_counter()
                 weights = heat.diffuse_heat(*mesh, method=method).weights
@@ -238,18 +238,18 @@ def compare_with_artists(assets: Path, python: str | None) -> None:
             except (GambolError, subprocess.TimeoutExpired) as error:
                 cells += [str(error)[:60], "", ""]
         if len(judged) == len(methods) + bool(python):
-            for name, figures in judged.items():
-                found[name].append(figures)
+            for name, both in judged.items():
+                found[name].append(both)
         print(f"| {' | '.join(cells)} |", flush=True)
-    for name, figures in found.items():
-        if figures:
-            weights, posed = np.nanmean(np.array(figures), axis=0)
-            nearer = sum(mine[0] < other[0] for mine, other in zip(figures, found["paper"], strict=True))
+    for name, rows in found.items():
+        if rows:
+            mean, posed = np.nanmean(np.array(rows), axis=0)
+            nearer = sum(mine[0] < other[0] for mine, other in zip(rows, found["paper"], strict=True))
             print(
-                f"{name}: weights {weights:.3f}, posed {100 * posed:.2f} %, nearer than the paper's in {nearer}",
+                f"{name}: weights {mean:.3f}, posed {100 * posed:.2f} %, nearer than the paper's in {nearer}",
                 end=" ",
             )
-            print(f"of the {len(figures)} files where all have an answer")
+            print(f"of the {len(rows)} files where all have an answer")
 
 
 def _welded(artist: Artist) -> tuple[Array, Array, Array, Array]:

@@ -36,7 +36,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src"), str(HERE.parent / "tests")]
 import numpy as np  # noqa: E402
 from bvh import mutate_bvh, own_bvh_samples, real_bvh_samples  # noqa: E402
 from mutate import mutate  # noqa: E402
-from plain import mutate_plain, own_beast_samples, own_plain_samples  # noqa: E402
+from plain import mutate_beast, mutate_plain, own_beast_samples, own_plain_samples  # noqa: E402
 from samples import Sample, own_samples, real_samples  # noqa: E402
 
 from gambol.character.anatomy import analyze  # noqa: E402
@@ -201,7 +201,7 @@ def save_and_reload(character: Character, target: Path) -> None:
         raise AssertionError(f"gambol cannot read what it wrote: {error}") from error
 
 
-MUTATE = {"gltf": mutate, "bvh": mutate_bvh, "plain": mutate_plain, "rig": mutate_plain}
+MUTATE = {"gltf": mutate, "bvh": mutate_bvh, "plain": mutate_plain, "rig": mutate_beast}
 EXERCISE = {"gltf": exercise, "bvh": exercise_bvh, "plain": exercise_plain, "rig": exercise_rig}
 
 

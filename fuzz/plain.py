@@ -32,6 +32,8 @@ HOSTILE = (
     ),
 )
 """Words to put anywhere."""
+VALUES = ("0", "1", "-1", "0.3", "0.5", "-0.25", "1e-9", "-1e-9", "1e-30", "7", "100", "-1e6", "1e9", "1e12", "nan")
+"""Coordinates to put anywhere."""
 OBJ = """mtllib looks.mtl
 v 0 0 0 1 0.5 0
 v 1 0 0 0 0 0
@@ -148,6 +150,25 @@ def mutate_plain(sample: Sample, rng: Random) -> Sample:
             change(rng, lines)
             data = "\n".join(lines).encode("latin-1", "replace")
     return Sample(sample.name, {**sample.files, name: data[:1_000_000]})
+
+
+def mutate_beast(sample: Sample, rng: Random) -> Sample:
+    """A mesh that can be read all the same, mostly: other coordinates, and faces between other corners."""
+    name = rng.choice(sorted(sample.files))
+    if rng.random() < 0.2 or sample.files[name].startswith(b"binary"):
+        return mutate_plain(sample, rng)
+    lines = sample.files[name].decode("latin-1").split("\n")
+    for _ in range(rng.choice((1, 5, 20, 100))):
+        at = rng.randrange(2, len(lines))
+        words = lines[at].split(" ")
+        numbers = [place for place, word in enumerate(words) if word.strip("-,]").replace(".", "", 1).isdigit()]
+        if len(words) == 4 and words[0] == "3":
+            words[rng.randrange(1, 4)] = str(rng.randrange(8 * len(BEAST)))
+        elif numbers:
+            place = rng.choice(numbers)
+            words[place] = rng.choice(VALUES) + words[place][len(words[place].rstrip(",]")) :]
+        lines[at] = " ".join(words)
+    return Sample(sample.name, {**sample.files, name: "\n".join(lines).encode("latin-1")})
 
 
 def _replace_word(rng: Random, lines: list[str]) -> None:
