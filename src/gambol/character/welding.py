@@ -15,7 +15,7 @@ COINCIDENT = 1e-6
 
 SOUP = 25.0
 """Faces with more area than this, in squares of the longest side of their box, are no skin: they cross each other
-everywhere."""
+everywhere. Of 34 real characters none has more than 4."""
 
 
 @dataclass(frozen=True)
