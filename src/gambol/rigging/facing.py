@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,22 +30,16 @@ ALIGNED = 0.5
 
 
 def find_forward(
-    meshes: list[Mesh], layouts: Sequence[Layout], up: str, axis: Float[np.ndarray, 3], toes: float
+    meshes: list[Mesh], layout: Layout, up: str, axis: Float[np.ndarray, 3], toes: float
 ) -> tuple[Float[np.ndarray, 3], float]:
-    """The axis or its opposite, and how sure that is from 0 to 1. toes: see `toe_vote`.
-
-    layouts: the skeleton as it is if the body faces one way, and the other: each has a head at its own front, which
-    speaks for that front. The mean of what both say is free of it.
-    """
+    """The axis or its opposite, and how sure that is from 0 to 1. toes: see `toe_vote`."""
     votes = CONVENTION + TOES * toes
-    for layout in layouts:
-        try:
-            found = analyze(_nameless(meshes, layout), up=up)
-        except GambolError:
-            continue  # the skeleton alone tells nothing
+    try:
+        found = analyze(_nameless(meshes, layout), up=up)
         along = float(found.forward @ axis)
-        if abs(along) > ALIGNED:
-            votes += VOTES * found.certainty * float(np.sign(along)) / len(layouts)
+        votes += VOTES * found.certainty * float(np.sign(along)) if abs(along) > ALIGNED else 0.0
+    except GambolError:
+        pass  # the skeleton alone tells nothing
     return (axis if votes >= 0 else -axis), min(abs(votes) / VOTES, 1.0)
 
 

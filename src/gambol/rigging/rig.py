@@ -166,8 +166,8 @@ def _joints(
     if options.forward:
         forward, certainty = direction(options.forward), 1.0
     else:
-        layouts = [_skeleton(found, way, lines, options)[0] for way in (axis, -axis)]
-        forward, certainty = find_forward(meshes, layouts, found.up, axis, toe_vote(solid, found.parts, up, axis))
+        layout, _ = _skeleton(found, axis, lines, options)
+        forward, certainty = find_forward(meshes, layout, found.up, axis, toe_vote(solid, found.parts, up, axis))
     size = frame_of(solid, up, forward).size
     roles: Roles | None = None
     if _has_plan(found, options, size):
