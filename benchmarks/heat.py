@@ -4,9 +4,10 @@
 
 First a body of 50,000 vertices and 30 bones: seconds for each stage, weight transfer to 100,000 points, and Blender's
 automatic weights on the same mesh in the same run. Then every rigged file of the folder: its weights are thrown away,
-computed anew by us and by Blender, and compared with the artist's. A difference of weights is half the sum of absolute
-differences over the bones, from 0 to 1, averaged over vertices. Posed vertices are compared over the file's clips, at
-8 times each, as a share of the height. Left out without an interpreter that has `bpy` (as for benchmarks/blender.py).
+computed anew by us, with both methods, and by Blender, and compared with the artist's. A difference of weights is half
+the sum of absolute differences over the bones, from 0 to 1, averaged over vertices. Posed vertices are compared over
+the file's clips, at 8 times each, as a share of the height. Blender is left out without an interpreter that has `bpy`
+(as for benchmarks/blender.py).
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ import numpy as np
 from gambol.character import heat
 from gambol.character.skin import Bones, baked, find_bones, strongest
 from gambol.character.surface import Surface
-from gambol.character.transforms import nearest_on
 from gambol.character.welding import weld
 from gambol.creatures.mesh import isosurface
 from gambol.errors import GambolError
@@ -80,8 +80,7 @@ def stages(vertices: Array, faces: Array, heads: Array, tips: Array) -> Array:
     clock = _Clock()
     skin = weld(vertices, faces)
     clock.lap("weld")
-    nearest = np.stack([nearest_on(skin.points, *ends) for ends in zip(heads, tips, strict=True)], axis=1)
-    distance = np.linalg.norm(skin.points[:, None] - nearest, axis=-1)
+    distance = heat.distances(skin, heads, tips, "normals")
     clock.lap("distances")
     visible = heat.visible_bones(skin, heads, tips, distance, lambda done: None)
     clock.lap("visibility")
@@ -208,34 +207,49 @@ def normalised(weights: Array) -> Array:
 
 
 def compare_with_artists(assets: Path, python: str | None) -> None:
-    print("\n| file | vertices | bones | ours: weights | posed | seconds | Blender: weights | posed | seconds |")
-    print("|---" * 9 + "|")
-    ours_all, theirs_all = [], []
+    methods: tuple[heat.HeatMethod, ...] = ("normals", "paper")
+    print(
+        "\n| file | vertices | bones |"
+        + "".join(f" {name}: weights | posed | seconds |" for name in (*methods, "Blender"))
+    )
+    print("|---" * 12 + "|")
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in (*methods, "Blender")}
     for path in sorted(path for suffix in ("glb", "gltf", "vrm") for path in assets.rglob(f"*.{suffix}")):
         try:
             artist = Artist(path)
             mesh = (artist.vertices, artist.faces, artist.bones.heads, artist.bones.tips)
-            start = time.perf_counter()
-            weights = heat.diffuse_heat(*mesh).weights
-            seconds = time.perf_counter() - start
+            cells = [path.name, f"{len(artist.vertices):,}", str(len(mesh[2]))]
+            judged: dict[str, tuple[float, float]] = {}
+            for method in methods:
+                start = time.perf_counter()
+                weights = heat.diffuse_heat(*mesh, method=method).weights
+                seconds = time.perf_counter() - start
+                judged[method] = artist.judge(limited(weights))
+                cells += _shown(*judged[method], seconds)
         except GambolError as error:
             print(f"{path.name}: {error}", file=sys.stderr)
             continue
-        ours = artist.judge(limited(weights))
-        cells = [path.name, f"{len(artist.vertices):,}", str(len(mesh[2])), *_shown(*ours, seconds)]
         if python:
             try:
                 blender, seconds = blender_weights(python, *_welded(artist))
-                theirs = artist.judge(limited(normalised(blender)[weld(artist.vertices, artist.faces).point_of]))
-                ours_all.append(ours)
-                theirs_all.append(theirs)
-                cells += _shown(*theirs, seconds)
+                on_mesh = normalised(blender)[weld(artist.vertices, artist.faces).point_of]
+                judged["Blender"] = artist.judge(limited(on_mesh))
+                cells += _shown(*judged["Blender"], seconds)
             except (GambolError, subprocess.TimeoutExpired) as error:
                 cells += [str(error)[:60], "", ""]
+        if len(judged) == len(methods) + bool(python):
+            for name, both in judged.items():
+                found[name].append(both)
         print(f"| {' | '.join(cells)} |", flush=True)
-    if ours_all:
-        mean = [np.nanmean(np.array(all_), axis=0) for all_ in (ours_all, theirs_all)]
-        print(f"mean where both have an answer ({len(ours_all)} files): ours {mean[0]}, Blender {mean[1]}")
+    for name, rows in found.items():
+        if rows:
+            mean, posed = np.nanmean(np.array(rows), axis=0)
+            nearer = sum(mine[0] < other[0] for mine, other in zip(rows, found["paper"], strict=True))
+            print(
+                f"{name}: weights {mean:.3f}, posed {100 * posed:.2f} %, nearer than the paper's in {nearer}",
+                end=" ",
+            )
+            print(f"of the {len(rows)} files where all have an answer")
 
 
 def _welded(artist: Artist) -> tuple[Array, Array, Array, Array]:

@@ -3,6 +3,7 @@
     python fuzz/fuzz.py --count 20000 --seed 0 --assets FOLDER
     python fuzz/fuzz.py --format bvh --count 3000
     python fuzz/fuzz.py --format plain --count 3000
+    python fuzz/fuzz.py --format rig --count 1000
 
 Item i of a seed and format is always the same file; `--only i` runs that one here, with its traceback. What fails is
 saved in `fuzz/failures/`, and the exit code is 1.
@@ -35,7 +36,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src"), str(HERE.parent / "tests")]
 import numpy as np  # noqa: E402
 from bvh import mutate_bvh, own_bvh_samples, real_bvh_samples  # noqa: E402
 from mutate import mutate  # noqa: E402
-from plain import mutate_plain, own_plain_samples  # noqa: E402
+from plain import mutate_beast, mutate_plain, own_beast_samples, own_plain_samples  # noqa: E402
 from samples import Sample, own_samples, real_samples  # noqa: E402
 
 from gambol.character.anatomy import analyze  # noqa: E402
@@ -52,6 +53,8 @@ from gambol.formats.npz import read_npz  # noqa: E402
 from gambol.motion.cuboids import fit_cuboids  # noqa: E402
 from gambol.motion.flex import flex  # noqa: E402
 from gambol.render.splat_files import read_splats  # noqa: E402
+from gambol.rigging.joint_positions import read_joint_positions, write_joint_positions  # noqa: E402
+from gambol.rigging.rig import RigOptions, rig_mesh  # noqa: E402
 
 WORKERS = 2
 LONGEST = 20.0
@@ -104,6 +107,20 @@ def exercise_plain(path: Path, scratch: Path) -> None:
         with contextlib.suppress(GambolError):
             read_splats(path)
     exercise(path, scratch)
+
+
+def exercise_rig(path: Path, scratch: Path) -> None:
+    """Give a mesh a skeleton, with joints by hand if there is a file of them; write it and read it again."""
+    hand = path.with_name("joints.json")
+    joints = read_joint_positions(hand) if hand.is_file() else None
+    rigged = rig_mesh(load(path), RigOptions(joints=joints))
+    check(rigged.character)
+    assert len(rigged.sentence) < 1000
+    for note in (*rigged.notes, *rigged.character.warnings):
+        assert note.isprintable() and len(note) < 1000, note
+    write_joint_positions(scratch / "joints.json", rigged.character.skeleton)
+    read_joint_positions(scratch / "joints.json")
+    save_and_reload(rigged.character, scratch / "out.glb")
 
 
 def exercise_bvh(path: Path, scratch: Path) -> None:
@@ -184,8 +201,8 @@ def save_and_reload(character: Character, target: Path) -> None:
         raise AssertionError(f"gambol cannot read what it wrote: {error}") from error
 
 
-MUTATE = {"gltf": mutate, "bvh": mutate_bvh, "plain": mutate_plain}
-EXERCISE = {"gltf": exercise, "bvh": exercise_bvh, "plain": exercise_plain}
+MUTATE = {"gltf": mutate, "bvh": mutate_bvh, "plain": mutate_plain, "rig": mutate_beast}
+EXERCISE = {"gltf": exercise, "bvh": exercise_bvh, "plain": exercise_plain, "rig": exercise_rig}
 
 
 @cache
@@ -197,6 +214,8 @@ def samples(kind: str) -> tuple[list[Sample], list[float]]:
         own, real = own_bvh_samples(), real_bvh_samples(assets_folder())
     elif kind == "plain":
         own, real = own_plain_samples(), []
+    elif kind == "rig":
+        own, real = own_beast_samples(), []
     else:
         own, real = own_samples(), real_samples(asset_files())
     sizes = [sum(map(len, sample.files.values())) for sample in real]

@@ -7,14 +7,16 @@ from character.solids import blocks, hand_beside_thigh, tube
 
 from gambol import GambolError
 from gambol.character.body import find_body
-from gambol.character.heat import HEAT, diffuse_heat
+from gambol.character.heat import HEAT, diffuse_heat, distances
 from gambol.character.transforms import matrix_from_quaternion
+from gambol.character.welding import weld
 
+METHODS = ("normals", "paper")
 UPPER_AND_LOWER = (np.array([[0, -1.0, 0], [0, 0, 0]]), np.array([[0, 0.0, 0], [0, 1, 0]]))
 
 
-def heat_weights(*arguments, **options) -> np.ndarray:
-    return diffuse_heat(*arguments, **options).weights
+def heat_weights(*arguments, method="paper", **options) -> np.ndarray:
+    return diffuse_heat(*arguments, method=method, **options).weights
 
 
 def dog_parts() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -47,10 +49,11 @@ def test_weights_on_a_tube_depend_on_the_way_along_it_only():
     assert (np.diff(rings[:, 0]) >= -1e-9).all()
 
 
-def test_a_hand_beside_the_thigh_does_not_move_the_thigh():
+@pytest.mark.parametrize("method", METHODS)
+def test_a_hand_beside_the_thigh_does_not_move_the_thigh(method):
     (vertices, faces), heads, tips, thigh = hand_beside_thigh()
     hand = 2
-    weights = heat_weights(vertices, faces, heads, tips)
+    weights = heat_weights(vertices, faces, heads, tips, method=method)
     assert weights[thigh, hand].max() < 1e-3
     assert weights[thigh, 3].min() > 0.98  # the rest is the shoulder's, whose bone begins where the thigh's does
     on_hand = (vertices[:, 0] > 0.17) & (vertices[:, 1] < 0.3)
@@ -64,8 +67,9 @@ def test_a_hand_beside_the_thigh_does_not_move_the_thigh():
     assert by_distance[thigh, hand].max() > 0.5
 
 
-def test_rows_sum_to_one_and_are_not_negative():
-    weights = heat_weights(*dog_parts())
+@pytest.mark.parametrize("method", METHODS)
+def test_rows_sum_to_one_and_are_not_negative(method):
+    weights = heat_weights(*dog_parts(), method=method)
     np.testing.assert_allclose(weights.sum(1), 1, atol=1e-12)
     assert weights.min() >= 0
     assert not ((weights > 0) & (weights < 1e-8)).any()
@@ -151,7 +155,9 @@ def test_a_piece_that_sees_no_bone_follows_the_nearest_one():
     vertices, faces = tube()
     button, button_faces = blocks(np.ones((2, 2, 2), bool), 0.01)
     everything = np.concatenate([vertices, button + np.array([0.15, 0.5, 0])])
-    heat = diffuse_heat(everything, np.concatenate([faces, button_faces + len(vertices)]), *UPPER_AND_LOWER)
+    heat = diffuse_heat(
+        everything, np.concatenate([faces, button_faces + len(vertices)]), *UPPER_AND_LOWER, method="paper"
+    )
     np.testing.assert_allclose(heat.weights[len(vertices) :], [[0, 1]] * len(button), atol=1e-9)
     assert not heat.seen[len(vertices) :].any()
     assert heat.seen[: len(vertices)].mean() > 0.95
@@ -166,12 +172,12 @@ def test_a_piece_that_sees_no_bone_can_follow_the_skin_it_lies_against():
     beside = np.array([[0.15, 0.4, 0]]), np.array([[0.15, 0.6, 0]])
     heads, tips = (np.concatenate(ends) for ends in zip(UPPER_AND_LOWER, beside, strict=True))
     of_button = slice(len(vertices), None)
-    by_bone = diffuse_heat(everything, triangles, heads, tips).weights[of_button]
-    by_skin = diffuse_heat(everything, triangles, heads, tips, attach=True).weights[of_button]
+    by_bone = heat_weights(everything, triangles, heads, tips)[of_button]
+    by_skin = heat_weights(everything, triangles, heads, tips, attach=True)[of_button]
     np.testing.assert_allclose(by_bone, [[0, 0, 1]] * len(button), atol=1e-9)
     assert by_skin[:, 1].min() > 0.99
     far = np.concatenate([vertices, button + np.array([0.2, 0.5, 0])])
-    alone = diffuse_heat(far, triangles, heads, tips, attach=True).weights[of_button]
+    alone = heat_weights(far, triangles, heads, tips, attach=True)[of_button]
     np.testing.assert_allclose(alone, [[0, 0, 1]] * len(button), atol=1e-9)
 
 
@@ -186,6 +192,39 @@ def test_bones_that_are_points_or_outside_are_allowed():
     outside = diffuse_heat(vertices, faces, heads[2:], tips[2:])
     np.testing.assert_allclose(outside.weights, 1)
     assert not outside.seen.any()
+
+
+def test_a_bone_behind_the_back_of_the_skin_is_far():
+    """On the axis of a tube, normals point straight away from the bone; beside the tube, straight at it."""
+    vertices, faces = tube(0.1)
+    skin = weld(vertices, faces)
+    heads, tips = np.array([[0, -1.0, 0], [0.2, -1, 0]]), np.array([[0, 1.0, 0], [0.2, 1, 0]])
+    plain, turned = (distances(skin, heads, tips, method) for method in ("paper", "normals"))
+    side = (np.abs(skin.points[:, 1]) < 0.9) & (skin.points[:, 0] > 0.0999)
+    np.testing.assert_allclose(plain[side], 0.1, atol=1e-9)
+    np.testing.assert_allclose(turned[side, 0], 0.1 / 1.0005, rtol=1e-3)
+    assert turned[side, 1].min() > 100 * 0.1
+    other = (np.abs(skin.points[:, 1]) < 0.9) & (skin.points[:, 0] < -0.0999)
+    np.testing.assert_allclose(turned[other], plain[other] / 1.0005, rtol=1e-3)
+
+
+def test_a_bone_beside_the_body_takes_no_heat_from_the_one_inside():
+    """By the paper the nearest bone is asked for, and gives nothing if it is not visible."""
+    vertices, faces = tube(0.1)
+    heads, tips = np.array([[0, -1.0, 0], [0.14, -1, 0]]), np.array([[0, 1.0, 0], [0.14, 1, 0]])
+    by_normals, by_paper = (diffuse_heat(vertices, faces, heads, tips, method=method) for method in METHODS)
+    assert by_normals.seen.all()
+    assert by_paper.seen.mean() < 0.9
+
+
+def test_in_a_soup_of_faces_every_vertex_follows_the_nearest_bone():
+    """A thousand faces across a unit box have more than a hundred times the area of its side."""
+    generator = np.random.default_rng(0)
+    vertices = generator.random((3000, 3))
+    heads = np.array([[0.2, 0.5, 0.5], [0.8, 0.5, 0.5]])
+    heat = diffuse_heat(vertices, np.arange(3000).reshape(-1, 3), heads, heads, method="paper")
+    assert np.array_equal(heat.weights[:, 0] == 1, vertices[:, 0] < 0.5)
+    assert not heat.seen.any()
 
 
 def test_bones_equally_near_share():

@@ -62,3 +62,16 @@ def jackstone(arms: int = 6) -> tuple[np.ndarray, np.ndarray]:
         field = np.minimum(field, np.linalg.norm(grid - share[..., None] * way, axis=-1) - 0.2)
     points, faces = isosurface(field)
     return points * 0.1 - 2.0, faces
+
+
+def subdivided(points: np.ndarray, faces: np.ndarray, times: int) -> tuple[np.ndarray, np.ndarray]:
+    """Every triangle cut into four, some times over."""
+    for _ in range(times):
+        sides = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+        edges, number = np.unique(sides, axis=0, return_inverse=True)
+        ab, bc, ca = len(points) + number.reshape(3, -1)
+        points = np.concatenate([points, points[edges].mean(1)])
+        a, b, c = faces.T
+        corners = ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))
+        faces = np.concatenate([np.stack(each, axis=1) for each in corners])
+    return points, faces

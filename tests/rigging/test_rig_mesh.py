@@ -217,3 +217,16 @@ def test_a_soup_of_triangles_is_rigged_or_refused(seed):
         assert str(error)
     else:
         assert np.isfinite(rigged.rest_vertices).all()
+
+
+def test_weights_can_be_those_of_the_paper():
+    mesh = animal("fox")
+    usual, paper = (gambol.rig(mesh, weights=method) for method in ("normals", "paper"))
+    assert np.array_equal(usual.skeleton.world(), paper.skeleton.world())
+    dense = [np.zeros((len(mesh.rest_vertices), len(usual.bind_nodes))) for _ in range(2)]
+    for weights, rigged in zip(dense, (usual, paper), strict=True):
+        (part,) = rigged.meshes
+        for column in range(part.weights.shape[1]):
+            np.add.at(weights, (np.arange(len(weights)), part.binds[:, column]), part.weights[:, column])
+        np.testing.assert_allclose(weights.sum(1), 1, atol=1e-9)
+    assert 0.01 < np.abs(dense[0] - dense[1]).sum(1).mean() / 2 < 0.5

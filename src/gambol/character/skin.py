@@ -11,12 +11,12 @@ from jaxtyping import Bool, Float, Int
 
 from gambol.character.body import Body, find_body
 from gambol.character.character import Character, Mesh
-from gambol.character.coarse import heat_weights
-from gambol.character.heat import OnProgress
+from gambol.character.coarse import joined, small_enough, spread_weights
+from gambol.character.heat import HeatMethod, OnProgress, diffuse_heat
 from gambol.character.names import words
 from gambol.character.neutral import neutral_world
 from gambol.character.skeleton import Pose, Skeleton
-from gambol.character.welding import weld
+from gambol.character.welding import corners_of, weld
 from gambol.errors import GambolError
 
 if TYPE_CHECKING:
@@ -56,54 +56,69 @@ class BoundCharacter:
     """Number of bones that move at least one vertex."""
     unseen: int
     """Number of vertices whose nearest bone is not visible from them; they follow their neighbours."""
+    small: Character
+    """The same with the coarser mesh on which weights were computed, if the mesh is large."""
 
 
 def bind_mesh(
-    mesh: Character, rig: Character, influences: int = 4, advance: OnProgress | None = None
+    mesh: Character,
+    rig: Character,
+    influences: int = 4,
+    advance: OnProgress | None = None,
+    method: HeatMethod = "normals",
 ) -> BoundCharacter:
     """Heat weights of the mesh on the rig's bones, where both stand in the neutral pose in the same place.
 
     Skeleton and clips are the rig's; meshes of the rig are left out. Meshes keep their looks and morph targets; if they
     had a skin it is forgotten. Pieces that see no bone follow the skin they lie against. At most `influences` bones
-    move a vertex: 4 is what every glTF viewer can show.
+    move a vertex: 4 is what every glTF viewer can show. Large meshes take the weights of a coarser one.
     """
     if influences < 1:
         raise GambolError(f"a vertex needs at least one influence, got {influences}")
     meshes = baked(mesh)
     if not meshes:
         raise GambolError(f"{mesh.name} has no mesh with faces to bind")
-    starts = np.cumsum([0, *(len(part.positions) for part in meshes)])
-    vertices = np.concatenate([part.positions for part in meshes])
-    faces = np.concatenate([part.faces + start for part, start in zip(meshes, starts, strict=False)])
-    bones = find_bones(rig, vertices, faces)
-    _require_overlap(vertices[np.unique(faces)], bones, mesh.name, rig.name)
-    heat = heat_weights(vertices, faces, bones.heads, bones.tips, advance)
+    few = small_enough(meshes)
+    points, triangles = joined(few)
+    bones = find_bones(rig, points, triangles)
+    _require_overlap(points[corners_of(triangles)], bones, mesh.name, rig.name)
+    heat = diffuse_heat(points, triangles, bones.heads, bones.tips, advance, attach=True, method=method)
     binds, weights = strongest(heat.weights, influences)
-    unseen = int((~heat.seen).sum())
-    warnings = [*mesh.warnings, *rig.warnings]
-    node = len(rig.skeleton)
-    parts = tuple(
-        replace(
-            part,
-            node=node,
-            binds=binds[start:end],
-            weights=weights[start:end],
-            skinned=True,
-            skin=np.arange(len(bones.nodes)),
-        )
-        for part, start, end in zip(meshes, starts[:-1], starts[1:], strict=True)
-    )
-    character = Character(
+    unseen = ~heat.seen
+    small = Character(
         name=mesh.name,
         skeleton=_with_mesh_node(rig.skeleton, bones, mesh.name),
-        meshes=parts,
+        meshes=_with_skin(few, binds, weights, bones, len(rig.skeleton)),
         bind_nodes=bones.nodes,
         inverse_binds=np.linalg.inv(bones.T_world_node[bones.nodes]),
         clips=_without_morphs(rig.clips),
         hints=rig.hints,
-        warnings=tuple(warnings),
+        warnings=(*mesh.warnings, *rig.warnings),
     )
-    return BoundCharacter(character, len(np.unique(binds[weights > 0])), unseen)
+    character = small
+    if few is not meshes:
+        spread = spread_weights(points, heat.weights, joined(meshes)[0])
+        chunks = [(*strongest(mixed, influences), unseen[near]) for mixed, near in spread]
+        binds, weights, unseen = (np.concatenate(each) for each in zip(*chunks, strict=True))
+        character = replace(small, meshes=_with_skin(meshes, binds, weights, bones, len(rig.skeleton)))
+    moved = np.bincount(binds[weights > 0], minlength=len(bones.nodes))
+    return BoundCharacter(character, int((moved > 0).sum()), int(unseen.sum()), small)
+
+
+def _with_skin(
+    meshes: list[Mesh],
+    binds: Int[np.ndarray, "vertices influences"],
+    weights: Float[np.ndarray, "vertices influences"],
+    bones: Bones,
+    node: int,
+) -> tuple[Mesh, ...]:
+    """Meshes on a node, each with its share of the weights of all."""
+    starts = np.cumsum([0, *(len(mesh.positions) for mesh in meshes)])
+    skin = np.arange(len(bones.nodes))
+    return tuple(
+        replace(mesh, node=node, binds=binds[start:end], weights=weights[start:end], skinned=True, skin=skin)
+        for mesh, start, end in zip(meshes, starts[:-1], starts[1:], strict=True)
+    )
 
 
 def find_bones(rig: Character, vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]) -> Bones:
@@ -200,6 +215,9 @@ def baked(character: Character) -> list[Mesh]:
     for mesh in character.meshes:
         if not len(mesh.faces):
             continue
+        if mesh.binds.shape[1] == 1 and (mesh.binds == mesh.binds[0]).all():  # much faster, for large scans
+            found.append(_moved(mesh, matrices[mesh.binds[0, 0]]))
+            continue
         blended = np.einsum("vi,virc->vrc", mesh.weights, matrices[mesh.binds])
         linear = blended[:, :, :3]
         turned = np.linalg.det(linear) < 0  # a mirrored node also mirrors the order of corners
@@ -215,6 +233,20 @@ def baked(character: Character) -> list[Mesh]:
             )
         )
     return found
+
+
+def _moved(mesh: Mesh, matrix: Float[np.ndarray, "3 4"]) -> Mesh:
+    """A mesh moved as a whole."""
+    linear, normals, morphs = matrix[:, :3], mesh.normals, mesh.morph_positions
+    if normals is not None:
+        normals = _turned_normals(np.broadcast_to(linear, (len(normals), 3, 3)), normals)
+    return replace(
+        mesh,
+        positions=mesh.positions @ linear.T + matrix[:, 3],
+        faces=mesh.faces[:, ::-1] if np.linalg.det(linear) < 0 else mesh.faces,
+        normals=normals,
+        morph_positions=None if morphs is None else morphs @ linear.T,
+    )
 
 
 def _turned_normals(linear: Float[np.ndarray, "vertices 3 3"], normals: np.ndarray) -> Float[np.ndarray, "vertices 3"]:

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from gambol.character.mesh_queries import closest_kernel, inside_kernel, sight_kernel, wp
-from gambol.character.welding import require_mesh
+from gambol.character.welding import corners_of, require_mesh
 from gambol.errors import GambolError
 from gambol.warp_device import DEVICE
 
@@ -22,7 +22,7 @@ class Surface:
     def __init__(self, vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]) -> None:
         self.vertices, self.faces = np.asarray(vertices, np.float64), np.asarray(faces)
         require_mesh(self.vertices, self.faces)
-        used = self.vertices[np.unique(self.faces)]
+        used = self.vertices[corners_of(self.faces)]
         low, high = used.min(0), used.max(0)
         self.centre, self.size = (low + high) / 2, float((high - low).max())
         if self.size <= 0:

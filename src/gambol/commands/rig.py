@@ -12,6 +12,7 @@ from gambol.character.axes import AxisChoice
 from gambol.character.plans import PlanChoice
 from gambol.commands.messages import say, warn
 from gambol.commands.options import check_not_input
+from gambol.errors import GambolError
 from gambol.files import check_folder
 from gambol.ranges import Range
 
@@ -33,6 +34,8 @@ class RigCommand:
       gambol rig scan.ply -o person.glb --up +z --forward -y
       gambol rig blob.glb -o blob-rigged.glb --plan biped --spine 4
       gambol rig hero.obj -o hero.glb --names mixamo
+      gambol rig cow.obj -o cow.glb --joints-out joints.json   all joints as text: change it, and then
+      gambol rig cow.obj -o cow2.glb --joints joints.json
     """
 
     file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MESH")]
@@ -51,6 +54,14 @@ class RigCommand:
     """Bones of the tail; 0 leaves it to the hips."""
     names: Literal["gambol", "mixamo", "vrm", "unreal"] = "gambol"
     """Whose names the joints of a person get; retargeting in other programs goes by them."""
+    joints: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Positions by hand, a .json or .toml, in the units of the mesh: "neck" = [0, 1.4, 0.1] moves a joint, and its
+    mirror image with it. Joints that all have a parent and a position are the whole skeleton: nothing is guessed."""
+    joints_out: Annotated[Path | None, tyro.conf.arg(metavar="JSON")] = None
+    """Also write all joints with their parents and positions into this .json, as --joints takes it."""
+    weights: Literal["normals", "paper"] = "normals"
+    """Heat weights: a vertex is warmed by the bone its normal points away from (normals) or by the nearest one, as in
+    the paper of Pinocchio (paper)."""
     picture: Annotated[Path | None, tyro.conf.arg(metavar="PNG")] = None
     """Also draw the skeleton in the mesh from three sides into this .png."""
 
@@ -59,15 +70,20 @@ class RigCommand:
 
         from gambol.formats import check_output, load, save
         from gambol.progress import progress
+        from gambol.rigging.joint_positions import read_joint_positions, write_joint_positions
         from gambol.rigging.rig import RigOptions, rig_mesh
 
         check_not_input(self.output, self.file)
         check_output(self.output, binary=True)
-        if self.picture:
-            check_folder(self.picture)
+        if self.joints_out and self.joints_out.suffix.lower() != ".json":
+            raise GambolError(f"--joints-out writes .json, got {self.joints_out.name}")
+        for beside in (self.picture, self.joints_out):
+            if beside:
+                check_folder(beside)
         given = {name: None if value == "auto" else value for name, value in vars(self).items()}
         chosen = {name: given[name] for name in ("plan", "up", "forward", "spine", "tail")}
-        options = RigOptions(**chosen, names=self.names)
+        joints = read_joint_positions(self.joints) if self.joints else None
+        options = RigOptions(**chosen, names=self.names, joints=joints, weights=self.weights)
         mesh = load(self.file)
         start = time.perf_counter()
         with progress("computing heat weights") as advance:
@@ -77,6 +93,9 @@ class RigCommand:
         say(f"wrote {self.output} in {seconds:.1f} s: {rigged.sentence}")
         for note in (*rigged.character.warnings, *rigged.notes):
             warn(note)
+        if self.joints_out:
+            write_joint_positions(self.joints_out, rigged.character.skeleton)
+            say(f"wrote {self.joints_out}")
         if self.picture:
             _draw(rigged, self.picture)
             say(f"wrote {self.picture}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
@@ -29,6 +29,9 @@ class SkinCommand:
     """File to write (.glb)."""
     influences: Annotated[int, Range(1, 16)] = 4
     """Number of bones that may move one vertex; some viewers show only 4."""
+    weights: Literal["normals", "paper"] = "normals"
+    """A vertex is warmed by the bone its normal points away from (normals) or by the nearest one, as in the paper of
+    Pinocchio (paper)."""
 
     def run(self) -> None:
         import time
@@ -43,7 +46,7 @@ class SkinCommand:
         mesh, rig = load(self.file), load(self.skeleton)
         start = time.perf_counter()
         with progress("computing heat weights") as advance:
-            skinned = bind_mesh(mesh, rig, self.influences, advance)
+            skinned = bind_mesh(mesh, rig, self.influences, advance, self.weights)
         seconds = time.perf_counter() - start
         save(skinned.character, self.output)
         for warning in skinned.character.warnings:

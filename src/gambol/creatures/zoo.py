@@ -146,9 +146,12 @@ def _skeleton(name: str, blueprint: Blueprint) -> Skeleton:
 def _skin_weights(
     blueprint: Blueprint, surface: CreatureMesh
 ) -> tuple[Int[np.ndarray, "vertices influences"], Float[np.ndarray, "vertices influences"]]:
-    """Bones and weights of each vertex: the body by heat, each detail rigid on its bone."""
+    """Bones and weights of each vertex: the body by heat, each detail rigid on its bone.
+
+    By the paper's method: the priors were trained on animals with these weights.
+    """
     body = surface.vertices[: surface.body_vertices]
-    dense = diffuse_heat(body, surface.body_faces, blueprint.heads, blueprint.tips).weights
+    dense = diffuse_heat(body, surface.body_faces, blueprint.heads, blueprint.tips, method="paper").weights
     bones, weights = strongest(dense, INFLUENCES)
     carriers = [blueprint.names.index(blueprint.all_details[number].bone) for number in surface.detail_of]
     rigid = np.tile(np.array(carriers, int)[:, None], (1, INFLUENCES))

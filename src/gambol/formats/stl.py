@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from gambol.character.character import Character, Material
+from gambol.character.welding import distinct_rows
 from gambol.errors import AssetError
 from gambol.formats.files import read_file
 from gambol.formats.plain import plain_character, plain_mesh
@@ -25,9 +26,10 @@ def read_stl(path: Path) -> Character:
     corners = _binary(path, data) if _is_binary(data) else _text(path, data)
     if not len(corners):
         raise AssetError(f"{path} has no faces")
-    positions, faces = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
+    points = corners.reshape(-1, 3)
+    first, faces = distinct_rows(points)
     material = Material(printable(path.stem), metallic=0.0)
-    return plain_character(path.stem, [plain_mesh(path.stem, positions, faces.reshape(-1, 3), material)], [])
+    return plain_character(path.stem, [plain_mesh(path.stem, points[first], faces.reshape(-1, 3), material)], [])
 
 
 def _is_binary(data: bytes) -> bool:

@@ -14,6 +14,9 @@ from gambol.rigging.solid import Solid
 SOURCES = 8
 """Voxels far from each other from which the middle of the solid is found."""
 
+MOST_BRANCHES = 32
+"""The longest are taken: of a cloud of specks there are hundreds, each of which would be compared with all others."""
+
 
 @dataclass(frozen=True)
 class Branch:
@@ -62,8 +65,8 @@ def branches_of(solid: Solid, heights: Float[np.ndarray, " voxels"], least: floa
             ends.setdefault(peak[high], saddle)
         leader[low] = high
     ends.setdefault(peak[root(0)], float(heights.min()) - 1.0)
-    found = [Branch(tip, value[tip], saddle, _above(solid, heights, saddle, tip)) for tip, saddle in ends.items()]
-    return sorted(found, key=lambda branch: -branch.length)
+    longest = sorted(ends.items(), key=lambda end: end[1] - value[end[0]])[:MOST_BRANCHES]
+    return [Branch(tip, value[tip], saddle, _above(solid, heights, saddle, tip)) for tip, saddle in longest]
 
 
 def _meetings(solid: Solid, heights: Float[np.ndarray, " voxels"]) -> list[tuple[int, int, float]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,24 +13,34 @@ from jaxtyping import Float, Int
 from gambol.character.anatomy import Anatomy, analyze
 from gambol.character.axes import AXES, axis_name
 from gambol.character.character import Character, Mesh
+from gambol.character.coarse import joined, small_enough
+from gambol.character.heat import HeatMethod
 from gambol.character.plans import LEG_PAIRS, Plan
-from gambol.character.skin import baked, bind_mesh
+from gambol.character.skin import BoundCharacter, baked, bind_mesh
+from gambol.character.welding import corners_of
 from gambol.errors import GambolError
+from gambol.rigging.certainty import SYMMETRIC, Found, notes_on, plan_certainty
 from gambol.rigging.curve_skeleton import build_branches
 from gambol.rigging.curves import Centrelines
 from gambol.rigging.facing import find_forward, toe_vote
 from gambol.rigging.joint_names import NameScheme, named_as
+from gambol.rigging.joint_positions import (
+    JointPositions,
+    far_outside,
+    joint_positions,
+    move_joints,
+    partners_of,
+    read_joint_positions,
+)
 from gambol.rigging.layout import Layout
-from gambol.rigging.mirror import MirrorPlane, find_mirror
-from gambol.rigging.parts import Parts, find_parts
+from gambol.rigging.mirror import find_mirror
+from gambol.rigging.parts import find_parts
 from gambol.rigging.roles import Frame, Roles, frame_of, roles_of
 from gambol.rigging.skeletons import build_skeleton
 from gambol.rigging.solid import Solid, solid_of
 from gambol.text import printable
 
 OnProgress = Callable[[int, int], None]
-SYMMETRIC = 0.6
-"""Below this likeness of its halves a mesh has no mirror plane worth the name."""
 MOST_ODD, LONG = 3, 0.15
 """Long extremities beyond head and tail that are not in pairs, from which on a body without legs has no plan; and how
 long that is [longest sides]."""
@@ -52,6 +63,10 @@ class RigOptions:
     """Bones of a tail."""
     names: NameScheme = "gambol"
     """Whose names joints get."""
+    joints: JointPositions | None = None
+    """Joints by hand: some that are moved, or all."""
+    weights: HeatMethod = "normals"
+    """How bones are chosen that warm the skin; see `gambol.character.heat`."""
 
 
 @dataclass(frozen=True)
@@ -83,15 +98,6 @@ class RiggedMesh:
         )
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A solid with what sticks out of it, for one axis up."""
-
-    up: str
-    mirror: MirrorPlane
-    parts: Parts
-
-
 def is_bare(character: Character) -> bool:
     """Whether a character is a mesh that nothing can move."""
     return not character.can_move and any(len(mesh.faces) for mesh in character.meshes)
@@ -106,9 +112,18 @@ def rig(
     spine: int | None = None,
     tail: int | None = None,
     names: NameScheme = "gambol",
+    joints: str | Path | Mapping[str, Any] | None = None,
+    weights: HeatMethod = "normals",
 ) -> Character:
-    """A mesh with a skeleton and skin weights; see `rig_mesh`, which also says how sure it is."""
-    return rig_mesh(character, RigOptions(plan, up, forward, spine, tail, names)).character
+    """A mesh with a skeleton and skin weights; see `rig_mesh`, which also says how sure it is.
+
+    joints: positions by hand, a .json or .toml file or what it holds; see `gambol.rigging.joint_positions`.
+    """
+    if joints is None:
+        given = None
+    else:
+        given = joint_positions(joints) if isinstance(joints, Mapping) else read_joint_positions(Path(joints))
+    return rig_mesh(character, RigOptions(plan, up, forward, spine, tail, names, given, weights)).character
 
 
 def rig_mesh(
@@ -124,40 +139,80 @@ def rig_mesh(
     meshes = baked(mesh)
     if not meshes:
         raise GambolError(f"'{printable(mesh.name)}' has no mesh with faces: there is nothing to rig")
-    vertices, faces = _all_faces(meshes)
+    meshes = small_enough(meshes)
+    vertices, faces = joined(meshes)
     _require_inside(mesh.name, vertices, faces)
-    solid = solid_of(vertices, faces)
-    found = _upright(solid, options)
-    up = direction(found.up)
+    if options.joints and options.joints.is_whole:
+        return _bound_by_hand(mesh, vertices, options, advance)
+    found = find_upright(solid_of(vertices, faces), options)
+    layout, roles, forward, certainty = _joints(mesh.name, found, meshes, options)
+    bound = _bound(mesh, layout, options, advance)
+    sure = 1.0 if options.plan else plan_certainty(found, roles, direction(found.up))
+    anatomy = analyze(bound.small, up=found.up)
+    notes = [*notes_on(anatomy, found, roles, forward, bool(options.up)), *_outside(options, vertices)]
+    plan = roles.plan if roles else "a body without a plan"
+    count = sum(not tip for tip in layout.is_tip)
+    return RiggedMesh(bound.character, anatomy, plan, sure, axis_name(forward), certainty, count, tuple(notes))
+
+
+def _joints(
+    name: str, found: Found, meshes: list[Mesh], options: RigOptions
+) -> tuple[Layout, Roles | None, Float[np.ndarray, 3], float]:
+    """Joints, the roles of parts (None without a plan), forward, and how sure that is."""
+    solid, up = found.solid, direction(found.up)
     lines = Centrelines(solid, found.parts.centre)
     axis = np.cross(found.mirror.normal, up)
     axis *= 1.0 if axis @ (0.001, 0.0, 1.0) >= 0 else -1.0
     if options.forward:
         forward, certainty = direction(options.forward), 1.0
     else:
-        layout, _ = _skeleton(solid, found, axis, lines, options)
+        layout, _ = _skeleton(found, axis, lines, options)
         forward, certainty = find_forward(meshes, layout, found.up, axis, toe_vote(solid, found.parts, up, axis))
     size = frame_of(solid, up, forward).size
+    roles: Roles | None = None
     if _has_plan(found, options, size):
-        layout, roles = _skeleton(solid, found, forward, lines, options)
+        layout, roles = _skeleton(found, forward, lines, options)
     else:
-        layout, roles = build_branches(found.parts, lines, size), None
-    joints = sum(not tip for tip in layout.is_tip)
+        layout = build_branches(found.parts, lines, size)
+    partners = partners_of(layout)
     if options.names != "gambol":
         if roles is None or not _is_person(roles):
             raise GambolError(
-                f"names of {options.names} are for people, and '{printable(mesh.name)}' was taken for "
+                f"names of {options.names} are for people, and '{printable(name)}' was taken for "
                 f"{roles.plan if roles else 'a body without a plan'}; leave them out, or give the plan biped"
             )
         layout.names = named_as(layout.names, options.names)
+    if options.joints:
+        move_joints(layout, options.joints, found.mirror, partners, size)
+    return layout, roles, forward, certainty
+
+
+def _bound_by_hand(
+    mesh: Character, vertices: Float[np.ndarray, "vertices 3"], options: RigOptions, advance: OnProgress | None
+) -> RiggedMesh:
+    """The mesh on a skeleton that is the user's own; plan and facing are what the rest of gambol sees in it."""
+    assert options.joints is not None
+    layout = options.joints.layout()
+    bound = _bound(mesh, layout, options, advance)
+    anatomy = analyze(bound.small, up=options.up, forward=options.forward, plan=options.plan)
+    count = sum(not tip for tip in layout.is_tip)
+    facing = axis_name(anatomy.forward), anatomy.certainty
+    return RiggedMesh(bound.character, anatomy, anatomy.plan, 1.0, *facing, count, _outside(options, vertices))
+
+
+def _bound(mesh: Character, layout: Layout, options: RigOptions, advance: OnProgress | None) -> BoundCharacter:
+    """The mesh with heat weights on new joints."""
     bare = Character(mesh.name, layout.skeleton(), (), np.zeros(0, np.int64), np.zeros((0, 4, 4)))
-    bound = bind_mesh(replace(mesh, warnings=()), bare, advance=advance)
-    plan_certainty = 1.0 if options.plan else _plan_certainty(found, roles, solid, up)
-    rigged = replace(bound.character, warnings=(*mesh.warnings, *bound.character.warnings))
-    anatomy = analyze(rigged, up=found.up)
-    notes = _notes(anatomy, found, roles, solid, forward, options)
-    plan = roles.plan if roles else "a body without a plan"
-    return RiggedMesh(rigged, anatomy, plan, plan_certainty, axis_name(forward), certainty, joints, notes)
+    return bind_mesh(mesh, bare, advance=advance, method=options.weights)
+
+
+def _outside(options: RigOptions, vertices: Float[np.ndarray, "vertices 3"]) -> tuple[str, ...]:
+    """A note on joints by hand that are likely in other units than the mesh."""
+    names = far_outside(options.joints, vertices) if options.joints else []
+    if not names:
+        return ()
+    listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return (f"{len(names)} joint(s) by hand are far outside of the mesh ({listed}): are they in its units and axes?",)
 
 
 def direction(axis: str) -> Float[np.ndarray, 3]:
@@ -185,25 +240,23 @@ def _check(options: RigOptions) -> None:
         raise GambolError(f"up {options.up} and forward {options.forward} must be different axes")
     if options.plan is not None and options.plan not in LEG_PAIRS:
         raise GambolError(f"a plan must be one of {', '.join(LEG_PAIRS)}, got {printable(options.plan)[:40]!r}")
-
-
-def _all_faces(meshes: list[Mesh]) -> tuple[Float[np.ndarray, "vertices 3"], Int[np.ndarray, "faces 3"]]:
-    starts = np.cumsum([0, *(len(mesh.positions) for mesh in meshes)])
-    faces = [mesh.faces + start for mesh, start in zip(meshes, starts[:-1], strict=True)]
-    return np.concatenate([mesh.positions for mesh in meshes]), np.concatenate(faces)
+    placed = options.spine is not None or options.tail is not None or options.names != "gambol"
+    if placed and options.joints and options.joints.is_whole:
+        raise GambolError("spine, tail and names are for joints that gambol places; the file of joints gives all")
 
 
 def _require_inside(name: str, vertices: Float[np.ndarray, "vertices 3"], faces: Int[np.ndarray, "faces 3"]) -> None:
     """Refuse what is flat: bones have to lie inside."""
-    used = vertices[np.unique(faces)]
+    used = vertices[corners_of(faces)]
     if not np.isfinite(used).all():
         raise GambolError(f"'{printable(name)}' has vertices that are NaN or infinite; repair the mesh first")
-    spread = np.linalg.svd(used - used.mean(0), compute_uv=False) / len(used) ** 0.5
-    if len(spread) < 3 or spread[2] < FLAT * max(float(np.ptp(used, axis=0).max()), 1e-30):
+    size = max(float(np.ptp(used, axis=0).max()), 1e-30)
+    about = (used - used.mean(0)) / size
+    if np.linalg.eigvalsh(about.T @ about / len(about))[0] < FLAT**2:
         raise GambolError(f"'{printable(name)}' is flat: a skeleton needs a body with an inside")
 
 
-def _upright(solid: Solid, options: RigOptions) -> _Found:
+def find_upright(solid: Solid, options: RigOptions) -> Found:
     """Parts with the axis up on which the body stands on legs, y before others."""
     first = options.up or "+y"
     found = _find(solid, first, options)
@@ -217,22 +270,23 @@ def _upright(solid: Solid, options: RigOptions) -> _Found:
     return found
 
 
-def _find(solid: Solid, up: str, options: RigOptions) -> _Found:
+def _find(solid: Solid, up: str, options: RigOptions) -> Found:
     upward = direction(up)
     across = np.cross(upward, direction(options.forward)) if options.forward else None
     mirror = find_mirror(solid, upward, across)
-    return _Found(up, mirror, find_parts(solid, mirror, upward, options.plan))
+    return Found(solid, up, mirror, find_parts(solid, mirror, upward, options.plan))
 
 
 def _skeleton(
-    solid: Solid, found: _Found, forward: Float[np.ndarray, 3], lines: Centrelines, options: RigOptions
+    found: Found, forward: Float[np.ndarray, 3], lines: Centrelines, options: RigOptions
 ) -> tuple[Layout, Roles]:
-    frame: Frame = frame_of(solid, direction(found.up), forward)
-    roles = roles_of(solid, found.mirror, found.parts, frame)
-    return build_skeleton(solid, found.mirror, found.parts, roles, frame, lines, options.spine, options.tail), roles
+    frame: Frame = frame_of(found.solid, direction(found.up), forward)
+    roles = roles_of(found.solid, found.mirror, found.parts, frame)
+    layout = build_skeleton(found.solid, found.mirror, found.parts, roles, frame, lines, options.spine, options.tail)
+    return layout, roles
 
 
-def _has_plan(found: _Found, options: RigOptions, size: float) -> bool:
+def _has_plan(found: Found, options: RigOptions, size: float) -> bool:
     """Whether it stands on legs, or is one long thing with fins or wings, rather than something with many branches."""
     parts = found.parts
     if parts.legs or options.plan:
@@ -244,46 +298,3 @@ def _has_plan(found: _Found, options: RigOptions, size: float) -> bool:
 def _is_person(roles: Roles) -> bool:
     """Whether it has two legs and two arms."""
     return roles.plan == "biped" and roles.upright and roles.arms is not None
-
-
-def _plan_certainty(found: _Found, roles: Roles | None, solid: Solid, up: Float[np.ndarray, 3]) -> float:
-    """How far the shortest leg is from none at all, and how alike the halves are."""
-    alike = float(np.clip((found.mirror.likeness - 0.5) / 0.4, 0.1, 1))
-    if roles is None:
-        return 0.3
-    if not roles.legs:
-        return 0.7 * alike
-    height = float(np.ptp(solid.points @ up))
-    if found.parts.hidden:
-        return 0.4 * alike
-    shortest = min(leg.length for leg in roles.legs) / height
-    return alike * float(np.clip(0.5 + shortest / 0.4, 0.5, 0.95))
-
-
-def _notes(
-    seen: Anatomy,
-    found: _Found,
-    roles: Roles | None,
-    solid: Solid,
-    forward: Float[np.ndarray, 3],
-    options: RigOptions,
-) -> tuple[str, ...]:
-    notes = []
-    if found.up != "+y" and not options.up:
-        notes.append(f"it stands with {found.up} up; give --up if it does not")
-    if found.mirror.likeness < SYMMETRIC:
-        notes.append("its left and right halves differ: look at the joints with --picture")
-    if found.parts.hidden:
-        notes.append("its legs touch each other or are hidden, and were put in by guess")
-    if roles is None:
-        notes.append("it has no body plan that gambol knows: its bones follow its branches; give --plan if it has one")
-    elif found.parts.single:
-        notes.append(f"{len(found.parts.single)} part(s) without a mirror image got no joints, such as a weapon")
-    if solid.floating:
-        notes.append(f"{solid.floating} piece(s) far from the body follow the nearest bone")
-    if roles and (seen.plan != roles.plan or seen.forward @ forward < 0.9):
-        notes.append(
-            f"gambol reads the new skeleton as {seen.plan} that faces {axis_name(seen.forward)}; "
-            f"give --plan and --forward to other commands as well"
-        )
-    return tuple(notes)

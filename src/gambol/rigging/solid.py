@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from scipy import ndimage, sparse
 
 from gambol.character.surface import Surface
-from gambol.character.welding import Welded, weld
+from gambol.character.welding import Welded, is_soup, weld
 from gambol.errors import GambolError
 
 USUAL, FINEST = 96, 160
@@ -118,7 +118,7 @@ def _solid(skin: Welded, size: float, finest: int) -> Solid:
     shape = np.ceil((skin.points.max(0) - origin) / pitch).astype(int) + 2
     shell = _shell((skin.points - origin) / pitch, skin.faces, shape)
     filled = ~_outside(shell)
-    if _is_open(skin.faces):
+    if _is_open(skin.faces) and not is_soup(skin.points, skin.faces):
         _fill_open(filled, shell, skin, origin, pitch)
     joined, floating = _joined(filled, finest)
     return Solid(joined, np.argwhere(joined), origin, pitch, floating)
@@ -195,14 +195,17 @@ def _joined(filled: Bool[np.ndarray, "nx ny nz"], finest: int) -> tuple[Bool[np.
         close = [piece for piece, far in zip(sorted(waiting), gap, strict=True) if far <= LARGEST_GAP * finest]
         if not close:
             break
-        for piece, start in zip(close, ndimage.minimum_position(away, pieces, close), strict=True):
-            start = np.array(start)
+        lines = []
+        for start in np.array(ndimage.minimum_position(away, pieces, close)):
             end = nearest[(slice(None), *start)]
             steps = int(np.abs(end - start).max()) + 1
             line = np.rint(np.linspace(start, end, steps + 1)).astype(int)
-            joined |= pieces == piece
-            joined[tuple(line.T)] = True
-            waiting.discard(piece)
+            lines.append(line)
+        reached = np.zeros(count + 1, bool)
+        reached[close] = True
+        joined |= reached[pieces]  # all at once: there may be thousands
+        joined[tuple(np.concatenate(lines).T)] = True
+        waiting.difference_update(close)
     if joined.sum() < LEAST_SHARE * filled.sum():
         raise GambolError(
             f"the mesh is {len(waiting) + 1} objects far from each other, none of which is most of it; "
