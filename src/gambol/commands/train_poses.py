@@ -32,7 +32,7 @@ class TrainPosesCommand:
     """Folders that `gambol harvest` wrote."""
     exclude: tuple[str, ...] = ()
     """Families to leave out of the training, to evaluate on: the names of the folders that the characters were in."""
-    steps: Annotated[int, Range(1, 100_000_000)] = 6000
+    steps: Annotated[int, Range(1, 100_000_000)] = 3000
     """Number of steps."""
     seed: int = 0
     """Seed of everything that is random."""

@@ -31,7 +31,7 @@ DEVIATION_POSES = 200
 class PoseTrainConfig(TrainingConfig):
     """Everything the weights depend on, besides the poses."""
 
-    steps: int = 6000
+    steps: int = 3000
     action_dropout: float = 0.4
     """Share of poses whose action is not told, as it usually is not when sampling."""
     points: float = 0.5
