@@ -104,7 +104,7 @@ class Subject(PosedCharacter):
     def _distinct(self) -> tuple[np.ndarray, np.ndarray]:
         """True poses without those that hardly differ from the one before in their clip, and the clip of each."""
         points = places(self.skeleton, self.harvest.poses)
-        kept, clips, start = [], [], 0
+        kept, clips, start = [np.zeros(0, int)], [np.zeros(0, int)], 0
         for clip, origin in enumerate(self.harvest.origins):
             own = start + distinct(points[start : start + origin.poses])
             kept.append(own)
