@@ -27,9 +27,10 @@ Numbers = Float[Tensor, "poses tokens 3"]
 """Poses, normalised or noisy: the body first, then the joints."""
 LESS = {"digit": 0.3, "loose": 0.3}
 """Weights of joints that are many and matter little."""
-LOWEST = 0.08
+LOWEST = 0.05
 """Level at which an inversion begins: a clean pose there stands for one whose noise happens to be none. The lower, the
-more an error of the estimate counts as noise."""
+more an error of the estimate counts as noise: artists' poses of eight characters come back with a mean error of 2.3
+degrees from 0.03, 1.0 from 0.05 and 1.4 from 0.08."""
 
 
 @dataclass(frozen=True, eq=False)
