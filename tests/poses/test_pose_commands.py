@@ -114,3 +114,14 @@ def test_in_betweens(folder, tmp_path, capsys):
     assert "has no clip 'jump'" in refused(
         capsys, "tween", fox, "--keys", "0:jump", "5:rest", "-o", tmp_path / "y.glb", "--weights", weights
     )
+
+
+def test_a_mesh_without_a_skeleton_gets_one(folder, tmp_path, capsys):
+    fox = gambol.create("fox")
+    lines = [f"v {x:.5f} {y:.5f} {z:.5f}" for x, y, z in fox.rest_vertices]
+    lines += [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in fox.meshes[0].faces]
+    (tmp_path / "fox.obj").write_text("\n".join(lines))
+    weights = ["--weights", str(folder / "weights.safetensors")]
+    main(["poses", str(tmp_path / "fox.obj"), "-n", "2", "-o", str(tmp_path / "poses.glb"), *weights])
+    assert "quadruped" in capsys.readouterr().out
+    assert len(gambol.load(tmp_path / "poses.glb").skeleton.names) > 20

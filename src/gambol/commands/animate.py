@@ -18,7 +18,7 @@ import tyro
 
 from gambol.actions import listing
 from gambol.commands.messages import say, warn
-from gambol.commands.options import AS_FOUND, AS_MADE, AnatomyGiven, Editing, check_name
+from gambol.commands.options import AS_FOUND, AS_MADE, AnatomyGiven, Editing, check_name, rigged
 from gambol.errors import GambolError
 from gambol.files import locked_folder
 from gambol.ranges import CONTROL_SCALE, FPS, MOST_FRAMES, SECONDS, SEED, STRENGTH, Weight, check_frames
@@ -261,18 +261,11 @@ class AnimateCommand:
         """A mesh with a skeleton, written into the folder of the run, and the name of that file."""
         from gambol.distillation.run_config import lasting_name
         from gambol.formats import load, save
-        from gambol.rigging.rig import RigOptions, rig_mesh
 
-        given = self.anatomy.given
-        if "parts" in given:
-            raise GambolError("--joints names joints, and a mesh has none yet: run gambol rig first")
-        rigged = rig_mesh(mesh, RigOptions(**given))
-        say(rigged.sentence)
-        for note in rigged.notes:
-            warn(note)
+        character = rigged(mesh, self.anatomy)
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / f"{Path(self.character or mesh.name).stem}{RIGGED}"
-        save(rigged.character, file, overwrite=True)
+        save(character, file, overwrite=True)
         return load(file), lasting_name(str(file))
 
     def _prior(self) -> PriorChoice:

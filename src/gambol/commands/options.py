@@ -12,7 +12,7 @@ import tyro
 
 from gambol.character.axes import AxisChoice
 from gambol.character.plans import PlanChoice
-from gambol.commands.messages import warn
+from gambol.commands.messages import say, warn
 from gambol.errors import GambolError
 from gambol.ranges import SMOOTH
 
@@ -83,6 +83,20 @@ def load_character(file: Path | str) -> Character:
     for warning in dict.fromkeys(character.warnings):
         warn(warning)
     return character
+
+
+def rigged(mesh: Character, anatomy: AnatomyOptions) -> Character:
+    """A mesh with a skeleton; what it was taken for is printed."""
+    from gambol.rigging.rig import RigOptions, rig_mesh
+
+    given = anatomy.given
+    if "parts" in given:
+        raise GambolError("--joints names joints, and a mesh has none yet: run gambol rig first")
+    found = rig_mesh(mesh, RigOptions(**given))
+    say(found.sentence)
+    for note in found.notes:
+        warn(note)
+    return found.character
 
 
 def clips_named(character: Character, file: Path, wanted: Sequence[str]) -> list[str]:

@@ -9,8 +9,8 @@ from typing import Annotated
 import tyro
 
 from gambol.commands.messages import say
-from gambol.commands.options import AS_FOUND, AnatomyGiven, File, load_character
-from gambol.commands.poses import check_pose_output, write_poses
+from gambol.commands.options import AS_FOUND, AnatomyGiven, File
+from gambol.commands.poses import check_pose_output, open_space, write_poses
 from gambol.errors import GambolError
 
 
@@ -28,7 +28,7 @@ class PoseCommand:
     """
 
     file: File
-    """A rigged character (.glb, .vrm or .gltf), or one of the zoo: fox."""
+    """A character (.glb, .vrm or .gltf), a mesh without a skeleton, which gets one, or one of the zoo: fox."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """File to write: .png, or .glb for the character with a clip of the pose."""
     reach: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="JOINT=X,Y,Z")] = ()
@@ -44,14 +44,11 @@ class PoseCommand:
     def run(self) -> None:
         import numpy as np
 
-        from gambol.poses.pose_space import PoseSpace
-
         handles = dict(_handle(text) for text in self.reach)
         if not handles:
             raise GambolError("there is nothing to reach: say where a joint goes, as in --reach hand.L=0.3,1.2,0.4")
         check_pose_output(self.output, self.file)
-        character = load_character(self.file)
-        space = PoseSpace(character, self.weights, self.anatomy.analyze(character))
+        space = open_space(self.file, self.weights, self.anatomy)
         world = space.solve(handles, space.pose_at(self.start), self.keep or None)
         write_poses(space, world, self.output, "pose")
         names = space.joints

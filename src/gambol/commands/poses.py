@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from gambol.commands.messages import say
-from gambol.commands.options import AS_FOUND, AnatomyGiven, File, check_not_input, load_character
+from gambol.commands.options import (
+    AS_FOUND,
+    AnatomyGiven,
+    AnatomyOptions,
+    File,
+    check_not_input,
+    load_character,
+    rigged,
+)
 from gambol.errors import GambolError
 from gambol.ranges import SEED, STRENGTH, Range
 
@@ -34,7 +42,7 @@ class PosesCommand:
     """
 
     file: File
-    """A rigged character (.glb, .vrm or .gltf), or one of the zoo: fox."""
+    """A character (.glb, .vrm or .gltf), a mesh without a skeleton, which gets one, or one of the zoo: fox."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """File to write: .png for a sheet, .glb for the character with a clip of the poses."""
     count: Annotated[int, Range(1, 1000), tyro.conf.arg(aliases=["-n"])] = 8
@@ -56,13 +64,11 @@ class PosesCommand:
     anatomy: AnatomyGiven = AS_FOUND
 
     def run(self) -> None:
-        from gambol.poses.pose_space import PoseSpace
         from gambol.poses.sampling import SamplingConfig
         from gambol.progress import progress
 
         check_pose_output(self.output, self.file)
-        character = load_character(self.file)
-        space = PoseSpace(character, self.weights, self.anatomy.analyze(character))
+        space = open_space(self.file, self.weights, self.anatomy)
         near = space.pose_at(self.near) if self.near is not None else None
         config = SamplingConfig(steps=self.steps, strength=self.strength)
         with progress("sampling") as advance:
@@ -79,6 +85,17 @@ class PosesCommand:
         write_poses(space, space.world(poses), self.output, "poses")
         note = f"; {doubtful} of them go through themselves, sink or bend backwards" if doubtful else ""
         say(f"wrote {self.output}: {len(poses)} poses{note}")
+
+
+def open_space(file: Path, weights: Path | None, anatomy: AnatomyOptions) -> PoseSpace:
+    """The pose space of a character in a file; a mesh without a skeleton gets one first."""
+    from gambol.poses.pose_space import PoseSpace
+    from gambol.rigging.rig import is_bare
+
+    character = load_character(file)
+    if is_bare(character):
+        return PoseSpace(rigged(character, anatomy), weights)
+    return PoseSpace(character, weights, anatomy.analyze(character))
 
 
 def check_pose_output(output: Path, file: Path) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from gambol.commands.messages import say
-from gambol.commands.options import AS_FOUND, AnatomyGiven, File, check_not_input, load_character
+from gambol.commands.options import AS_FOUND, AnatomyGiven, File, check_not_input
+from gambol.commands.poses import open_space
 from gambol.errors import GambolError
 from gambol.ranges import FPS, MOST_FRAMES
 
@@ -32,7 +33,7 @@ class TweenCommand:
     """
 
     file: File
-    """A rigged character (.glb, .vrm or .gltf), or one of the zoo: fox."""
+    """A character (.glb, .vrm or .gltf), a mesh without a skeleton, which gets one, or one of the zoo: fox."""
     keys: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FRAME:POSE ...")]
     """Two keys or more."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
@@ -48,7 +49,6 @@ class TweenCommand:
     def run(self) -> None:
         from gambol.commands.options import check_name
         from gambol.formats import check_output, save
-        from gambol.poses.pose_space import PoseSpace
         from gambol.progress import progress
 
         check_name(self.name)
@@ -60,13 +60,12 @@ class TweenCommand:
         for (first, _), (last, _) in pairwise(wanted):
             if last <= first:
                 raise GambolError(f"keys must be in the order of their frames: {last} comes after {first}")
-        character = load_character(self.file)
-        space = PoseSpace(character, self.weights, self.anatomy.analyze(character))
+        space = open_space(self.file, self.weights, self.anatomy)
         keys = [(frame, _pose(space, pose)) for frame, pose in wanted]
         with progress("making in-betweens") as advance:
             world = space.tween(keys, advance)
         clip = space.clip(world, self.name, self.fps)
-        save(character, self.output, clip, overwrite=True)
+        save(space.character, self.output, clip, overwrite=True)
         say(f"wrote {self.output}: clip '{self.name}', {len(world)} frames, {clip.duration:.2f} s")
 
 

@@ -18,8 +18,9 @@ from gambol.poses.poses import Poses
 STEPS = 10
 """Steps of an inversion, and of the way back."""
 LEVEL = 0.25
-"""Noise level up to which ends are inverted: beyond it poses between two similar ones wander off. Between keys 15 frames
-apart of 12 characters, poses were 17.9 % of a leg from artists' at 0.25, 19.9 at 0.4 and 19.8 at 0.6 (slerp 20.0)."""
+"""Noise level up to which ends are inverted: beyond it poses between two similar ones wander off. Between keys 15
+frames apart, of 12 characters, poses were 17.9 % of a leg from artists' at 0.25, 19.9 at 0.4 and 19.8 at 0.6; slerp's
+were 20.0."""
 
 
 def walk_between(
