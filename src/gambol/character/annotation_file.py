@@ -21,8 +21,8 @@ LARGEST_FILE = 1_000_000
 """Bytes: far more than any skeleton needs."""
 
 
-def read_annotations(path: Path) -> dict[str, Any]:
-    """Keyword arguments of `analyze` from a file; GambolError, naming the file, if it is no file of joints."""
+def read_joint_file(path: Path) -> Any:
+    """What a .toml or .json file of joints holds; GambolError, naming the file, if it cannot be read."""
     if not path.is_file():
         raise GambolError(f"--joints {path} does not exist")
     if path.suffix.lower() not in (".toml", ".json"):
@@ -31,9 +31,14 @@ def read_annotations(path: Path) -> dict[str, Any]:
         raise GambolError(f"--joints {path} is no file of joints: it is larger than {LARGEST_FILE:,} bytes")
     try:
         text = path.read_bytes().decode()
-        values = tomllib.loads(text) if path.suffix.lower() == ".toml" else parse_json(text)
+        return tomllib.loads(text) if path.suffix.lower() == ".toml" else parse_json(text)
     except (ValueError, RecursionError) as error:
         raise GambolError(f"--joints {path} cannot be read: {error or 'it is nested too deeply'}") from None
+
+
+def read_annotations(path: Path) -> dict[str, Any]:
+    """Keyword arguments of `analyze` from a file; GambolError, naming the file, if it is no file of joints."""
+    values = read_joint_file(path)
     if not isinstance(values, dict):
         raise GambolError(f"--joints {path} must hold names of parts with their joints")
     found = {name: _text(path, name, values.pop(name)) for name in ("up", "forward", "plan") if name in values}

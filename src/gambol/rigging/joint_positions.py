@@ -12,7 +12,6 @@ is a whole skeleton, of which nothing is guessed. Positions are in the units and
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -22,17 +21,15 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from gambol.character.annotation_file import read_joint_file
 from gambol.character.skeleton import Skeleton
 from gambol.errors import GambolError
 from gambol.files import write_file
 from gambol.formats.files import LARGEST_NUMBER
-from gambol.jsonable import parse_json
 from gambol.rigging.layout import Layout
 from gambol.rigging.mirror import MirrorPlane
 from gambol.text import encodable, printable
 
-LARGEST_FILE = 1_000_000
-"""Bytes: far more than any skeleton needs."""
 MOST_JOINTS = 300
 """Of a skeleton by hand: each is a column of weights."""
 IMAGE = 0.02
@@ -73,17 +70,7 @@ class JointPositions:
 
 def read_joint_positions(path: Path) -> JointPositions:
     """Joints from a file; GambolError, naming the file, if it does not say where joints are."""
-    if not path.is_file():
-        raise GambolError(f"--joints {path} does not exist")
-    if path.suffix.lower() not in (".toml", ".json"):
-        raise GambolError(f"--joints reads .toml and .json, got {path.name}")
-    if path.stat().st_size > LARGEST_FILE:
-        raise GambolError(f"--joints {path} is no file of joints: it is larger than {LARGEST_FILE:,} bytes")
-    try:
-        text = path.read_bytes().decode()
-        values = tomllib.loads(text) if path.suffix.lower() == ".toml" else parse_json(text)
-    except (ValueError, RecursionError) as error:
-        raise GambolError(f"--joints {path} cannot be read: {error or 'it is nested too deeply'}") from None
+    values = read_joint_file(path)
     try:
         return joint_positions(values)
     except GambolError as error:

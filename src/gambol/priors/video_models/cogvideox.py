@@ -49,6 +49,7 @@ class CogVideoXPrior(LatentPrior):
     """A text-to-video CogVideoX."""
 
     prediction = "v"
+    frame_axis = 1
 
     def __init__(self, checkpoint: ModelCheckpoint, config: VideoModelConfig):
         super().__init__(checkpoint, config)

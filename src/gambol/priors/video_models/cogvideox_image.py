@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.errors import GambolError
-from gambol.priors.prior import Control, Prompt
-from gambol.priors.schedule import Latents, Level
+from gambol.priors.prior import Control
 from gambol.priors.video_models.cogvideox import CogVideoXPrior
 from gambol.priors.video_models.components import ModelCheckpoint, VideoModelConfig
 
@@ -35,19 +34,6 @@ class CogVideoXImagePrior(CogVideoXPrior):
     def _check_channels(self, transformer: Mapping[str, Any], vae: Mapping[str, Any]) -> None:
         if transformer["in_channels"] != 2 * vae["latent_channels"]:
             raise GambolError(f"{self.name} has no channels for a picture; it is no image-to-video CogVideoX")
-
-    @torch.no_grad()
-    def estimates(
-        self,
-        noisy: Latents,
-        level: Level,
-        prompts: Sequence[Prompt],
-        reference: Float[Tensor, "batch height width 3"] | None = None,
-        control: Control | None = None,
-    ) -> tuple[Latents, ...]:
-        if reference is None or control is not None:
-            raise ValueError(f"{self.name} needs a reference picture, and takes nothing else")
-        return self._estimates(noisy, level, prompts, control=self._beginning(reference, noisy.shape[1]))
 
     def _begin(self, pictures: Float[Tensor, "batch height width 3"], frames: int) -> Control:
         first = self._encode(pictures[:, None])[:, self._padding :]

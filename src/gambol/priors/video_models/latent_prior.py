@@ -23,6 +23,8 @@ class LatentPrior(VideoPrior):
     prediction: Prediction
     text_length: int
     """Number of tokens of a sentence that the network sees."""
+    frame_axis: int
+    """Which axis of a batch of latents is time."""
 
     def __init__(self, checkpoint: ModelCheckpoint, config: VideoModelConfig):
         self.name, self.config = checkpoint.name, config
@@ -78,9 +80,13 @@ class LatentPrior(VideoPrior):
         reference: Float[Tensor, "batch height width 3"] | None = None,
         control: Control | None = None,
     ) -> tuple[Latents, ...]:
-        if reference is not None:
+        if self.needs_picture:
+            if reference is None or control is not None:
+                raise ValueError(f"{self.name} needs a reference picture, and takes nothing else")
+            control = self._beginning(reference, noisy.shape[self.frame_axis])
+        elif reference is not None:
             raise ValueError(f"{self.name} takes no reference picture")
-        if control is not None and "control" not in self.guides:
+        elif control is not None and "control" not in self.guides:
             raise ValueError(f"{self.name} has no control branch")
         return self._estimates(noisy, level, prompts, control=control)
 

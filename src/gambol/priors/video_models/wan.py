@@ -51,6 +51,7 @@ class WanPrior(LatentPrior):
     """A text-to-video Wan. TI2V-5B also takes a reference picture, which becomes the first frame of the video."""
 
     prediction = "flow"
+    frame_axis = 2
     text_length = TEXT_LENGTH
     time_axis, temporal_compression = 2, TEMPORAL_COMPRESSION
 
@@ -132,7 +133,7 @@ class WanPrior(LatentPrior):
         reference: Float[Tensor, "batch height width 3"] | None = None,
         control: Control | None = None,
     ) -> tuple[Latents, ...]:
-        if reference is None or self.reference == "none":
+        if reference is None or self.reference == "none" or self.needs_picture:
             return super().estimates(noisy, level, prompts, reference, control)
         first = self._encode(reference[:, None]).to(noisy)
         given = torch.cat([first, noisy[:, :, 1:]], dim=2)

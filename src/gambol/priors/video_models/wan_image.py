@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -10,8 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from gambol.errors import GambolError
-from gambol.priors.prior import Control, Prompt
-from gambol.priors.schedule import Latents, Level
+from gambol.priors.prior import Control
 from gambol.priors.video_models import wan
 from gambol.priors.video_models.components import ModelCheckpoint, VideoModelConfig
 
@@ -37,19 +36,6 @@ class WanImagePrior(wan.WanPrior):
             )
         if transformer["in_channels"] != 2 * vae["z_dim"] + wan.TEMPORAL_COMPRESSION:
             raise GambolError(f"{self.name} has no channels for a picture; it is no image-to-video Wan")
-
-    @torch.no_grad()
-    def estimates(
-        self,
-        noisy: Latents,
-        level: Level,
-        prompts: Sequence[Prompt],
-        reference: Float[Tensor, "batch height width 3"] | None = None,
-        control: Control | None = None,
-    ) -> tuple[Latents, ...]:
-        if reference is None or control is not None:
-            raise ValueError(f"{self.name} needs a reference picture, and takes nothing else")
-        return self._estimates(noisy, level, prompts, control=self._beginning(reference, noisy.shape[2]))
 
     def _begin(self, pictures: Float[Tensor, "batch height width 3"], frames: int) -> Control:
         count = (frames - 1) * wan.TEMPORAL_COMPRESSION + 1

@@ -72,7 +72,7 @@ class WanVACEPrior(wan.WanPrior):
         if reference is not None and control is not None:
             raise ValueError(f"{self.name} takes either a reference picture or a control video")
         if reference is not None:
-            control = self._beginning(reference, noisy.shape[2])
+            control = self._beginning(reference, noisy.shape[self.frame_axis])
         return super().estimates(noisy, level, prompts, None, control)
 
     def _begin(self, pictures: Float[Tensor, "batch height width 3"], frames: int) -> Control:
