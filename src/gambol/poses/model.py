@@ -35,7 +35,8 @@ degrees from 0.03, 1.0 from 0.05 and 1.4 from 0.08."""
 
 @dataclass(frozen=True, eq=False)
 class UsualErrors:
-    """How far poses that a model was trained on are from its estimates of them (`gambol.poses.plausibility`)."""
+    """How far usual poses are from a model's estimates of them (`gambol.poses.plausibility`): those of families that
+    were left out of its training or, without any, those it was trained on."""
 
     squares: Float[Tensor, "levels kinds"]
     """Mean squared distance by noise level and kind of joint, the height last [deviations squared]."""

@@ -112,7 +112,7 @@ def relative_errors(
 
 
 def implausibility(rig: RigPoses, poses: Poses) -> Float[Tensor, " poses"]:
-    """How far each pose is from what the pose model takes it for, relative to poses it was trained on: 1 is usual."""
+    """How far each pose is from what the pose model takes it for, relative to usual poses: 1 is usual."""
     usual = rig.model.usual
     if usual is None:
         raise ValueError("the pose model does not know its usual errors")

@@ -127,9 +127,9 @@ MEASURES: tuple[Measure, ...] = (
     Measure("plausibility", "the prior finds it plausible", "", "high", 2, "prior",
         "Expected over actual denoising error of a video prior on the clip, under its likeliest prompt."),
     Measure("pose_implausibility", "poses are implausible", "", "low", 2, "prior",
-        "Mean distance of each pose from what the pose model takes it for, relative to those it knows: 1 is usual."),
+        "Mean distance of each pose from what the pose model takes it for, relative to usual ones, which have 1."),
     Measure("unusual_poses", "frames with an unusual pose", "%", "low", 0, "prior",
-        "Share of frames whose pose is more implausible than 99 % of those that the pose model was trained on."),
+        "Share of frames whose pose is more implausible than 99 % of usual ones."),
 )
 # fmt: on
 BY_KEY: Mapping[str, Measure] = {measure.key: measure for measure in MEASURES}

@@ -22,7 +22,7 @@ MOST_FRAMES, MOST_JOINTS, FEWEST_FRAMES = 48, 900, 8
 """Frames of a clip that are looked at: at most so many, and so many that they have at most so many joints together, but
 for a few at least. 900 joints take 0.3 s."""
 USUAL = 0.99
-"""Share of the poses that the model was trained on from which a more implausible one is called unusual."""
+"""Share of usual poses from which a more implausible one is called unusual."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,10 @@ class PosePlausibility:
     times: Float[np.ndarray, " frames"]
     """Since the start of the clip [s]."""
     implausibility: Float[np.ndarray, " frames"]
-    """Distance of each pose from what the pose model takes it for, relative to poses it was trained on: 1 is usual."""
+    """Distance of each pose from what the pose model takes it for, relative to the poses that its weights call
+    usual: 1 is usual."""
     usual: float
-    """Implausibility that a share USUAL of the poses it was trained on stays below."""
+    """Implausibility that a share USUAL of those poses stays below."""
 
     @property
     def mean(self) -> float:
