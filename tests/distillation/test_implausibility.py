@@ -18,7 +18,6 @@ from gambol.distillation.score_distillation import ScoreConfig
 from gambol.distillation.stage_runner import StageRunner
 from gambol.distillation.stages import stages_of
 from gambol.errors import GambolError
-from gambol.poses import model as model_module
 from gambol.poses.model import PoseModel, RigPoses
 from gambol.poses.plausibility import ImplausibilityLoss, pose_reader
 from gambol.priors.catalogue import open_prior
@@ -105,12 +104,6 @@ def test_what_is_sampled_from_tracks_has_no_such_loss(weights):
         prepare(dog(), WALK, open_prior("tracks"), weighted(SAMPLE, 0.1, weights))
     problem = prepare(dog(), WALK, open_prior("tracks"), weighted(SCORE, 0.1, weights))
     assert solved(problem)[1][-1]["implausible"] > 0
-
-
-def test_a_weight_without_a_model_is_refused(pixels, monkeypatch, tmp_path):
-    monkeypatch.setattr(model_module, "shipped", lambda: tmp_path / "weights.safetensors")
-    with pytest.raises(GambolError, match="comes without weights of a pose model"):
-        prepare(dog(), WALK, pixels, weighted(SAMPLE, 0.1))
 
 
 def test_a_run_goes_on_with_the_same_pose_model_only(pixels, weights):

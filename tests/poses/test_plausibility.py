@@ -5,8 +5,7 @@ import pytest
 import torch
 from small_poses import chains_of, harvested, model, noise, rig_poses, skeleton_of
 
-from gambol.errors import AssetError, GambolError
-from gambol.poses import model as model_module
+from gambol.errors import GambolError
 from gambol.poses import plausibility
 from gambol.poses.model import PoseModel, RigPoses
 from gambol.poses.plausibility import ImplausibilityLoss, distance, implausibility, pose_reader
@@ -172,12 +171,6 @@ def test_other_weights_have_another_fingerprint():
     known = model()
     other = PoseModel(known.network, 2 * known.deviations, known.actions)
     assert known.fingerprint() != other.fingerprint()
-
-
-def test_missing_weights_are_told_in_one_sentence(monkeypatch, tmp_path):
-    monkeypatch.setattr(model_module, "shipped", lambda: tmp_path / "weights.safetensors")
-    with pytest.raises(AssetError, match="comes without weights of a pose model: train them with `gambol train-poses`"):
-        PoseModel.load()
 
 
 def test_rigs_with_too_many_joints_are_refused(monkeypatch):

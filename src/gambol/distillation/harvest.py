@@ -168,9 +168,7 @@ class _Gathered:
         action = ACTIONS.get(origin.action)
         if action and self.skeleton.feet.any() and not (action.airborne or action.afloat):
             lowest = body_points(self.skeleton, poses)[1][..., 1].amin(1)
-            rest = body_points(self.skeleton, Poses(torch.zeros_like(poses.turns[:1]), torch.zeros(1)))[1][
-                ..., 1
-            ].amin()
+            rest = body_points(self.skeleton, Poses.canonical(self.skeleton))[1][..., 1].amin()
             found["floats"] = lowest - rest > FLOATING
         return found | self.validators.faults(poses)
 

@@ -63,11 +63,6 @@ class PoseModel:
     @staticmethod
     def load(path: Path | None = None) -> PoseModel:
         """Read weights that `save` wrote, by default those that come with gambol."""
-        if path is None and not shipped().exists():
-            raise AssetError(
-                "this gambol comes without weights of a pose model: train them with `gambol train-poses`, and name the "
-                "file it writes"
-            )
         path = path or shipped()
         tensors, facts = read_tensors(path)
         try:

@@ -17,7 +17,7 @@ from torch import Tensor
 from gambol.character.anatomy import Anatomy
 from gambol.errors import GambolError
 from gambol.motion.chains import Chains, find_chains
-from gambol.poses.model import Numbers, PoseModel, RigPoses, shipped, squared_error, weights_of
+from gambol.poses.model import Numbers, PoseModel, RigPoses, squared_error, weights_of
 from gambol.poses.pose_skeleton import MOST_JOINTS, pose_skeleton
 from gambol.poses.poses import Poses, poses_of_world
 
@@ -53,10 +53,9 @@ def pose_reader(anatomy: Anatomy, model: PoseModel, chains: Chains | None = None
 
 
 @lru_cache(maxsize=1)
-def shipped_model() -> PoseModel | None:
-    """The pose model that comes with gambol; None if there is none, or if its usual errors are not known."""
-    model = PoseModel.load() if shipped().exists() else None
-    return model if model and model.usual else None
+def shipped_model() -> PoseModel:
+    """The pose model that comes with gambol."""
+    return PoseModel.load()
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,6 +37,11 @@ class Poses:
     def __getitem__(self, chosen: slice | Tensor | list[int]) -> Poses:
         return Poses(self.turns[chosen], self.heights[chosen])
 
+    @staticmethod
+    def canonical(skeleton: PoseSkeleton) -> Poses:
+        """The canonical rest pose, one pose."""
+        return Poses(torch.zeros(1, len(skeleton), 3), torch.zeros(1))
+
     @property
     def numbers(self) -> Float[Tensor, "poses tokens 3"]:
         """As the network takes them: the height first, in a row of its own, then the turns."""

@@ -54,7 +54,7 @@ class Validators:
             apart &= ~(own[here] & own[there] & same)
         first, second = first[apart], second[apart]
         radius = THIN * self.skeleton.numbers[self._joints[bones], RADIUS]
-        rest = Poses(torch.zeros(1, len(self.skeleton), 3), torch.zeros(1))
+        rest = Poses.canonical(self.skeleton)
         spheres = self._spheres(*body_points(self.skeleton, rest))[0]
         distance = (spheres[first] - spheres[second]).norm(dim=-1)
         return first, second, torch.minimum(radius[first] + radius[second], distance).clamp(min=1e-3)
@@ -79,7 +79,7 @@ class Validators:
         """How deep the lowest bone is below the ground, of who stands on it."""
         if not bool(self.skeleton.feet.any()):
             return places.new_zeros(len(places))
-        rest = Poses(torch.zeros(1, len(self.skeleton), 3), torch.zeros(1))
+        rest = Poses.canonical(self.skeleton)
         lowest = self._ends(*body_points(self.skeleton, rest)).amin(1).clamp(max=0)
         return (lowest - self._ends(rotations, places).amin(1)).clamp(min=0)
 

@@ -48,10 +48,10 @@ class PosePlausibility:
 
 
 def pose_plausibility(clip: NormalizedClip, model: PoseModel | None = None) -> PosePlausibility | None:
-    """How implausible the poses of a clip are. model: by default the one that comes with gambol; None if there is none,
-    or if the character has too many joints for it."""
+    """How implausible the poses of a clip are. model: by default the one that comes with gambol. None if it does not
+    know what is usual, or if the character has too many joints for it."""
     model = model or shipped_model()
-    if model is None or model.usual is None:
+    if model.usual is None:
         return None
     try:
         reader = pose_reader(clip.anatomy, model)
