@@ -18,7 +18,7 @@ def load(path: str | Path) -> Character:
         raise AssetError(f"{text!r} names no character: give a .glb, .gltf or .vrm file, or an animal such as 'fox'")
     plain = not any(mark and mark in text for mark in (os.sep, os.altsep))
     missing = not os.path.exists(path) or (plain and os.path.isdir(path))  # a folder 'fox' does not hide the animal
-    if missing and Path(path).suffix.lower() not in formats.READABLE:
+    if missing and Path(path).suffix.lower() not in formats.READERS:
         if not plain:
             raise AssetError(f"{path} does not exist")
         if _looks_like_words(text):

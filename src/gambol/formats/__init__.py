@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.errors import GambolError
 
-READABLE = (".glb", ".gltf", ".vrm", ".bvh", ".obj", ".ply", ".stl", ".off")
-"""Endings of files that `load` reads."""
+READERS = {
+    ".glb": "gambol.formats.gltf.reader:load_gltf",
+    ".gltf": "gambol.formats.gltf.reader:load_gltf",
+    ".vrm": "gambol.formats.gltf.reader:load_gltf",
+    ".bvh": "gambol.formats.bvh.reader:read_bvh",
+    ".obj": "gambol.formats.obj:read_obj",
+    ".ply": "gambol.formats.ply:read_ply",
+    ".stl": "gambol.formats.stl:read_stl",
+    ".off": "gambol.formats.off:read_off",
+}
+"""What reads a file of each ending: a function of its path that returns a `Character`, imported when it is needed."""
+
+WRITERS: dict[str, str] = {}
+"""What writes a whole character anew, by ending: a function of the character, the path and the clips, which returns
+what got lost, in words. glTF is not among them: there a clip is added to the character's own file."""
 
 
 def load(path: str | Path) -> Character:
@@ -19,30 +35,7 @@ def load(path: str | Path) -> Character:
     .ply, .stl or .off file meshes without a skeleton.
     """
     path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix == ".bvh":
-        from gambol.formats.bvh.reader import read_bvh
-
-        return read_bvh(path)
-    if suffix == ".obj":
-        from gambol.formats.obj import read_obj
-
-        return read_obj(path)
-    if suffix == ".ply":
-        from gambol.formats.ply import read_ply
-
-        return read_ply(path)
-    if suffix == ".stl":
-        from gambol.formats.stl import read_stl
-
-        return read_stl(path)
-    if suffix == ".off":
-        from gambol.formats.off import read_off
-
-        return read_off(path)
-    from gambol.formats.gltf.reader import load_gltf
-
-    return load_gltf(path)
+    return _imported(READERS.get(path.suffix.lower(), READERS[".glb"]))(path)
 
 
 def check_output(path: str | Path, binary: bool = False) -> None:
@@ -50,9 +43,14 @@ def check_output(path: str | Path, binary: bool = False) -> None:
 
     binary: what is to be saved does not come from a .gltf file, so it cannot become one.
     """
+    from gambol.files import check_folder
     from gambol.formats.gltf.writer import check_target
 
-    check_target(Path(path), binary)
+    path = Path(path)
+    if path.suffix.lower() in WRITERS:
+        check_folder(path)
+    else:
+        check_target(path, binary)
 
 
 def save(character: Character, path: str | Path, clip: Clip | None = None, overwrite: bool = False) -> str | None:
@@ -69,6 +67,11 @@ def save(character: Character, path: str | Path, clip: Clip | None = None, overw
     source = character.source
     document = source if isinstance(source, Document) else document_from_character(character)
     return save_gltf(document, path, clip, overwrite)
+
+
+def _imported(name: str) -> Callable[..., Any]:
+    module, _, function = name.partition(":")
+    return getattr(import_module(module), function)
 
 
 MOTION_SUFFIXES = (".bvh", ".npz")
