@@ -8,7 +8,8 @@ import gambol
 from gambol import GambolError, analyze
 from gambol.character.surface import Surface
 from gambol.creatures.zoo import create
-from gambol.rigging.rig import RigOptions, is_bare, rig_mesh
+from gambol.rigging.options import RigOptions
+from gambol.rigging.rig import is_bare, rig_mesh
 
 PLANS = {
     "fox": "quadruped",

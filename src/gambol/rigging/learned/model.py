@@ -18,9 +18,10 @@ from gambol.rigging.learned.slots import PARTNERS, PARTS, SLOTS
 from gambol.rigging.learned.surface_points import framing, sampled_surface
 from gambol.tensor_files import read_tensors, write_tensors
 
-VIEWS = 4
-"""Sets of points that are drawn from a mesh; each is looked at four times: mirrored or not, turned round or not."""
-MIRRORED, TURNED = np.array([-1.0, 1.0, 1.0]), np.array([-1.0, 1.0, -1.0])
+DRAWN = 4
+"""Sets of points that are drawn from a mesh."""
+WAYS = np.array([(1.0, 1, 1), (-1.0, 1, 1), (-1.0, 1, -1), (1.0, 1, -1)])
+"""Each is looked at as it is, mirrored, turned round, and both."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +34,40 @@ class JointGuess:
     """How far the answers for different points of the surface differ [longest sides]."""
     parts: Float[np.ndarray, " parts"]
     """Probability of having each of PARTS."""
-    facing: float
-    """Probability of facing along the axis that was asked about, rather than against it."""
 
     def has(self, chain: str, rank: int = 0) -> float:
         """Probability of having a part."""
         return float(self.parts[PARTS.index((chain, rank))])
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What the network says of a mesh, by views of it: points drawn anew, mirrored or not, turned round or not."""
+
+    forward: Float[np.ndarray, 3]
+    """The axis that the body faces, or against it."""
+    places: Float[np.ndarray, "views slots 3"]
+    """[file units, world]"""
+    parts: Float[np.ndarray, "views parts"]
+    facing: Float[np.ndarray, " views"]
+    """Logits of facing forward."""
+    size: float
+    """Longest side [file units]."""
+
+    @property
+    def vote(self) -> float:
+        """From -1, the body faces backward for sure, to 1, it faces forward."""
+        return float(np.tanh(self.facing.mean() / 2))
+
+    def joints(self, forward: Float[np.ndarray, 3]) -> JointGuess | None:
+        """Joints of a body that faces a direction, by the views that see it so; None if most see it otherwise."""
+        agreeing = self.facing * float(np.sign(forward @ self.forward)) > 0
+        if agreeing.mean() < 0.5:
+            return None
+        places = self.places[agreeing]
+        middle = np.median(places, axis=0)
+        spread = np.linalg.norm(places - middle, axis=2).mean(0) / self.size
+        return JointGuess(middle, spread, self.parts[agreeing].mean(0))
 
 
 class JointModel:
@@ -72,43 +101,33 @@ class JointModel:
         }
         write_tensors(path, {name: value.half() for name, value in self.network.state_dict().items()}, facts)
 
-    def guess(
+    def look(
         self,
         vertices: Float[np.ndarray, "vertices 3"],
         faces: Int[np.ndarray, "faces 3"],
         up: Float[np.ndarray, 3],
         forward: Float[np.ndarray, 3],
-        faces_forward: bool = False,
-    ) -> JointGuess:
-        """Joints of a mesh that faces along an axis or against it, of which the likelier is taken unless it
-        `faces_forward` for sure. Deterministic."""
+    ) -> Look:
+        """Look at a mesh that faces along an axis or against it. Deterministic."""
         axes = np.stack([np.cross(up, forward), up, forward], axis=1)
         config = self.network.config
-        points, normals = sampled_surface(vertices @ axes, faces, VIEWS * config.points, np.random.default_rng(0))
+        points, normals = sampled_surface(vertices @ axes, faces, DRAWN * config.points, np.random.default_rng(0))
         centre, scale = framing(points)
-        order = np.random.default_rng(1).permutation(len(points))
+        order = np.random.default_rng(1).permutation(len(points))  # they come sorted by face
         points, normals = ((points - centre) * scale)[order], normals[order]
-        views = [(flip, turn) for flip in (np.ones(3), MIRRORED) for turn in (np.ones(3), TURNED)]
-        found, parts, facing = [], [], []
+        places, parts, facing = [], [], []
         for start in range(0, len(points), config.points):
             rows = slice(start, start + config.points)
-            seen = [torch.from_numpy(np.stack([v[rows] * f * t for f, t in views])).float() for v in (points, normals)]
+            seen = [torch.from_numpy(np.stack([v[rows] * way for way in WAYS])).float() for v in (points, normals)]
             with torch.inference_mode():
                 guess = self.network(*seen)
-            for number, (flip, turn) in enumerate(views):
-                places = guess.places[number].double().numpy() * turn * flip
-                found.append(places[PARTNERS] if flip is MIRRORED else places)
-                parts.append(torch.sigmoid(guess.parts[number]).double().numpy())
-                facing.append(float(guess.facing[number]) * (-1 if turn is TURNED else 1))
-        mean = float(np.mean(facing))
-        # Each view says where joints are if it faces the way it was shown: those that agree with the answer count.
-        ahead = faces_forward or mean >= 0
-        agreeing = [i for i in range(len(found)) if (views[i % len(views)][1] is not TURNED) == ahead]
-        places = np.stack(found)[agreeing]
-        middle = np.median(places, axis=0)
-        spread = np.linalg.norm(places - middle, axis=2).mean(0)
-        world = (middle / scale + centre) @ axes.T
-        return JointGuess(world, spread, np.stack(parts)[agreeing].mean(0), 1 / (1 + float(np.exp(-mean))))
+            for way, found in zip(WAYS, guess.places.double().numpy(), strict=True):
+                is_image = way.prod() < 0  # what was left is seen on the right
+                places.append((found[PARTNERS] if is_image else found) * way)
+            parts.append(torch.sigmoid(guess.parts).double().numpy())
+            facing.append(guess.facing.double().numpy() * WAYS[:, 2])
+        world = (np.stack(places) / scale + centre) @ axes.T
+        return Look(forward, world, np.concatenate(parts), np.concatenate(facing), 1 / scale)
 
 
 @cache

@@ -42,7 +42,7 @@ class Slot:
 def _all_slots() -> tuple[Slot, ...]:
     middle = [Slot(chain, "middle", 0, place) for chain in ("trunk", "tail") for place in range(len(SHARES))]
     middle += [Slot("neck", "middle", 0, place) for place in range(3)]
-    places = {kind: (*stations, TIP) for kind, stations in LIMB_STATIONS.items()}
+    places: dict[str, tuple[int, ...]] = {kind: (*stations, TIP) for kind, stations in LIMB_STATIONS.items()}
     places |= {"wing": tuple(range(len(SHARES))), "fin": (0, TIP), "ear": (0, TIP)}
     return tuple(middle) + tuple(
         Slot(kind, side, rank, place)

@@ -132,9 +132,9 @@ def validation_errors(training: JointTraining, examples: Sequence[RigExample]) -
     found["places"] = float(100 * apart[known].mean())
     chains = np.array([slot.chain for slot in SLOTS])
     for chain in dict.fromkeys(chains.tolist()):
-        rows = torch.from_numpy(chains == chain)
-        if known[:, rows].any():
-            found[chain] = float(100 * apart[:, rows][known[:, rows]].mean())
+        own = torch.from_numpy(chains == chain)
+        if known[:, own].any():
+            found[chain] = float(100 * apart[:, own][known[:, own]].mean())
     return {name: round(value, 3) for name, value in found.items()}
 
 
