@@ -222,7 +222,7 @@ def compare(name: str, character: Character, plan: str, forward: str, pictures: 
             theirs = analyze(character, plan=given)
     mesh = bare(character)
     scale = 1 / float(np.ptp(mesh.rest_vertices, axis=0).max())
-    results = {method: _result(mesh, theirs, legs, forward, scale, method) for method in METHODS}
+    results: dict[str, Result] = {method: _result(mesh, theirs, legs, forward, scale, method) for method in METHODS}
     with suppress(GambolError):
         curve, artist = raw_curve(mesh), bones_of(theirs.body)
         results[RAW] = Result((*chamfer(curve, artist, scale), *matches(curve, artist, scale)))
