@@ -54,7 +54,7 @@ from gambol.quality.report import report
 from gambol.rigging.curve_skeleton import build_branches
 from gambol.rigging.curves import Centrelines
 from gambol.rigging.options import Method, RigOptions
-from gambol.rigging.placement import find_upright
+from gambol.rigging.placement import find_body
 from gambol.rigging.rig import rig_mesh
 from gambol.rigging.solid import solid_of
 from scipy.optimize import linear_sum_assignment
@@ -146,7 +146,7 @@ def bones_of(body: Body) -> Bones:
 
 def raw_curve(mesh: Character) -> Bones:
     """The skeleton of a mesh without any plan: bones along all branches of its solid."""
-    found = find_upright(solid_of(*joined(small_enough(baked(mesh)))), RigOptions())
+    found = find_body(solid_of(*joined(small_enough(baked(mesh)))), "+y", RigOptions())
     size = float(np.ptp(found.solid.points, axis=0).max()) + found.solid.pitch
     layout = build_branches(found.parts, Centrelines(found.solid, found.parts.centre), size)
     heads, parents = layout.heads, np.array(layout.parents)

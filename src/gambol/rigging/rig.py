@@ -24,7 +24,7 @@ from gambol.rigging.joint_names import NameScheme
 from gambol.rigging.joint_positions import far_outside, joint_positions, read_joint_positions
 from gambol.rigging.layout import Layout
 from gambol.rigging.options import Method, RigOptions, direction
-from gambol.rigging.placement import find_upright, place_joints
+from gambol.rigging.placement import finish_joints, place_joints
 from gambol.rigging.solid import solid_of
 from gambol.text import printable
 
@@ -113,8 +113,8 @@ def rig_mesh(
     _require_inside(mesh.name, vertices, faces)
     if options.joints and options.joints.is_whole:
         return _bound_by_hand(mesh, vertices, options, advance)
-    found = find_upright(solid_of(vertices, faces), options)
-    placed = place_joints(mesh.name, found, meshes, vertices, faces, options)
+    found, placed = place_joints(solid_of(vertices, faces), meshes, vertices, faces, options)
+    finish_joints(mesh.name, found, placed, options)
     bound = _bound(mesh, placed.layout, options, advance)
     sure = 1.0 if options.plan else plan_certainty(found, placed, direction(found.up))
     anatomy = analyze(bound.small, up=found.up)

@@ -24,10 +24,11 @@ from gambol.rigging.solid import Solid
 
 Point = Float[np.ndarray, "3"]
 
-TRUST = {"trunk": 0.6, "neck": 0.5, "tail": 0.3, "leg": 0.5, "arm": 0.4, "wing": 0.5, "fin": 0.3, "ear": 0.3}
+TRUST = {"trunk": 0.6, "neck": 0.5, "tail": 0.2, "leg": 0.5, "arm": 0.3, "wing": 0.5, "ear": 0.3, "fin": 0.0}
 """How far joints go from the template's place to the network's, by chain. Tips stay, where the flesh ends."""
-ELSEWHERE = 0.12
-"""[longest sides] Limbs whose joints are so far apart on average are seen in different places."""
+ELSEWHERE, LONGER = 0.12, 1.3
+"""Arms whose joints the two see so far apart on average [longest sides], and which are so much longer for the template,
+go on in what hands hold."""
 SURE = 0.05
 """[longest sides] The network is sure of limbs whose joints it sees within so much."""
 SAME = 0.06
@@ -103,16 +104,15 @@ def with_learned_joints(layout: Layout, guess: JointGuess, mirror: MirrorPlane, 
             (places[slot] for slot in slots), key=lambda place: float(np.linalg.norm(place - heads[joint]))
         )
     apart = {joint: float(np.linalg.norm(target - heads[joint])) / size for joint, target in targets.items()}
-    taken = _elsewhere(limbs, apart, guess)
+    arms_taken = _arms_elsewhere(layout, limbs, targets, guess, size)
     for joint, target in targets.items():
-        pair = _pair(limbs, joint)
-        if pair in taken:
+        chain = SLOTS[limbs[joint][0]].chain if joint in limbs else _middle_chain(layout.names[joint])
+        if arms_taken and chain == "arm":
             layout.points[joint] = target
         elif "_tip" not in layout.names[joint]:
-            share = TRUST[pair[0] if pair else _middle_chain(layout.names[joint])]
-            layout.points[joint] = _inside(solid, heads[joint], target, share)
+            layout.points[joint] = _inside(solid, heads[joint], target, TRUST[chain])
     inner = [distance for joint, distance in apart.items() if "_tip" not in layout.names[joint]]
-    notes = [f"its {kind}s are where the network sees them, not where the mesh ends" for kind, _ in sorted(taken)]
+    notes = ["what its hands hold was not taken for a part of its arms"] if arms_taken else []
     names = set(layout.names)
     could_have_arms = "thigh.L" in names and not names & {"upper_arm.L", "wing_1.L"}
     if could_have_arms and guess.has("arm") > SEEN and _spread(guess, "arm", 0) < SURE:
@@ -171,7 +171,8 @@ def _limb_slots(names: Sequence[str]) -> dict[int, list[int]]:
         side, plain, is_tip = SIDES.get(name.partition(".")[2]), stem.removesuffix("_tip"), stem.endswith("_tip")
         if side is None:
             continue
-        kind, rank, stations = "", 0, (TIP,)
+        kind, rank = "", 0
+        stations: tuple[int, ...] = (TIP,)
         if leg := LEG.fullmatch(stem):
             prefix, number, part = leg[1], leg[2], leg[3]
             kind, rank = "leg", legs - int(number) if number else int(prefix == "front")
@@ -194,28 +195,28 @@ def _middle_chain(name: str) -> str:
     return next((chain for chain in ("neck", "tail") if name.startswith(chain)), "neck" if name == "head" else "trunk")
 
 
-def _pair(limbs: dict[int, list[int]], joint: int) -> tuple[str, int] | None:
-    """The pair of limbs that a joint belongs to."""
-    if joint not in limbs:
-        return None
-    slot = SLOTS[limbs[joint][0]]
-    return slot.chain, slot.rank
-
-
 def _partner(names: Sequence[str], joint: int) -> int:
     stem, _, end = names[joint].partition(".")
     other = f"{stem}.{'R' if end == 'L' else 'L'}"
     return names.index(other) if other in names else -1
 
 
-def _elsewhere(limbs: dict[int, list[int]], apart: dict[int, float], guess: JointGuess) -> set[tuple[str, int]]:
-    """Pairs of arms and legs that the network surely sees in other places than the template."""
-    distances: dict[tuple[str, int], list[float]] = {}
-    for joint in limbs:
-        pair = _pair(limbs, joint)
-        if pair and pair[0] in ("arm", "leg"):
-            distances.setdefault(pair, []).append(apart[joint])
-    return {pair for pair, far in distances.items() if np.mean(far) > ELSEWHERE and _spread(guess, *pair) < SURE}
+def _arms_elsewhere(
+    layout: Layout, limbs: dict[int, list[int]], targets: dict[int, Point], guess: JointGuess, size: float
+) -> bool:
+    """Whether the template's arms go on far beyond the hands that the network surely sees, as with swords in them."""
+    arms = [joint for joint, slots in limbs.items() if SLOTS[slots[0]].chain == "arm"]
+    if not arms or _spread(guess, "arm", 0) > SURE:
+        return False
+    apart = np.mean([np.linalg.norm(layout.points[joint] - targets[joint]) for joint in arms])
+    reaches = []
+    for places in (dict(enumerate(layout.points)), targets):
+        ends = [joint for joint in arms if "_tip" in layout.names[joint]]
+        starts = [joint for joint in arms if layout.names[joint].startswith("upper_arm")]
+        pairs = zip(sorted(starts), sorted(ends), strict=True)
+        reaches.append(sum(float(np.linalg.norm(places[end] - places[start])) for start, end in pairs))
+    template, seen = reaches
+    return bool(apart > ELSEWHERE * size and template > LONGER * seen)
 
 
 def learned_skeleton(
