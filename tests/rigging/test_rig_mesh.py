@@ -99,6 +99,16 @@ def test_z_up_can_be_given():
     assert given.character.skeleton.world()[left, 0, 3] > 0
 
 
+@pytest.mark.parametrize("name", ["fox", "a man"])
+def test_what_lies_or_has_z_up_is_found_to(name):
+    turns = {"+z": [[1, 0, 0], [0, 0, -1], [0, 1, 0]], "-x": [[0, -1, 0], [1, 0, 0], [0, 0, 1]]}
+    for up, turn in turns.items():
+        rigged = rig_mesh(moved(animal(name), turn))
+        assert rigged.plan == PLANS[name]
+        np.testing.assert_allclose(rigged.anatomy.up, np.array(turn) @ (0, 1, 0), atol=1e-6)
+        assert any(f"stands with {up} up" in note for note in rigged.notes)
+
+
 def test_the_user_knows_better():
     mesh = animal("fox")
     turned = rig_mesh(mesh, RigOptions(forward="-z"))

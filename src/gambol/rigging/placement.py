@@ -32,7 +32,7 @@ long that is [longest sides]."""
 LEGS_SEEN = 0.9
 """Probability of legs from which on the network is believed that a body has them which does not stand on any."""
 ODD, CLEAR = 0.15, 0.35
-"""How badly a body looks with y up that other axes are tried, and how well with one of them that it is taken. Of 17 files
+"""How badly a body looks with y up that other axes are tried, and how well it must look with one of these. Of 17 files
 on legs, four look worse than the former with the true axis, and none better than 0.25 with another."""
 
 
@@ -84,7 +84,8 @@ def place_joints(
 
 def _looks(found: Found, placed: Placement) -> float:
     """How well a body stands with an axis up: templates and the network agree on joints, and on where it faces."""
-    return placed.forward_certainty * (placed.agreement or 0.0) if found.parts.legs else 0.0
+    stands = found.parts.legs and found.mirror.likeness > SYMMETRIC
+    return placed.forward_certainty * (placed.agreement or 0.0) if stands else 0.0
 
 
 def _place(
