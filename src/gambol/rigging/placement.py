@@ -17,7 +17,7 @@ from gambol.rigging.joint_names import named_as
 from gambol.rigging.joint_positions import move_joints, partners_of
 from gambol.rigging.layout import Layout
 from gambol.rigging.learned.model import Look, shipped_model
-from gambol.rigging.learned.placing import learned_skeleton, plan_seen, with_learned_joints
+from gambol.rigging.learned.placing import learned_skeleton, plan_seen, share_inside, with_learned_joints
 from gambol.rigging.mirror import find_mirror
 from gambol.rigging.options import RigOptions, direction
 from gambol.rigging.parts import find_parts
@@ -29,8 +29,9 @@ from gambol.text import printable
 MOST_ODD, LONG = 3, 0.15
 """Long extremities beyond head and tail that are not in pairs, from which on a body without legs has no plan; and how
 long that is [longest sides]."""
-LEGS_SEEN = 0.9
-"""Probability of legs from which on the network is believed that a body has them which does not stand on any."""
+LEGS_SEEN, INSIDE = 0.9, 0.9
+"""Probability of legs, and share of joints inside, from which on the network is believed that a body has legs on which a
+template does not see it stand."""
 ODD, CLEAR = 0.15, 0.35
 """How badly a body looks with y up that other axes are tried, and how well it must look with one of these. Of 17 files
 on legs, four look worse than the former with the true axis, and none better than 0.25 with another."""
@@ -157,8 +158,9 @@ def _placed(
         return Placement(layout, None, seen.words, forward, certainty, plan_certainty=seen.certainty)
     if guess and options.plan is None and not found.parts.legs:
         seen = plan_seen(guess, up, forward)
-        if seen.legs and seen.certainty > LEGS_SEEN:
-            layout = learned_skeleton(guess, found.mirror, up, forward)
+        layout = learned_skeleton(guess, found.mirror, up, forward)
+        symmetric = found.mirror.likeness > SYMMETRIC
+        if seen.legs and seen.certainty > LEGS_SEEN and symmetric and share_inside(layout, found.solid) > INSIDE:
             note = "its legs do not stand apart, and all joints are where the network sees them"
             return Placement(layout, None, seen.words, forward, certainty, None, seen.certainty, (note,))
     if not _has_plan(found, options, size):

@@ -125,10 +125,14 @@ def _inside(solid: Solid, start: Point, target: Point, share: float) -> Point:
     """The point at a share of the way, or as far on that way as it stays inside."""
     for part in (1.0, 0.75, 0.5, 0.25):
         point = start + part * share * (target - start)
-        cell = np.rint((point - solid.origin) / solid.pitch).astype(int)
-        if ((cell >= 0) & (cell < solid.grid.shape)).all() and solid.grid[tuple(cell)]:
+        if solid.contains(point[None])[0]:
             return point
     return start
+
+
+def share_inside(layout: Layout, solid: Solid) -> float:
+    """Share of joints that lie in the flesh, tips left out."""
+    return float(solid.contains(layout.heads[~np.array(layout.is_tip)]).mean())
 
 
 def _add_arms(layout: Layout, places: Float[np.ndarray, "slots 3"]) -> None:
