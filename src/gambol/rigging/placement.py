@@ -30,8 +30,8 @@ MOST_ODD, LONG = 3, 0.15
 """Long extremities beyond head and tail that are not in pairs, from which on a body without legs has no plan; and how
 long that is [longest sides]."""
 LEGS_SEEN, INSIDE = 0.9, 0.9
-"""Probability of legs, and share of joints inside, from which on the network is believed that a body has legs on which a
-template does not see it stand."""
+"""Probability of legs, and share of joints inside, from which on the network is believed that a body has legs where a
+template sees none."""
 ODD, CLEAR = 0.15, 0.35
 """How badly a body looks with y up that other axes are tried, and how well it must look with one of these. Of 17 files
 on legs, four look worse than the former with the true axis, and none better than 0.25 with another."""

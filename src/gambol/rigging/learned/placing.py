@@ -38,6 +38,11 @@ HAS, SEEN = 0.5, 0.8
 SIDES = {"L": "left", "R": "right"}
 LEG = re.compile(r"(?:(front|hind)_|leg(\d+)_)?(thigh|shin|upper_leg|lower_leg|foot|toes)(_tip)?")
 ARM_STATIONS = {"shoulder": GIRDLE, "upper_arm": UPPER, "forearm": UPPER + 2, "hand": END, "fingers": DIGITS}
+LIMB_JOINTS: dict[str, tuple[Sequence[str], tuple[int, ...]]] = {
+    "arm": (tuple(ARM_STATIONS), (*ARM_STATIONS.values(), TIP)),
+    "wing": (("wing_1", "wing_2", "wing_3"), tuple(range(len(SHARES)))),
+}
+"""Joints of arms and wings, and their stations with that of the tip."""
 LEG_STATIONS: dict[str, tuple[int, ...]] = {
     "thigh": (UPPER,), "upper_leg": (UPPER,), "shin": (UPPER + 2,), "lower_leg": (UPPER + 2,),
     "foot": (UPPER + 4, END), "toes": (END, DIGITS),
@@ -113,11 +118,10 @@ def with_learned_joints(layout: Layout, guess: JointGuess, mirror: MirrorPlane, 
             layout.points[joint] = _inside(solid, heads[joint], target, TRUST[chain])
     inner = [distance for joint, distance in apart.items() if "_tip" not in layout.names[joint]]
     notes = ["what its hands hold was not taken for a part of its arms"] if arms_taken else []
-    names = set(layout.names)
-    could_have_arms = "thigh.L" in names and not names & {"upper_arm.L", "wing_1.L"}
-    if could_have_arms and guess.has("arm") > SEEN and _spread(guess, "arm", 0) < SURE:
-        _add_arms(layout, even)
-        notes.append("its arms do not stand apart from the body, and are where the network sees them")
+    for kind in ("arm", "wing"):
+        if _could_have(kind, set(layout.names)) and guess.has(kind) > SEEN and _spread(guess, kind, 0) < SURE:
+            _add_limbs(layout, even, kind)
+            notes.append(f"its {kind}s do not stand apart from the body, and are where the network sees them")
     return Learned(float(np.mean(np.array(inner) < SAME)) if inner else 1.0, tuple(notes))
 
 
@@ -135,10 +139,18 @@ def share_inside(layout: Layout, solid: Solid) -> float:
     return float(solid.contains(layout.heads[~np.array(layout.is_tip)]).mean())
 
 
-def _add_arms(layout: Layout, places: Float[np.ndarray, "slots 3"]) -> None:
+def _could_have(kind: str, names: set[str]) -> bool:
+    """Whether a template without arms or wings could have them: arms if it stands upright, wings if it does not."""
+    if names & {"upper_arm.L", "wing_1.L", "front_upper_leg.L"}:
+        return False
+    return "thigh.L" in names if kind == "arm" else "upper_leg.L" in names
+
+
+def _add_limbs(layout: Layout, places: Float[np.ndarray, "slots 3"], kind: str) -> None:
+    names, stations = LIMB_JOINTS[kind]
     for side in SIDES:
-        points = [places[INDEX[Slot("arm", SIDES[side], 0, station)]] for station in (*ARM_STATIONS.values(), TIP)]
-        layout.add_chain(list(ARM_STATIONS), layout.names.index("chest"), points, f".{side}")
+        points = [places[INDEX[Slot(kind, SIDES[side], 0, station)]] for station in stations]
+        layout.add_chain(list(names), layout.names.index("chest"), points, f".{side}")
 
 
 def _targets(layout: Layout, places: Float[np.ndarray, "slots 3"]) -> dict[int, Point]:
@@ -256,10 +268,8 @@ def _seen_limbs(guess: JointGuess, plan: LearnedPlan) -> Iterator[tuple[str, int
     """Kind, rank, names of joints and stations, with that of the tip, of the pairs of limbs that are there."""
     for rank in range(plan.legs):
         yield "leg", rank, *_leg(plan.legs, rank, plan.upright)
-    if plan.arms:
-        yield "arm", 0, tuple(ARM_STATIONS), (*ARM_STATIONS.values(), TIP)
-    if plan.wings:
-        yield "wing", 0, ("wing_1", "wing_2", "wing_3"), tuple(range(len(SHARES)))
+    for kind in [kind for kind, there in (("arm", plan.arms), ("wing", plan.wings)) if there]:
+        yield kind, 0, *LIMB_JOINTS[kind]
     for rank in range(MOST_RANKS["fin"]):
         if guess.has("fin", rank) > HAS:
             yield "fin", rank, ("fin",), (0, TIP)
