@@ -33,6 +33,9 @@ SURE = 0.05
 """[longest sides] The network is sure of limbs whose joints it sees within so much."""
 SAME = 0.06
 """[longest sides] Joints nearer to each other are at the same place."""
+DOUBT, BELIEF = 0.2, 0.6
+"""Share of joints at the same place up to which the network is not believed about the others, and from which on it is:
+it has never seen anything like that body."""
 HAS, SEEN = 0.5, 0.8
 """Probability from which on a body has a part, and one that a template does not find."""
 SIDES = {"L": "left", "R": "right"}
@@ -109,20 +112,22 @@ def with_learned_joints(layout: Layout, guess: JointGuess, mirror: MirrorPlane, 
             (places[slot] for slot in slots), key=lambda place: float(np.linalg.norm(place - heads[joint]))
         )
     apart = {joint: float(np.linalg.norm(target - heads[joint])) / size for joint, target in targets.items()}
+    inner = [distance for joint, distance in apart.items() if "_tip" not in layout.names[joint]]
+    agreement = float(np.mean(np.array(inner) < SAME)) if inner else 1.0
+    believed = float(np.clip((agreement - DOUBT) / (BELIEF - DOUBT), 0, 1))
     arms_taken = _arms_elsewhere(layout, limbs, targets, guess, size)
     for joint, target in targets.items():
         chain = SLOTS[limbs[joint][0]].chain if joint in limbs else _middle_chain(layout.names[joint])
         if arms_taken and chain == "arm":
             layout.points[joint] = target
         elif "_tip" not in layout.names[joint]:
-            layout.points[joint] = _inside(solid, heads[joint], target, TRUST[chain])
-    inner = [distance for joint, distance in apart.items() if "_tip" not in layout.names[joint]]
+            layout.points[joint] = _inside(solid, heads[joint], target, believed * TRUST[chain])
     notes = ["what its hands hold was not taken for a part of its arms"] if arms_taken else []
     for kind in ("arm", "wing"):
         if _could_have(kind, set(layout.names)) and guess.has(kind) > SEEN and _spread(guess, kind, 0) < SURE:
             _add_limbs(layout, even, kind)
             notes.append(f"its {kind}s do not stand apart from the body, and are where the network sees them")
-    return Learned(float(np.mean(np.array(inner) < SAME)) if inner else 1.0, tuple(notes))
+    return Learned(agreement, tuple(notes))
 
 
 def _inside(solid: Solid, start: Point, target: Point, share: float) -> Point:
