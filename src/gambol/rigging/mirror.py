@@ -20,7 +20,7 @@ REACH = 0.06
 STEP = 15
 """[degrees] between the planes that are tried."""
 LONG, LONG_GAIN = 3.0, 1.2
-"""Of a body that is so many times as long as broad, the plane along it is preferred by such a factor."""
+"""Of a body that is so many times as long as broad and high, the plane along it is preferred by such a factor."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ def find_mirror(solid: Solid, up: Float[np.ndarray, 3], across: Float[np.ndarray
 def _lengthwise(plane: MirrorPlane, solid: Solid, up: Float[np.ndarray, 3]) -> float:
     """LONG_GAIN for a plane along a long body: halves of a snake are as alike as its sides."""
     along = np.cross(plane.normal, up)
-    lengths = [float(np.ptp(solid.points @ way)) for way in (along, plane.normal)]
-    return LONG_GAIN if lengths[0] > LONG * lengths[1] else 1.0
+    length, breadth, height = (float(np.ptp(solid.points @ way)) for way in (along, plane.normal, up))
+    return LONG_GAIN if length > LONG * max(breadth, height) else 1.0
 
 
 def _likeness(images: Float[np.ndarray, "points 3"], solid: Solid, distance: Float[np.ndarray, "nx ny nz"]) -> float:

@@ -66,7 +66,12 @@ class Look:
     @property
     def vote(self) -> float:
         """From -1, the body faces backward for sure, to 1, it faces forward."""
-        return float(np.tanh(self.facing.mean() / 2))
+        return float(np.tanh(self.facing / 2).mean())
+
+    @property
+    def likely_forward(self) -> Float[np.ndarray, 3]:
+        """The way that most views see the body face."""
+        return self.forward if (self.facing > 0).mean() >= 0.5 else -self.forward
 
     def joints(self, forward: Float[np.ndarray, 3]) -> JointGuess | None:
         """Joints of a body that faces a direction, by the views that see it so; None if most see it otherwise."""

@@ -26,6 +26,9 @@ Point = Float[np.ndarray, "3"]
 
 TRUST = {"trunk": 0.6, "neck": 0.5, "tail": 0.2, "leg": 0.5, "arm": 0.3, "wing": 0.5, "ear": 0.3, "fin": 0.0}
 """How far joints go from the template's place to the network's, by chain. Tips stay, where the flesh ends."""
+CRAWLERS = 1.0
+"""The same for the legs, the trunk and the head of insects and spiders: their legs arch, and for a template, which goes
+by the height above the ground, they begin at the knee."""
 ELSEWHERE, LONGER = 0.12, 1.3
 """Arms whose joints the two see so far apart on average [longest sides], and which are so much longer for the template,
 go on in what hands hold."""
@@ -71,13 +74,15 @@ def with_learned_joints(layout: Layout, guess: JointGuess, mirror: MirrorPlane, 
     agreement = float(np.mean(np.array(inner) < SAME)) if inner else 1.0
     stands = any(SLOTS[slots[0]].chain == "leg" for slots in limbs.values())
     believed = float(np.clip((agreement - DOUBT) / (BELIEF - DOUBT), 0, 1)) if stands else 0.0
+    crawls = "leg3_foot.L" in layout.names
     arms_taken = _arms_elsewhere(layout, limbs, targets, guess, size)
     for joint, target in targets.items():
         chain = SLOTS[limbs[joint][0]].chain if joint in limbs else _middle_chain(layout.names[joint])
         if arms_taken and chain == "arm":
             layout.points[joint] = target
         elif "_tip" not in layout.names[joint]:
-            layout.points[joint] = _inside(solid, heads[joint], target, believed * TRUST[chain])
+            share = CRAWLERS if crawls and chain in ("leg", "trunk", "neck") else believed * TRUST[chain]
+            layout.points[joint] = _inside(solid, heads[joint], target, share)
     notes = ["what its hands hold was not taken for a part of its arms"] if arms_taken else []
     for kind in ("arm", "wing"):
         if _could_have(kind, set(layout.names)) and guess.has(kind) > SEEN and guess.spread_of(kind, 0) < SURE:
