@@ -84,7 +84,7 @@ def place_joints(
         others = [up for up in ("+z", "-z", "+x", "-x", "-y") if not options.forward or options.forward[1] != up[1]]
         tried = [_place(solid, meshes, vertices, faces, options, up) for up in others]
         best = max(tried, key=lambda each: _looks(*each))
-        if _looks(*best) > _looks(found, placed) + CLEAR:
+        if _looks(*best) > max(ODD, _looks(found, placed) + CLEAR):
             return best
     return found, placed
 
