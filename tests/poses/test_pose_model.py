@@ -8,6 +8,7 @@ import torch
 from small_poses import NAMES, TINY, harvested, model, noise, rig_poses, skeleton_of, training
 
 from gambol.errors import AssetError
+from gambol.poses import tween as pose_tween
 from gambol.poses.in_between import walk_between
 from gambol.poses.model import PoseModel, RigPoses
 from gambol.poses.network import PoseNetwork, collated
@@ -152,6 +153,47 @@ def test_keys_are_exact_and_feet_stay():
     assert float(speed.amax()) < 1.0
     with pytest.raises(ValueError, match="two keys"):
         tween(rig_poses(), rest, [(0, rest)])
+
+
+def test_in_betweens_take_the_short_way_and_are_slow_at_the_keys(monkeypatch):
+    """Of a body without feet that could stand: by slerp, ahead or behind by what `eased` says."""
+    monkeypatch.setattr(pose_tween, "walk_between", None)  # not asked
+    skeleton = skeleton_of("fish")
+    rig, rest = RigPoses(model(), skeleton), Poses.canonical(skeleton)
+    turned = Poses(rest.turns + torch.tensor([0.0, 0.05, 0.0]), rest.heights + 0.2)
+    found = tween(rig, rest, [(0, rest), (20, turned)]).poses
+    shares = pose_tween.eased(np.arange(21) / 20)
+    assert shares[[0, 10, 20]] == pytest.approx([0, 0.5, 1])
+    assert shares[1] == pytest.approx((1 - pose_tween.EASE) / 20, rel=0.02)
+    np.testing.assert_allclose(found.turns[:, 1, 1], 0.05 * shares, atol=0.02 * 0.05)
+    np.testing.assert_allclose(found.heights, 0.2 * shares, atol=0.02 * 0.2)
+    assert float(found.turns[..., [0, 2]].abs().max()) < 1e-5
+
+
+@pytest.mark.parametrize("frames, better", [(11, True), (12, True), (12, False)])
+def test_the_pose_model_is_asked_where_the_short_way_is_invalid(monkeypatch, frames, better):
+    """Between keys that are far apart, and its poses are taken if they are less wrong."""
+    skeleton = skeleton_of("fish")
+    rest = Poses.canonical(skeleton)
+    turned = Poses(rest.turns + 0.02, rest.heights)
+    aside = Poses(rest.turns.expand(3, -1, -1) + torch.tensor([0.1, 0.0, 0.0]), rest.heights.expand(3))
+
+    class Judge:
+        """Keys are valid; the short way is not, and the other way is as it may be."""
+
+        def __init__(self, _):
+            pass
+
+        def valid(self, poses):
+            return torch.full((len(poses),), len(poses) == 2)
+
+        def energy(self, poses):
+            return torch.full((len(poses),), 0.0 if (poses is aside) == better else 1.0)
+
+    monkeypatch.setattr(pose_tween, "Validators", Judge)
+    monkeypatch.setattr(pose_tween, "walk_between", lambda rig, ends, shares: aside)
+    found = tween(RigPoses(model(), skeleton), rest, [(0, rest), (frames, turned)]).poses
+    assert bool(found.turns[:, :, 0].max() > 0.09) == (frames == 12 and better)
 
 
 def test_training_counts_no_padding():
