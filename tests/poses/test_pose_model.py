@@ -15,9 +15,10 @@ from gambol.poses.network import PoseNetwork, collated
 from gambol.poses.pose_skeleton import KINDS, RADIUS
 from gambol.poses.poses import MIRROR, Poses, body_points
 from gambol.poses.reach import reach
-from gambol.poses.sampling import SamplingConfig, sample_poses
+from gambol.poses.sampling import HOVERING, SamplingConfig, put_down, sample_poses
 from gambol.poses.training.train import PoseTraining
 from gambol.poses.tween import tween
+from gambol.poses.validators import Validators
 
 
 def test_training_learns():
@@ -168,6 +169,21 @@ def test_in_betweens_take_the_short_way_and_are_slow_at_the_keys(monkeypatch):
     np.testing.assert_allclose(found.turns[:, 1, 1], 0.05 * shares, atol=0.02 * 0.05)
     np.testing.assert_allclose(found.heights, 0.2 * shares, atol=0.02 * 0.2)
     assert float(found.turns[..., [0, 2]].abs().max()) < 1e-5
+
+
+def test_who_hovers_stands_on_the_ground():
+    skeleton = skeleton_of()
+    validators, rest = Validators(skeleton), Poses.canonical(skeleton)
+    raised = Poses(rest.turns.expand(4, -1, -1), torch.tensor([0.1, -0.1, 0.3, 0.0]))
+    assert torch.allclose(validators.gap(raised), raised.heights, atol=1e-5)
+    assert torch.allclose(put_down(raised, validators).heights, torch.tensor([0.0, 0.0, 0.3, 0.0]), atol=1e-5)
+    crouching = put_down(harvested().poses[[40]], validators)
+    assert float(validators.gap(crouching).abs()) < 1e-4 and float(crouching.heights) < -0.05
+    fish = skeleton_of("fish")
+    swimming = Poses(torch.zeros(1, len(fish), 3), torch.tensor([0.1]))
+    assert put_down(swimming, Validators(fish)) is swimming
+    gaps = validators.gap(sample_poses(rig_poses(), 6, 0)).abs()
+    assert bool(((gaps < 1e-4) | (gaps >= HOVERING)).all())
 
 
 @pytest.mark.parametrize("frames, better", [(11, True), (12, True), (12, False)])
