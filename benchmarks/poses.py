@@ -16,6 +16,7 @@ rigs of the mean within each rig.
 - intersections: triangles of the skinned mesh that go through others, beyond those that do when it is bound [%].
 - invalid: poses that the validators refuse [%]. beyond range: joints that turn farther than 99 % of the training
   poses' joints at the same place of the body do [%].
+- what it learned from, with --artists-weights: samples of a model trained on artists' clips beside those of ours.
 - handle error [% of the height]; handles are ends of chains of a true pose, poses start from rest, and the body may
   move along the ground. from its pose: distance from the pose that handles were taken from.
 - position error [% of leg lengths] in body axes and angle error [degrees] of all joints in the frames between the keys;
@@ -63,6 +64,7 @@ from pose_tables import (
     inverse_kinematics,
     reversibility,
     sampling,
+    sources,
     withstanding,
 )
 
@@ -106,6 +108,8 @@ def found_rigs(options: argparse.Namespace, families: Sequence[str]) -> list[tup
 def tables_of(subject: Subject, rare: bool, wanted: Sequence[str]) -> list[tuple[str, Callable[[], Rows]]]:
     """What is measured of a rig. wanted: beginnings of titles, all without any."""
     found: list[tuple[str, Callable[[], Rows]]] = [("Sampling", partial(sampling, subject))]
+    if subject.world.artists is not None:
+        found.append(("What it learned from", partial(sources, subject)))
     for handles in HANDLES:
         title = f"Inverse kinematics, {handles} handle{'s' * (handles > 1)}"
         found.append((title, partial(inverse_kinematics, subject, handles)))

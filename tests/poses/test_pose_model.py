@@ -186,30 +186,16 @@ def test_who_hovers_stands_on_the_ground():
     assert bool(((gaps < 1e-4) | (gaps >= HOVERING)).all())
 
 
-@pytest.mark.parametrize("frames, better", [(11, True), (12, True), (12, False)])
-def test_the_pose_model_is_asked_where_the_short_way_is_invalid(monkeypatch, frames, better):
-    """Between keys that are far apart, and its poses are taken if they are less wrong."""
-    skeleton = skeleton_of("fish")
-    rest = Poses.canonical(skeleton)
-    turned = Poses(rest.turns + 0.02, rest.heights)
-    aside = Poses(rest.turns.expand(3, -1, -1) + torch.tensor([0.1, 0.0, 0.0]), rest.heights.expand(3))
-
-    class Judge:
-        """Keys are valid; the short way is not, and the other way is as it may be."""
-
-        def __init__(self, _):
-            pass
-
-        def valid(self, poses):
-            return torch.full((len(poses),), len(poses) == 2)
-
-        def energy(self, poses):
-            return torch.full((len(poses),), 0.0 if (poses is aside) == better else 1.0)
-
-    monkeypatch.setattr(pose_tween, "Validators", Judge)
-    monkeypatch.setattr(pose_tween, "walk_between", lambda rig, ends, shares: aside)
-    found = tween(RigPoses(model(), skeleton), rest, [(0, rest), (frames, turned)]).poses
-    assert bool(found.turns[:, :, 0].max() > 0.09) == (frames == 12 and better)
+def test_a_walk_goes_through_poses_of_the_model():
+    poses = harvested().poses
+    ends = poses[[0, 40]]
+    keys = [(0, ends[[0]]), (8, ends[[1]])]
+    found = {walk: tween(rig_poses(), Poses.canonical(skeleton_of()), keys, walk=walk).poses for walk in (False, True)}
+    middle = walk_between(rig_poses(), ends, np.array([0.5]))
+    for each in found.values():
+        assert torch.allclose(each.turns[[0, 8]], ends.turns, atol=1e-3)
+    apart = {walk: float((each.turns[4] - middle.turns[0]).norm(dim=-1).mean()) for walk, each in found.items()}
+    assert apart[True] < 0.5 * apart[False]
 
 
 def test_training_counts_no_padding():

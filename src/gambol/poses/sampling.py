@@ -21,8 +21,9 @@ DESCENT = 0.3
 AT_ONCE = 16
 """Poses that are drawn at once."""
 HOVERING = 0.25
-"""Who is nearer to the ground stands on it [leg lengths]: heights are estimates, too, and few poses are in the middle of
-a leap. On {rigs} rigs of the training families, to half and to twice as far, {figures}."""
+"""Who is nearer to the ground stands on it [leg lengths]: heights are estimates, too, and few poses are amid a leap. Of
+12 rigs of the training families 46 % of the samples were within reach of artists' poses before, 51 % since, also at 0.1
+and 0.5; artists' poses within reach of samples were 71 %, and 71, 70 and 67 % at 0.1, 0.25 and 0.5."""
 TRIES = 3
 """Times that poses are drawn, the last times only as many as were invalid."""
 HALF_IS_FAST = torch.cpu._is_avx512_bf16_supported()

@@ -1,6 +1,6 @@
 """In-betweens of key poses: a smooth motion through all, slow at the keys, in which feet that stand stay.
 
-Joints turn by the shortest way from key to key. Where that way is invalid, the pose model finds another.
+Joints turn by the shortest way from key to key, or walk through the pose model's poses between them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from gambol.poses.in_between import walk_between
 from gambol.poses.model import RigPoses
 from gambol.poses.poses import Poses, body_points, joined
 from gambol.poses.reach import reach
-from gambol.poses.validators import Validators
 
 EASE = 0.3
 """How much slower joints turn at the keys than by slerp; half way they turn as much faster. Poses between keys 5, 15
@@ -27,8 +26,6 @@ and 30 frames apart were 7.72, 19.38 and 16.70 % of a leg from those of artists'
 (205 to 244 clips), 7.63, 19.18 and 16.55 at 0.3, 7.70, 19.08 and 16.48 at 0.5, and 8.25, 19.03 and 16.41 at 0.9."""
 SHARES = (0.25, 0.5, 0.75)
 """How far along the way between two keys the motion is led."""
-LONG = 12
-"""Keys that are as many frames apart have poses of the pose model between them where the short way is invalid."""
 STANDING = 0.06
 """Height above where it is at rest up to which a foot stands [leg lengths]."""
 SAME = 0.25
@@ -49,12 +46,15 @@ def tween(
     rest: Poses,
     keys: Sequence[tuple[int, Poses]],
     on_progress: Callable[[int, int], None] = lambda done, total: None,
+    *,
+    walk: bool = False,
 ) -> Tween:
-    """Frames from the first key to the last. keys: frame and pose of each, in order. rest: the rest pose."""
+    """Frames from the first key to the last. keys: frame and pose of each, in order. rest: the rest pose. walk: by the
+    pose model's poses between the keys instead of the short way."""
     frames = np.array([frame for frame, _ in keys])
     if len(keys) < 2 or (np.diff(frames) < 1).any():
         raise ValueError("in-betweens need two keys or more, one after the other")
-    times, guides = _guides(rig, keys, on_progress)
+    times, guides = _guides(rig, keys, walk, on_progress)
     every = np.arange(frames[0], frames[-1] + 1)
     poses = _smooth(times, guides, every)
     standing = [_standing(rig, rest, pose) for _, pose in keys]
@@ -84,18 +84,15 @@ def tween(
 
 
 def _guides(
-    rig: RigPoses, keys: Sequence[tuple[int, Poses]], on_progress: Callable[[int, int], None]
+    rig: RigPoses, keys: Sequence[tuple[int, Poses]], walk: bool, on_progress: Callable[[int, int], None]
 ) -> tuple[Float[np.ndarray, " guides"], Poses]:
     """Keys, and poses between them, with their times [frames]."""
-    validators, shares = Validators(rig.skeleton), np.array(SHARES)
+    shares = np.array(SHARES)
     times, poses = [float(keys[0][0])], [keys[0][1]]
     for number, ((first, start), (last, end)) in enumerate(pairwise(keys)):
-        ends = joined([start, end])
         if last - first > 1:
-            way = _short_way(ends, eased(shares))
-            if last - first >= LONG and validators.valid(ends).all() and not validators.valid(way).all():
-                other = walk_between(rig, ends, eased(shares))
-                way = other if validators.energy(other).sum() < validators.energy(way).sum() else way
+            ends, on = joined([start, end]), eased(shares)
+            way = walk_between(rig, ends, on) if walk else _short_way(ends, on)
             poses.append(way)
             times += (first + shares * (last - first)).tolist()
         poses.append(end)
