@@ -194,7 +194,7 @@ def in_betweening(subject: Subject, length: int) -> Rows:
             "the true clip": partial(evenly, true, len(true)),
             "slerp": partial(slerp, first, last, length),
             "slerp, standing feet by IK": partial(slerp_on_feet, skeleton, first, last, length, feet),
-            "walk through poses of the model": partial(_tweened, subject, first, last, length, True),
+            "ours, --walk": partial(_tweened, subject, first, last, length, True),
             "ours": partial(_tweened, subject, first, last, length, False),
         }
         for name, make in makers.items():

@@ -190,7 +190,7 @@ def world_of(options: argparse.Namespace, families: Sequence[str], sizes: Sizes)
 def run(options: argparse.Namespace) -> str:
     """Measure, and return the tables."""
     families = held_out(options)
-    sizes = QUICK if options.quick else replace(Sizes(), poses=options.poses)
+    sizes = QUICK if options.quick else replace(Sizes(), poses=options.poses, motions=options.motions)
     pairs = found_rigs(options, families)
     most = min(len(pairs), 3 if options.quick else options.rigs)
     world = world_of(options, families, sizes)
@@ -254,6 +254,7 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="only rigs whose names have it")
     parser.add_argument("--rigs", type=int, default=30, help="at most so many")
     parser.add_argument("--poses", type=int, default=Sizes.poses, help="of each set")
+    parser.add_argument("--motions", type=int, default=Sizes.motions, help="to in-between, of each rig and length")
     parser.add_argument("--tables", nargs="+", default=[], metavar="TITLE", help="only those that begin like this")
     parser.add_argument("--quick", action="store_true", help="three rigs, few poses")
     parser.add_argument("-o", "--output", type=Path, metavar="FOLDER")
