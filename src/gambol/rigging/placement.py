@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from gambol.character.character import Mesh
+from gambol.character.plans import LEG_PAIRS, Plan
 from gambol.errors import GambolError
 from gambol.rigging.certainty import NO_PLAN, SYMMETRIC, Found
 from gambol.rigging.curve_skeleton import build_branches
@@ -30,6 +32,9 @@ from gambol.text import printable
 MOST_ODD, LONG = 3, 0.15
 """Long extremities beyond head and tail that are not in pairs, from which on a body without legs has no plan; and how
 long that is [longest sides]."""
+BETTER, MOST_PAIRS = 0.15, 4
+"""By how much more joints agree if the template has as many legs as the network sees that these are taken; more pairs
+of legs than spiders have are feelers, too."""
 LEGS_SEEN, INSIDE = 0.9, 0.9
 """Probability of legs, and share of joints inside, from which on the network is believed that a body has legs where a
 template sees none."""
@@ -104,7 +109,29 @@ def _place(
     look = None if options.method == "templates" else shipped_model().look(vertices, faces, up, axis)
     lines = Centrelines(found.solid, found.parts.centre)
     forward, certainty = _facing(found, meshes, axis, lines, look, options)
-    return found, _placed(found, forward, certainty, lines, look, options)
+    placed = _placed(found, forward, certainty, lines, look, options)
+    plan = _other_plan(placed, look, up) if options.plan is None else None
+    if plan is not None:
+        with suppress(GambolError):  # too few limbs stick out of the mesh for that plan
+            other = find_body(solid, upward, replace(options, plan=plan))
+            lines = Centrelines(other.solid, other.parts.centre)
+            again = _placed(other, forward, certainty, lines, look, replace(options, plan=plan))
+            gain = (again.agreement or 0.0) - (placed.agreement or 0.0)
+            if gain > BETTER or (gain >= 0 and placed.roles and len(placed.roles.legs) > MOST_PAIRS):
+                return other, again
+    return found, placed
+
+
+def _other_plan(placed: Placement, look: Look | None, up: Float[np.ndarray, 3]) -> Plan | None:
+    """The plan that the network sees, if it has another number of legs than a template sees."""
+    guess = look.joints(placed.forward) if look else None
+    if guess is None or placed.roles is None:
+        return None
+    seen = plan_seen(guess, up, placed.forward)
+    if seen.legs in (0, len(placed.roles.legs)):
+        return None
+    wanted = [plan for plan, pairs in LEG_PAIRS.items() if pairs == seen.legs]
+    return wanted[-1] if seen.wings else wanted[0]
 
 
 def finish_joints(name: str, found: Found, placed: Placement, options: RigOptions) -> None:
