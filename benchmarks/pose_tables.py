@@ -72,10 +72,20 @@ def sampling(subject: Subject) -> Rows:
     yield "ours without mesh", compared(subject, sample_poses(flat, count, subject.seed), true)
     free = SamplingConfig(validate=False)
     yield "ours without validators", compared(subject, sample_poses(subject.rig, count, subject.seed, free), true)
-    if world.artists is not None:
-        other = RigPoses(world.artists, skeleton)
-        yield "ours, trained on artists' clips", compared(subject, sample_poses(other, count, subject.seed), true)
     yield "ours", compared(subject, sample_poses(subject.rig, count, subject.seed), true)
+
+
+def sources(subject: Subject) -> Rows:
+    """Samples of models that learned from the prior's motions and from artists' clips, without validators."""
+    models = {"the prior's motions": subject.rig.model, "artists' clips": subject.world.artists}
+    count, validators = len(subject.true), subject.validators
+    true = places(subject.skeleton, subject.true)
+    for name, model in models.items():
+        if model is not None:
+            rig, config = RigPoses(model, subject.skeleton), SamplingConfig(validate=False)
+            poses = sample_poses(rig, count, subject.seed, config)
+            invalid = 100 * float((~validators.valid(poses)).float().mean())
+            yield name, {**compare_sets(places(subject.skeleton, poses), true), "invalid": invalid}
 
 
 def _halves(half: int) -> tuple[slice, slice]:
@@ -184,7 +194,8 @@ def in_betweening(subject: Subject, length: int) -> Rows:
             "the true clip": partial(evenly, true, len(true)),
             "slerp": partial(slerp, first, last, length),
             "slerp, standing feet by IK": partial(slerp_on_feet, skeleton, first, last, length, feet),
-            "ours": partial(_tweened, subject, first, last, length),
+            "ours, --walk": partial(_tweened, subject, first, last, length, True),
+            "ours": partial(_tweened, subject, first, last, length, False),
         }
         for name, make in makers.items():
             start = time.perf_counter()
@@ -203,8 +214,8 @@ def in_betweening(subject: Subject, length: int) -> Rows:
             )
 
 
-def _tweened(subject: Subject, first: Poses, last: Poses, length: int) -> Poses:
-    return tween(subject.rig, subject.space.rest, [(0, first), (length, last)]).poses
+def _tweened(subject: Subject, first: Poses, last: Poses, length: int, walk: bool) -> Poses:
+    return tween(subject.rig, subject.space.rest, [(0, first), (length, last)], walk=walk).poses
 
 
 def withstanding(subject: Subject) -> Rows:

@@ -16,6 +16,7 @@ rigs of the mean within each rig.
 - intersections: triangles of the skinned mesh that go through others, beyond those that do when it is bound [%].
 - invalid: poses that the validators refuse [%]. beyond range: joints that turn farther than 99 % of the training
   poses' joints at the same place of the body do [%].
+- what it learned from, with --artists-weights: samples of a model trained on artists' clips beside those of ours.
 - handle error [% of the height]; handles are ends of chains of a true pose, poses start from rest, and the body may
   move along the ground. from its pose: distance from the pose that handles were taken from.
 - position error [% of leg lengths] in body axes and angle error [degrees] of all joints in the frames between the keys;
@@ -63,6 +64,7 @@ from pose_tables import (
     inverse_kinematics,
     reversibility,
     sampling,
+    sources,
     withstanding,
 )
 
@@ -103,9 +105,11 @@ def found_rigs(options: argparse.Namespace, families: Sequence[str]) -> list[tup
     return pairs
 
 
-def tables_of(subject: Subject, rare: bool) -> list[tuple[str, Callable[[], Rows]]]:
-    """What is measured of a rig."""
+def tables_of(subject: Subject, rare: bool, wanted: Sequence[str]) -> list[tuple[str, Callable[[], Rows]]]:
+    """What is measured of a rig. wanted: beginnings of titles, all without any."""
     found: list[tuple[str, Callable[[], Rows]]] = [("Sampling", partial(sampling, subject))]
+    if subject.world.artists is not None:
+        found.append(("What it learned from", partial(sources, subject)))
     for handles in HANDLES:
         title = f"Inverse kinematics, {handles} handle{'s' * (handles > 1)}"
         found.append((title, partial(inverse_kinematics, subject, handles)))
@@ -115,14 +119,16 @@ def tables_of(subject: Subject, rare: bool) -> list[tuple[str, Callable[[], Rows
     if rare:
         found.append(("Other joints, wrong anatomy", partial(withstanding, subject)))
         found.append(("Automatic rig", partial(automatic_rig, subject)))
-    return found
+    return [(title, rows) for title, rows in found if not wanted or title.startswith(tuple(wanted))]
 
 
-def measure(subject: Subject, rare: bool, advance: Callable[[str], None]) -> tuple[Tables, list[str]]:
+def measure(
+    subject: Subject, rare: bool, wanted: Sequence[str], advance: Callable[[str], None]
+) -> tuple[Tables, list[str]]:
     """All tables of a rig, and what could not be measured: whatever is wrong with one rig, the others are measured."""
     tables: Tables = {}
     notes = []
-    for title, rows_of in tables_of(subject, rare):
+    for title, rows_of in tables_of(subject, rare, wanted):
         rows: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
         try:
             for name, values in rows_of():
@@ -184,7 +190,7 @@ def world_of(options: argparse.Namespace, families: Sequence[str], sizes: Sizes)
 def run(options: argparse.Namespace) -> str:
     """Measure, and return the tables."""
     families = held_out(options)
-    sizes = QUICK if options.quick else replace(Sizes(), poses=options.poses)
+    sizes = QUICK if options.quick else replace(Sizes(), poses=options.poses, motions=options.motions)
     pairs = found_rigs(options, families)
     most = min(len(pairs), 3 if options.quick else options.rigs)
     world = world_of(options, families, sizes)
@@ -192,6 +198,7 @@ def run(options: argparse.Namespace) -> str:
     if options.artists_weights:
         digests.append(hashlib.sha256(options.artists_weights.read_bytes()).hexdigest())
     key: dict[str, object] = {"sizes": asdict(sizes), "weights": digests}
+    key["tables"] = options.tables
     key["training"] = [len(world.training), sum(len(each.poses) for each in world.training)]
     results: list[Tables] = []
     notes: list[str] = []
@@ -215,7 +222,7 @@ def run(options: argparse.Namespace) -> str:
                     notes.append(str(error))
                     continue
                 told = partial(advance, len(results), most, harvest.stem)
-                tables, said = measure(subject, rare, told)
+                tables, said = measure(subject, rare, options.tables, told)
                 results.append(tables)
                 notes += said
                 if place:
@@ -247,6 +254,8 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="only rigs whose names have it")
     parser.add_argument("--rigs", type=int, default=30, help="at most so many")
     parser.add_argument("--poses", type=int, default=Sizes.poses, help="of each set")
+    parser.add_argument("--motions", type=int, default=Sizes.motions, help="to in-between, of each rig and length")
+    parser.add_argument("--tables", nargs="+", default=[], metavar="TITLE", help="only those that begin like this")
     parser.add_argument("--quick", action="store_true", help="three rigs, few poses")
     parser.add_argument("-o", "--output", type=Path, metavar="FOLDER")
     options = parser.parse_args()

@@ -304,6 +304,7 @@ def test_characters_without_a_mesh_have_no_pictures(dog_file, tmp_path, capsys, 
         (["DOG", "it walks", "--guide", "x", "--init", "x"], "--init and --guide both name a motion to begin with"),
         (["DOG", "it walks", "--guide-as", "control"], "--guide-as control needs a motion: name it with --guide"),
         (["DOG", "it walks", "--guide", "x", "--control-scale", "0.5"], "--control-scale is for --guide-as control"),
+        (["DOG", "it walks", "--guide", "x", "--control-kind", "depth"], "--control-kind is for --guide-as control"),
         (
             ["DOG", "it walks", "--guide", "x", "--guide-as", "control"],
             "tracks takes no guide as control, only as",

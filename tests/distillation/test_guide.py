@@ -258,6 +258,22 @@ def test_the_control_is_the_guide_as_the_cameras_of_the_videos_see_it(small, fol
     assert not torch.allclose(seen, sampler.renderer.render(sampler.now), atol=0.05)
 
 
+@pytest.mark.parametrize("config", [SAMPLE, SCORE], ids=["sample", "score"])
+def test_a_control_may_show_depth(small, folder, character, config, monkeypatch):
+    prior = small["vace"]
+    guide = GuideConfig(str(folder / "poses.glb"), "control", control_kind="depth")
+    problem = prepare(character, SENTENCE, prior, replace(config, guide=guide))
+    seen, usual = [], prior.control
+    monkeypatch.setattr(prior, "control", lambda video, scale: seen.append(video) or usual(video, scale))
+    stage = stage_of(problem)
+    stage.step(0)
+    (video,) = seen
+    assert torch.equal(video[..., 0], video[..., 1]) and (video.min(), video.max()) == (0, 1)
+    if config is SAMPLE:
+        shown = stage.sampler.renderer.render_depth(problem.guide.poses(stage.sampler.windows.frames))
+        torch.testing.assert_close(video, stage.sampler.windows.cut(shown))
+
+
 @pytest.mark.parametrize("version", ["vace", "5b"])
 @pytest.mark.parametrize("config", [SAMPLE, SCORE], ids=["sample", "score"])
 def test_videos_begin_with_the_first_frame_of_the_guide(small, folder, character, version, config, monkeypatch):

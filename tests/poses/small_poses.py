@@ -45,7 +45,7 @@ def harvested(actions=SHOWN):
         tracks = formula_tracks(chains, action, np.random.default_rng(0))
         found = poses_of_world(chains, skeleton, poses_of_tracks(chains, replace(tracks, slides=None)).float())
         poses.append(found[:16])
-        origins.append(Origin(action, action, "a formula", 0, len(poses[-1])))
+        origins.append(Origin(action, action, "a formula", 0, tuple(frame / 30 for frame in range(len(poses[-1])))))
     return HarvestedPoses("dog", "dogs", skeleton, joined(poses), tuple(origins))
 
 

@@ -8,15 +8,17 @@ import torch
 from small_poses import NAMES, TINY, harvested, model, noise, rig_poses, skeleton_of, training
 
 from gambol.errors import AssetError
+from gambol.poses import tween as pose_tween
 from gambol.poses.in_between import walk_between
 from gambol.poses.model import PoseModel, RigPoses
 from gambol.poses.network import PoseNetwork, collated
 from gambol.poses.pose_skeleton import KINDS, RADIUS
 from gambol.poses.poses import MIRROR, Poses, body_points
 from gambol.poses.reach import reach
-from gambol.poses.sampling import SamplingConfig, sample_poses
+from gambol.poses.sampling import HOVERING, SamplingConfig, put_down, sample_poses
 from gambol.poses.training.train import PoseTraining
 from gambol.poses.tween import tween
+from gambol.poses.validators import Validators
 
 
 def test_training_learns():
@@ -152,6 +154,48 @@ def test_keys_are_exact_and_feet_stay():
     assert float(speed.amax()) < 1.0
     with pytest.raises(ValueError, match="two keys"):
         tween(rig_poses(), rest, [(0, rest)])
+
+
+def test_in_betweens_take_the_short_way_and_are_slow_at_the_keys(monkeypatch):
+    """Of a body without feet that could stand: by slerp, ahead or behind by what `eased` says."""
+    monkeypatch.setattr(pose_tween, "walk_between", None)  # not asked
+    skeleton = skeleton_of("fish")
+    rig, rest = RigPoses(model(), skeleton), Poses.canonical(skeleton)
+    turned = Poses(rest.turns + torch.tensor([0.0, 0.05, 0.0]), rest.heights + 0.2)
+    found = tween(rig, rest, [(0, rest), (20, turned)]).poses
+    shares = pose_tween.eased(np.arange(21) / 20)
+    assert shares[[0, 10, 20]] == pytest.approx([0, 0.5, 1])
+    assert shares[1] == pytest.approx((1 - pose_tween.EASE) / 20, rel=0.02)
+    np.testing.assert_allclose(found.turns[:, 1, 1], 0.05 * shares, atol=0.02 * 0.05)
+    np.testing.assert_allclose(found.heights, 0.2 * shares, atol=0.02 * 0.2)
+    assert float(found.turns[..., [0, 2]].abs().max()) < 1e-5
+
+
+def test_who_hovers_stands_on_the_ground():
+    skeleton = skeleton_of()
+    validators, rest = Validators(skeleton), Poses.canonical(skeleton)
+    raised = Poses(rest.turns.expand(4, -1, -1), torch.tensor([0.1, -0.1, 0.3, 0.0]))
+    assert torch.allclose(validators.gap(raised), raised.heights, atol=1e-5)
+    assert torch.allclose(put_down(raised, validators).heights, torch.tensor([0.0, 0.0, 0.3, 0.0]), atol=1e-5)
+    crouching = put_down(harvested().poses[[40]], validators)
+    assert float(validators.gap(crouching).abs()) < 1e-4 and float(crouching.heights) < -0.05
+    fish = skeleton_of("fish")
+    swimming = Poses(torch.zeros(1, len(fish), 3), torch.tensor([0.1]))
+    assert put_down(swimming, Validators(fish)) is swimming
+    gaps = validators.gap(sample_poses(rig_poses(), 6, 0)).abs()
+    assert bool(((gaps < 1e-4) | (gaps >= HOVERING)).all())
+
+
+def test_a_walk_goes_through_poses_of_the_model():
+    poses = harvested().poses
+    ends = poses[[0, 40]]
+    keys = [(0, ends[[0]]), (8, ends[[1]])]
+    found = {walk: tween(rig_poses(), Poses.canonical(skeleton_of()), keys, walk=walk).poses for walk in (False, True)}
+    middle = walk_between(rig_poses(), ends, np.array([0.5]))
+    for each in found.values():
+        assert torch.allclose(each.turns[[0, 8]], ends.turns, atol=1e-3)
+    apart = {walk: float((each.turns[4] - middle.turns[0]).norm(dim=-1).mean()) for walk, each in found.items()}
+    assert apart[True] < 0.5 * apart[False]
 
 
 def test_training_counts_no_padding():

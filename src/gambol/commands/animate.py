@@ -107,6 +107,8 @@ class AnimateCommand:
     control of every frame, with wan-vace-1.3b and wan-vace-14b."""
     control_scale: Annotated[float, CONTROL_SCALE] = 1.0
     """How strong that control is; at 0 there is none."""
+    control_kind: Literal["grey", "depth"] = "grey"
+    """What that control shows of the guide: pictures in shades of grey, or of depth."""
     strength: Annotated[float, STRENGTH] = USUAL_STRENGTH
     """How much the clip of --init, or a guide that is the start, may change: from 0.01, hardly, to 1, completely."""
     frames: Annotated[str | None, tyro.conf.arg(metavar="FROM:TO")] = None
@@ -198,6 +200,8 @@ class AnimateCommand:
             raise GambolError(f"--guide-as {self.guide_as} needs a motion: name it with --guide")
         if self.guide_as != "control" and self.control_scale != 1.0:
             raise GambolError("--control-scale is for --guide-as control; leave it out")
+        if self.guide_as != "control" and self.control_kind != "grey":
+            raise GambolError("--control-kind is for --guide-as control; leave it out")
 
     def _guide(self) -> GuideConfig | None:
         from gambol.distillation.config import GuideConfig
@@ -205,7 +209,7 @@ class AnimateCommand:
 
         if self.guide is None:
             return None
-        return GuideConfig(lasting_motion(self.guide), self.guide_as, self.control_scale)
+        return GuideConfig(lasting_motion(self.guide), self.guide_as, self.control_scale, self.control_kind)
 
     def _begin(self, folder: Path, settings: dict[str, Any]) -> tuple[Run, Problem]:
         """Load and check the character and the prior, then write the settings of the run."""

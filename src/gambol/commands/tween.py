@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class TweenCommand:
-    """Make the in-betweens of key poses: keys stay exact, poses between them are plausible, feet that stand stay.
+    """Make the in-betweens of key poses: keys stay exact, the motion is smooth and slow at them, feet that stand stay.
 
     A key is a frame and a pose: 'rest', a clip (its first frame), 'walk@0.5' (half a second into it), or 'sample:3'
     (the third pose that `gambol poses` samples).
@@ -38,6 +38,8 @@ class TweenCommand:
     """Two keys or more."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """File to write (.glb): the character with the new clip."""
+    walk: bool = False
+    """Walk through poses that the pose model finds between the keys, instead of turning joints the short way."""
     name: str = "tween"
     """Name of the clip."""
     fps: Annotated[float, FPS] = 30.0
@@ -63,7 +65,7 @@ class TweenCommand:
         space = open_space(self.file, self.weights, self.anatomy)
         keys = [(frame, _pose(space, pose)) for frame, pose in wanted]
         with progress("making in-betweens") as advance:
-            world = space.tween(keys, advance)
+            world = space.tween(keys, advance, walk=self.walk)
         clip = space.clip(world, self.name, self.fps)
         save(space.character, self.output, clip, overwrite=True)
         say(f"wrote {self.output}: clip '{self.name}', {len(world)} frames, {clip.duration:.2f} s")

@@ -10,7 +10,7 @@ from gambol.distillation.sample_and_fit import SampleConfig
 from gambol.distillation.score_distillation import ScoreConfig
 from gambol.errors import GambolError
 from gambol.motion.foot_lock import FootLockConfig
-from gambol.priors.prior import GuideRole, Prior
+from gambol.priors.prior import ControlKind, GuideRole, Prior
 from gambol.ranges import CONTROL_SCALE, FPS, MOST_FRAMES, SECONDS, SEED, STRENGTH, Range, check_frames, check_ranges
 
 Preset = Literal["draft", "standard", "paper"]
@@ -27,6 +27,8 @@ class GuideConfig:
     """How it guides: as a noisy start, by its first frame, or as a control."""
     scale: Annotated[float, CONTROL_SCALE] = 1.0
     """Factor on what the control adds to the network; at 0 there is none."""
+    control_kind: ControlKind = "grey"
+    """What a control shows of the guide: its pictures in shades of grey, or how near everything is."""
 
     def __post_init__(self):
         check_ranges(self)

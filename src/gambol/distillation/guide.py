@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from gambol.character.character import Character
@@ -19,6 +19,7 @@ from gambol.errors import GambolError
 from gambol.motion.rig_motion import RigMotion, rig_motion_of
 from gambol.priors.catalogue import guided_by
 from gambol.priors.prior import Prior
+from gambol.priors.views import DepthRenderer, ViewRenderer
 from gambol.render.cache import fingerprint
 from gambol.text import printable
 
@@ -55,6 +56,20 @@ class Guide:
             world = motion.world(self.rig)
         missing = max(frames - len(world), 0)
         return torch.cat([world, world[-1:].expand(missing, -1, -1, -1)])[:frames]
+
+
+def control_videos(
+    renderer: ViewRenderer,
+    guide: GuideConfig,
+    T_world_joint: Float[Tensor, "frames joints 3 4"],
+    views: Int[Tensor, " chosen"] | None = None,
+) -> Float[Tensor, "chosen frames height width 3"]:
+    """Return what a control branch sees of poses of a guide, from the chosen cameras or from all."""
+    if guide.control_kind == "depth":
+        if not isinstance(renderer, DepthRenderer):
+            raise ValueError(f"{type(renderer).__name__} renders no depth")
+        return renderer.render_depth(T_world_joint, views)
+    return renderer.render(T_world_joint, views)
 
 
 def require_guidable(prior: Prior, guide: GuideConfig | None) -> None:

@@ -94,7 +94,7 @@ def harvest_prior(
             continue
         action = problem.intent.action if problem.intent else ""
         world, fps = motion.world(rig), motion.fps
-        gathered.add(world, fps, Origin(sentence, action, problem.made_by, seed, 0))
+        gathered.add(world, fps, Origin(sentence, action, problem.made_by, seed, ()))
         on_progress(number + 1, len(jobs))
     return gathered.harvest(character.name, family)
 
@@ -117,7 +117,7 @@ def harvest_clips(character: Character, family: str, harvest: HarvestConfig) -> 
         times = clip.start + np.linspace(0, clip.duration, min(max(round(clip.duration * 30), 1) + 1, FRAMES))
         world = torch.as_tensor(world_poses(character.skeleton, anatomy, clip, times)[..., :3, :]).float()
         fps = (len(times) - 1) / max(clip.duration, 1e-6)
-        gathered.add(world, fps, Origin(name, intent.action if intent else "", "artist", 0, 0))
+        gathered.add(world, fps, Origin(name, intent.action if intent else "", "artist", 0, ()))
     return gathered.harvest(character.name, family)
 
 
@@ -153,7 +153,7 @@ class _Gathered:
             return
         chosen = frames[torch.linspace(0, len(frames) - 1, min(self.most, len(frames))).round().long()]
         self.poses.append(poses[chosen])
-        self.origins.append(replace(origin, poses=len(chosen)))
+        self.origins.append(replace(origin, times=tuple(round(frame / fps, 3) for frame in chosen.tolist())))
 
     def _faults(self, poses: Poses, fps: float, origin: Origin) -> dict[str, torch.Tensor]:
         """Which frames are wrong, by fault."""

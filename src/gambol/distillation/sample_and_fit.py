@@ -18,7 +18,7 @@ from torch import Tensor
 
 from gambol.character.anatomy import Anatomy
 from gambol.distillation.fit import Fitting, VideoFitConfig
-from gambol.distillation.guide import Guide
+from gambol.distillation.guide import Guide, control_videos
 from gambol.distillation.stage_runner import generator_for
 from gambol.distillation.windows import lengthened, onwards_of, windows_for
 from gambol.motion.optimization import Losses
@@ -143,7 +143,7 @@ class Sampler:
         """Return what the prior's control branch sees: the guide, by the cameras of the videos."""
         if self.guide is None or self.guide.config.role != "control":
             return None
-        videos = self.renderer.render(self.guide.poses(self.windows.frames))
+        videos = control_videos(self.renderer, self.guide.config, self.guide.poses(self.windows.frames))
         return self.prior.control(self.windows.cut(videos), self.guide.config.scale)
 
 

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from gambol.distillation.guide import Guide
+from gambol.distillation.guide import Guide, control_videos
 from gambol.distillation.stage_runner import generator_for
 from gambol.distillation.windows import lengthened, onwards_of, windows_for
 from gambol.motion.body_tracks import tracks_of_poses
@@ -122,7 +122,8 @@ class VideoObserver:
         if self.guide.config.role == "first-frame":
             return (aimed.render(self.guide.poses(1), view)[:, 0] if start == 0 else None), None
         poses = self.guide.poses(self.windows.frames)[start : start + self.windows.length]
-        return None, self.prior.control(aimed.render(poses, view), self.guide.config.scale)
+        video = control_videos(aimed, self.guide.config, poses, view)
+        return None, self.prior.control(video, self.guide.config.scale)
 
 
 class TrackObserver:

@@ -28,8 +28,13 @@ class Origin:
     made_by: str
     """'prior tracks', 'a formula', 'artist'."""
     seed: int
-    poses: int
-    """Number of poses taken from it, which follow those of the motions before it."""
+    times: tuple[float, ...]
+    """When each pose that was taken from it is shown [s]; these poses follow those of the motions before it."""
+
+    @property
+    def poses(self) -> int:
+        """Number of poses taken from it."""
+        return len(self.times)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +75,7 @@ def read_harvest(path: Path) -> HarvestedPoses:
     try:
         skeleton = PoseSkeleton.from_state({name[9:]: v for name, v in tensors.items() if name.startswith("skeleton.")})
         poses = Poses(tensors["turns"].float(), tensors["heights"].float())
-        origins = tuple(Origin(**row) for row in json.loads(facts["origins"]))
+        origins = tuple(Origin(**{**row, "times": tuple(row["times"])}) for row in json.loads(facts["origins"]))
         rejected = tuple((str(why), int(count)) for why, count in json.loads(facts["rejected"]))
         if poses.turns.shape != (len(poses), len(skeleton), 3) or sum(each.poses for each in origins) != len(poses):
             raise ValueError("its tensors do not fit together")

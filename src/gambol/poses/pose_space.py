@@ -180,9 +180,12 @@ class PoseSpace:
         self,
         keys: Sequence[tuple[int, Poses]],
         on_progress: Callable[[int, int], None] = lambda done, total: None,
+        *,
+        walk: bool = False,
     ) -> Float[Tensor, "frames joints 3 4"]:
-        """T_world_joint of a motion through key poses, from the first to the last. keys: frame and pose of each."""
-        found = tween(self.rig_poses, self.rest, keys, on_progress)
+        """T_world_joint of a motion through key poses, from the first to the last. keys: frame and pose of each. walk:
+        through poses that the model finds between the keys, as `between` does, instead of the short way."""
+        found = tween(self.rig_poses, self.rest, keys, on_progress, walk=walk)
         shifts = torch.as_tensor(found.shifts).float()
         return torch.cat([self.world(found.poses[[i]], shifts[i].tolist()) for i in range(len(found.poses))])
 

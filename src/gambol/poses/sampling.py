@@ -20,6 +20,10 @@ DESCENT = 0.3
 """Length of their step down the gradient [deviations of the poses]."""
 AT_ONCE = 16
 """Poses that are drawn at once."""
+HOVERING = 0.25
+"""Who is nearer to the ground stands on it [leg lengths]: heights are estimates, too, and few poses are amid a leap. Of
+12 rigs of the training families 46 % of the samples were within reach of artists' poses before, 51 % since, also at 0.1
+and 0.5; artists' poses within reach of samples were 71 %, and 71, 70 and 67 % at 0.1, 0.25 and 0.5."""
 TRIES = 3
 """Times that poses are drawn, the last times only as many as were invalid."""
 HALF_IS_FAST = torch.cpu._is_avx512_bf16_supported()
@@ -62,7 +66,8 @@ def sample_poses(
         for start in range(0, count - valid, AT_ONCE):
             some = min(AT_ONCE, count - valid - start)
             with torch.autocast("cpu", torch.bfloat16, enabled=HALF_IS_FAST):
-                drawn.append(_drawn(rig, some, generator, config, validators, action, near, free))
+                made = _drawn(rig, some, generator, config, validators, action, near, free)
+            drawn.append(put_down(made, validators) if near is None else made)
             on_progress(valid + start + some, count)
         every = joined(drawn)
         kept = validators.valid(every) if config.validate else torch.ones(len(every), dtype=torch.bool)
@@ -71,6 +76,14 @@ def sample_poses(
         if valid == count:
             break
     return joined([*found, every[~kept]])  # rather a few doubtful ones than too few
+
+
+def put_down(poses: Poses, validators: Validators) -> Poses:
+    """Poses of a body with feet, on the ground if they hover or sink a little."""
+    if not bool(validators.skeleton.feet.any()):
+        return poses
+    gap = validators.gap(poses)
+    return Poses(poses.turns, poses.heights - torch.where(gap.abs() < HOVERING, gap, 0.0))
 
 
 def _drawn(

@@ -1,4 +1,7 @@
-"""In-betweens of key poses: plausible poses between each pair, a smooth motion through all, feet that stand stay."""
+"""In-betweens of key poses: a smooth motion through all, slow at the keys, in which feet that stand stay.
+
+Joints turn by the shortest way from key to key, or walk through the pose model's poses between them.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,12 @@ from gambol.poses.model import RigPoses
 from gambol.poses.poses import Poses, body_points, joined
 from gambol.poses.reach import reach
 
-LONG = 12
-"""Frames for each plausible pose between two keys, through which the motion goes. With three such poses instead of one
-in 15 frames, the motion is twice as jerky and no nearer to artists'."""
+EASE = 0.3
+"""How much slower joints turn at the keys than by slerp; half way they turn as much faster. Poses between keys 5, 15
+and 30 frames apart were 7.72, 19.38 and 16.70 % of a leg from those of artists' clips of the training families at 0
+(205 to 244 clips), 7.63, 19.18 and 16.55 at 0.3, 7.70, 19.08 and 16.48 at 0.5, and 8.25, 19.03 and 16.41 at 0.9."""
+SHARES = (0.25, 0.5, 0.75)
+"""How far along the way between two keys the motion is led."""
 STANDING = 0.06
 """Height above where it is at rest up to which a foot stands [leg lengths]."""
 SAME = 0.25
@@ -40,12 +46,15 @@ def tween(
     rest: Poses,
     keys: Sequence[tuple[int, Poses]],
     on_progress: Callable[[int, int], None] = lambda done, total: None,
+    *,
+    walk: bool = False,
 ) -> Tween:
-    """Frames from the first key to the last. keys: frame and pose of each, in order. rest: the rest pose."""
+    """Frames from the first key to the last. keys: frame and pose of each, in order. rest: the rest pose. walk: by the
+    pose model's poses between the keys instead of the short way."""
     frames = np.array([frame for frame, _ in keys])
     if len(keys) < 2 or (np.diff(frames) < 1).any():
         raise ValueError("in-betweens need two keys or more, one after the other")
-    times, guides = _guides(rig, keys, on_progress)
+    times, guides = _guides(rig, keys, walk, on_progress)
     every = np.arange(frames[0], frames[-1] + 1)
     poses = _smooth(times, guides, every)
     standing = [_standing(rig, rest, pose) for _, pose in keys]
@@ -75,20 +84,35 @@ def tween(
 
 
 def _guides(
-    rig: RigPoses, keys: Sequence[tuple[int, Poses]], on_progress: Callable[[int, int], None]
+    rig: RigPoses, keys: Sequence[tuple[int, Poses]], walk: bool, on_progress: Callable[[int, int], None]
 ) -> tuple[Float[np.ndarray, " guides"], Poses]:
-    """Keys, and plausible poses between them, with their times [frames]."""
+    """Keys, and poses between them, with their times [frames]."""
+    shares = np.array(SHARES)
     times, poses = [float(keys[0][0])], [keys[0][1]]
     for number, ((first, start), (last, end)) in enumerate(pairwise(keys)):
-        count = (last - first) // LONG
-        if count > 0:
-            shares = np.arange(1, count + 1) / (count + 1)
-            poses.append(walk_between(rig, joined([start, end]), shares))
+        if last - first > 1:
+            ends, on = joined([start, end]), eased(shares)
+            way = walk_between(rig, ends, on) if walk else _short_way(ends, on)
+            poses.append(way)
             times += (first + shares * (last - first)).tolist()
         poses.append(end)
         times.append(float(last))
         on_progress(number + 1, len(keys) - 1)
     return np.array(times), joined(poses)
+
+
+def eased(shares: Float[np.ndarray, " poses"]) -> Float[np.ndarray, " poses"]:
+    """How far along its way a motion is after shares of its time: slow at the ends."""
+    return shares - EASE * np.sin(2 * np.pi * shares) / (2 * np.pi)
+
+
+def _short_way(ends: Poses, shares: Float[np.ndarray, " poses"]) -> Poses:
+    """Poses along the shortest way from the first of two poses to the second."""
+    first, last = (Rotation.from_rotvec(each.numpy()) for each in ends.turns.double())
+    way = (last * first.inv()).as_rotvec()
+    turns = np.stack([(Rotation.from_rotvec(share * way) * first).as_rotvec() for share in shares])
+    u = torch.as_tensor(shares).float()
+    return Poses(torch.as_tensor(turns).float(), (1 - u) * ends.heights[0] + u * ends.heights[1])
 
 
 def _smooth(times: Float[np.ndarray, " guides"], guides: Poses, frames: np.ndarray) -> Poses:
@@ -97,7 +121,7 @@ def _smooth(times: Float[np.ndarray, " guides"], guides: Poses, frames: np.ndarr
     found = np.empty((len(frames), *turns.shape[1:]))
     for joint in range(turns.shape[1]):
         found[:, joint] = RotationSpline(times, Rotation.from_rotvec(turns[:, joint]))(frames).as_rotvec()
-    heights = CubicSpline(times, guides.heights.double().numpy(), bc_type="clamped")(frames)
+    heights = CubicSpline(times, guides.heights.double().numpy(), bc_type="natural")(frames)
     return Poses(torch.as_tensor(found).float(), torch.as_tensor(heights).float())
 
 

@@ -83,6 +83,13 @@ class Validators:
         lowest = self._ends(*body_points(self.skeleton, rest)).amin(1).clamp(max=0)
         return (lowest - self._ends(rotations, places).amin(1)).clamp(min=0)
 
+    def gap(self, poses: Poses) -> Float[Tensor, " poses"]:
+        """How high the skin about the lowest bone is above where it is at rest; below 0 it is lower."""
+        radius = self.skeleton.numbers[:, RADIUS].repeat(2)
+        rest = Poses.canonical(self.skeleton)
+        own, ground = ((self._ends(*body_points(self.skeleton, each)) - radius).amin(1) for each in (poses, rest))
+        return own - ground
+
     def _ends(self, rotations: Tensor, places: Tensor) -> Float[Tensor, "poses points"]:
         """Heights of both ends of all bones."""
         tips = places[..., 1] + (rotations[..., 1, :] * self.skeleton.bones).sum(-1)

@@ -24,6 +24,7 @@ from gambol.priors.image_loss import loss_to_videos
 from gambol.priors.prior import VideoPrior
 from gambol.priors.views import ClipVideos, PoseLoss
 from gambol.render.cameras import Cameras, box_centers, follow, frame_distance, orbit
+from gambol.render.depth import depth_pictures
 from gambol.render.gaussians import shade
 from gambol.render.ground_plane import GroundPlane
 from gambol.render.skinned_gaussians import SkinnedGaussians, bind_gaussians
@@ -87,6 +88,21 @@ class GaussianViews:
     def render(
         self, T_world_joint: Float[Tensor, "frames joints 3 4"], views: Int[Tensor, " chosen"] | None = None
     ) -> Float[Tensor, "chosen frames height width 3"]:
+        return self._seen_by(self._render_frames, T_world_joint, views)
+
+    @torch.no_grad()
+    def render_depth(
+        self, T_world_joint: Float[Tensor, "frames joints 3 4"], views: Int[Tensor, " chosen"] | None = None
+    ) -> Float[Tensor, "chosen frames height width 3"]:
+        """Videos of depth from the chosen cameras, by default from all, as estimators of depth draw it."""
+        return self._seen_by(self._draw_depth, T_world_joint, views)
+
+    def _seen_by(
+        self,
+        draw: Callable[[Tensor, Tensor, Cameras], Tensor],
+        T_world_joint: Float[Tensor, "frames joints 3 4"],
+        views: Int[Tensor, " chosen"] | None,
+    ) -> Float[Tensor, "chosen frames height width 3"]:
         means, covariances = self.gaussians.posed(T_world_joint.to(self.gaussians.means))
         path = follow(box_centers(means), self.steady) if self._path is None else self._path[: len(means)]
         if len(path) < len(means):
@@ -101,9 +117,9 @@ class GaussianViews:
                 some = slice(first, first + together)
                 given = means[some], covariances[some], cameras[some]
                 if small:
-                    pieces.append(self._render_frames(*given))
+                    pieces.append(draw(*given))
                 else:
-                    pieces.append(_DrawTwice.apply(self._render_frames, *given))
+                    pieces.append(_DrawTwice.apply(draw, *given))
         return torch.cat(pieces).unflatten(0, (len(chosen), len(means))).to(T_world_joint)
 
     def following(self, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> GaussianViews:
@@ -135,6 +151,14 @@ class GaussianViews:
     ) -> Float[Tensor, "frames height width 3"]:
         colors = shade(self.gaussians.harmonics, means, cameras)
         return self.ground.render(means, covariances, self.gaussians.opacities, colors, cameras)
+
+    def _draw_depth(
+        self,
+        means: Float[Tensor, "frames gaussians 3"],
+        covariances: Float[Tensor, "frames gaussians 6"],
+        cameras: Cameras,
+    ) -> Float[Tensor, "frames height width 3"]:
+        return depth_pictures(means, covariances, self.gaussians.opacities, self.ground, cameras)
 
     def _cameras(self, path: Float[Tensor, "frames 3"], view: int) -> Cameras:
         up, forward = (path.new_tensor(axis) for axis in (self.ground.up, self.ground.forward))

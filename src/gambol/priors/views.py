@@ -49,6 +49,17 @@ class ViewRenderer(Protocol):
         ...
 
 
+@runtime_checkable
+class DepthRenderer(Protocol):
+    """Also renders how near everything is."""
+
+    def render_depth(
+        self, T_world_joint: Float[Tensor, "frames joints 3 4"], views: Int[Tensor, " chosen"] | None = None
+    ) -> Float[Tensor, "chosen frames height width 3"]:
+        """Videos of depth from the chosen cameras, by default from all: white is near, black is far."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class ClipVideos:
     """A finished clip as videos that a prior can score."""

@@ -126,6 +126,17 @@ class GroundPlane:
         image = [part + (1 - share) * color for part, color in zip(ground, sky, strict=True)]
         return Backdrop(torch.stack(image, -1), torch.stack(ground, -1), torch.stack([ahead, aside], -1))
 
+    def nearness(self, cameras: Cameras) -> Float[Tensor, "frames height width"]:
+        """Return the inverse depth of the ground in each pixel [1 / file units], 0 where there is none."""
+        up = cameras.focal.new_tensor(self.up)
+        down = -(cameras.T_camera_world[..., :3] @ up)  # of the camera's axes: a ray (x, y, 1) sinks by d . down
+        columns, rows = (torch.arange(count).to(up) + 0.5 for count in (cameras.width, cameras.height))
+        x = (columns - cameras.center[:, :1]) / cameras.focal[:, :1]
+        y = (rows - cameras.center[:, 1:]) / cameras.focal[:, 1:]
+        sinks = x[:, None, :] * down[:, 0, None, None] + y[:, :, None] * down[:, 1, None, None] + down[:, 2, None, None]
+        heights = self.heights(cameras.positions)[:, None, None]
+        return torch.where(heights > 0, sinks / heights.clamp(min=1e-9), 0.0).clamp(min=0)
+
     def _ground(self, cameras: Cameras) -> tuple[list[Tensor], list[Tensor], Tensor]:
         """Return where the ray of each pixel meets the ground, how much ground the pixel covers, and its share of the
         pixel.
