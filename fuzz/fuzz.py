@@ -2,6 +2,7 @@
 
     python fuzz/fuzz.py --count 20000 --seed 0 --assets FOLDER
     python fuzz/fuzz.py --format bvh --count 3000
+    python fuzz/fuzz.py --format vrm --count 1000
     python fuzz/fuzz.py --format plain --count 3000
     python fuzz/fuzz.py --format rig --count 1000
 
@@ -38,6 +39,7 @@ from bvh import mutate_bvh, own_bvh_samples, real_bvh_samples  # noqa: E402
 from mutate import mutate  # noqa: E402
 from plain import mutate_beast, mutate_plain, own_beast_samples, own_plain_samples  # noqa: E402
 from samples import Sample, own_samples, real_samples  # noqa: E402
+from vrm import own_vrm_samples  # noqa: E402
 
 from gambol.character.anatomy import analyze  # noqa: E402
 from gambol.character.bone_mesh import visible  # noqa: E402
@@ -123,6 +125,22 @@ def exercise_rig(path: Path, scratch: Path) -> None:
     save_and_reload(rigged.character, scratch / "out.glb")
 
 
+def exercise_vrm(path: Path, scratch: Path) -> None:
+    """The same for a person: also written as VRM animation, if that can be told of what is left of him."""
+    exercise(path, scratch)
+    character = load(path)
+    for clip in list(character.clips.values())[:CLIPS]:
+        try:
+            export(character, clip, scratch / "again.vrma", fps=10)
+        except GambolError:
+            continue
+        try:
+            check(again := load(scratch / "again.vrma"))
+        except GambolError as error:
+            raise AssertionError(f"gambol cannot read what it wrote: {error}") from error
+        assert again.hints
+
+
 def exercise_bvh(path: Path, scratch: Path) -> None:
     """The same for motion capture, which has no mesh: also write it as joints alone."""
     character = load(path)
@@ -201,8 +219,8 @@ def save_and_reload(character: Character, target: Path) -> None:
         raise AssertionError(f"gambol cannot read what it wrote: {error}") from error
 
 
-MUTATE = {"gltf": mutate, "bvh": mutate_bvh, "plain": mutate_plain, "rig": mutate_beast}
-EXERCISE = {"gltf": exercise, "bvh": exercise_bvh, "plain": exercise_plain, "rig": exercise_rig}
+MUTATE = {"gltf": mutate, "vrm": mutate, "bvh": mutate_bvh, "plain": mutate_plain, "rig": mutate_beast}
+EXERCISE = {"gltf": exercise, "vrm": exercise_vrm, "bvh": exercise_bvh, "plain": exercise_plain, "rig": exercise_rig}
 
 
 @cache
@@ -212,6 +230,8 @@ def samples(kind: str) -> tuple[list[Sample], list[float]]:
 
     if kind == "bvh":
         own, real = own_bvh_samples(), real_bvh_samples(assets_folder())
+    elif kind == "vrm":
+        own, real = own_vrm_samples(), []
     elif kind == "plain":
         own, real = own_plain_samples(), []
     elif kind == "rig":

@@ -16,7 +16,7 @@ from gambol.character.character import Character, Material
 from gambol.character.clip import Clip, Track
 from gambol.creatures.gaits import gait
 from gambol.creatures.load import load
-from gambol.formats import save
+from gambol.formats import export, save
 
 validity = load_benchmark("gltf_validity")
 pytestmark = pytest.mark.skipif(not validity.has_validator(), reason="needs node and the validator: make validator")
@@ -53,10 +53,17 @@ def captured(folder: Path) -> None:
     save(with_bone_mesh(load(folder / "arm.bvh")), folder / "arm.glb", turn())
 
 
-@pytest.mark.parametrize("write", [zoo, morphs_and_several_skins, captured], ids=lambda write: write.__name__)
+def vrm_animation(folder: Path) -> None:
+    character = load("human")
+    export(character, gait(character, analyze(character), "walk"), folder / "walk.vrma")
+
+
+@pytest.mark.parametrize(
+    "write", [zoo, morphs_and_several_skins, captured, vrm_animation], ids=lambda write: write.__name__
+)
 def test_no_errors(write, tmp_path):
     write(tmp_path)
-    paths = sorted([*tmp_path.glob("*.glb"), *tmp_path.glob("*.gltf")])
+    paths = sorted([*tmp_path.glob("*.glb"), *tmp_path.glob("*.vrma")])
     found = dict(zip([path.name for path in paths], validity.validate(paths), strict=True))
     assert found
     assert not {name: errors for name, issues in found.items() if (errors := [one for one in issues if one.is_error])}

@@ -55,11 +55,11 @@ class RetargetCommand:
     """
 
     source: Source
-    """A character with clips (.glb, .vrm or .gltf), or motion capture (.bvh)."""
+    """A character with clips (.glb, .vrm or .gltf), or motion capture (.bvh, .vrma)."""
     target: Target
-    """The character that is to move (.glb, .vrm or .gltf), a skeleton (.bvh), or one of the zoo: fox."""
+    """The character that is to move (.glb, .vrm or .gltf), a skeleton (.bvh, .vrma), or one of the zoo: fox."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """File to write: .glb, .vrm, .bvh or .npz; by default beside the target, with its name and -retargeted.glb."""
+    """File to write: .glb, .vrm, .bvh, .vrma or .npz; by default beside the target, its name and -retargeted.glb."""
     clip: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Name of a clip of the source, may be given several times; by default its first."""
     all: bool = False
