@@ -34,10 +34,9 @@ def finger_joints(finger: str) -> tuple[str, str, str]:
 PARENTS: dict[str, str | None] = dict(_bones())
 """All bones of VRM 1.0, parents first, with the bone each hangs on; where that is missing, with its parent's parent."""
 REQUIRED = (
-    "hips",
-    "spine",
-    "head",
-    *tuple(side + bone for side in SIDES for bone in ("UpperLeg", "LowerLeg", "Foot", "UpperArm", "LowerArm", "Hand")),
+    *("hips", "spine", "head"),
+    *("leftUpperLeg", "leftLowerLeg", "leftFoot", "rightUpperLeg", "rightLowerLeg", "rightFoot"),
+    *("leftUpperArm", "leftLowerArm", "leftHand", "rightUpperArm", "rightLowerArm", "rightHand"),
 )
 """Bones without which there is no VRM."""
 
