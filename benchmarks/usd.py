@@ -26,7 +26,7 @@ from gambol.creatures.gaits import gait
 from gambol.creatures.load import load
 from gambol.formats import save
 from gambol.formats.usd.border import Border, columns
-from pxr import Sdf, Usd, UsdGeom, UsdSkel, UsdValidation
+from pxr import Usd, UsdGeom, UsdSkel, UsdValidation
 from scipy.spatial import cKDTree
 
 FRAMES = 12

@@ -17,10 +17,7 @@ READERS = {
     ".gltf": "gambol.formats.gltf.reader:load_gltf",
     ".vrm": "gambol.formats.gltf.reader:load_gltf",
     ".vrma": "gambol.formats.gltf.reader:load_gltf",
-    ".usd": "gambol.formats.usd.process:load_usd",
-    ".usda": "gambol.formats.usd.process:load_usd",
-    ".usdc": "gambol.formats.usd.process:load_usd",
-    ".usdz": "gambol.formats.usd.process:load_usd",
+    **dict.fromkeys((".usd", ".usda", ".usdc", ".usdz"), "gambol.formats.usd.process:load_usd"),
     ".bvh": "gambol.formats.bvh.reader:read_bvh",
     ".obj": "gambol.formats.obj:read_obj",
     ".ply": "gambol.formats.ply:read_ply",
@@ -29,7 +26,9 @@ READERS = {
 }
 """What reads a file of each ending: a function of its path that returns a `Character`, imported when it is needed."""
 
-WRITERS: dict[str, str] = {}
+WRITERS: dict[str, str] = {
+    **dict.fromkeys((".usd", ".usda", ".usdc", ".usdz"), "gambol.formats.usd.process:save_usd"),
+}
 """What writes a whole character anew, by ending: a function of the character, the path and all clips of the new file
 (a sequence; their names are unique), and of `meshes`, whether to write more than joints and clips. It returns what got
 lost, in words. glTF is not among them: there a clip is added to the character's own file."""

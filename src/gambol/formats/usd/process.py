@@ -8,10 +8,12 @@ import pickle
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from gambol.character.character import Character
+from gambol.character.clip import Clip
 from gambol.errors import AssetError, GambolError
 from gambol.formats.files import read_file
 
@@ -55,6 +57,14 @@ def load_usd(path: str | Path) -> Character:
         raise AssetError(found)
     assert isinstance(found, Character)
     return found
+
+
+def save_usd(character: Character, path: str | Path, clips: Sequence[Clip], *, meshes: bool = True) -> tuple[str, ...]:
+    """Write a .usd, .usda, .usdc or .usdz file: see `writer.write_stage`."""
+    require_usd("writing")
+    from gambol.formats.usd.writer import write_stage
+
+    return write_stage(character, Path(path), clips, meshes)
 
 
 def main(path: str, target: str, memory: str) -> int:
