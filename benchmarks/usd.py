@@ -52,9 +52,10 @@ def paths_of(character: Character, clip: Clip | None, times: np.ndarray) -> np.n
 
 
 def paths_by_usd(path: Path, times: np.ndarray) -> np.ndarray:
-    """The same by USD, in our coordinates."""
-    stage = Usd.Stage.CreateInMemory()
+    """The same by USD, in our coordinates; also of meshes whose points have keys of their own, by their first."""
     stage = Usd.Stage.Open(Usd.Stage.Open(str(path)).Flatten())
+    moving = {prim.GetPath() for prim in stage.Traverse() if prim.IsA(UsdGeom.Mesh) and
+              UsdGeom.Mesh(prim).GetPointsAttr().ValueMightBeTimeVarying()}  # fmt: skip
     assert UsdSkel.BakeSkinning(stage.Traverse())
     border, found = Border.of(stage), []
     for prim in stage.Traverse():
@@ -66,17 +67,23 @@ def paths_by_usd(path: Path, times: np.ndarray) -> np.ndarray:
         for time in times:
             code = Usd.TimeCode(time * border.rate)
             world = columns(UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(code))
-            points = np.array(mesh.GetPointsAttr().Get(code), np.float64)
+            first = prim.GetPath() in moving  # of keys of points only the first is read
+            points = np.array(mesh.GetPointsAttr().Get(Usd.TimeCode.EarliestTime() if first else code), np.float64)
             frames.append(border.points(points @ world[:3, :3].T + world[:3, 3])[used])
         found.append(np.stack(frames, axis=1))
-    return np.concatenate(found)
+    return np.concatenate(found or [np.zeros((0, len(times), 3))])
 
 
-def distance(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """Largest distance at any time of a path from the one that is nearest to it, relative to the size."""
-    _, nearest = cKDTree(theirs.reshape(len(theirs), -1)).query(ours.reshape(len(ours), -1))
+def distance(ours: np.ndarray, theirs: np.ndarray) -> str:
+    """Largest distance at any time of a path from the nearest of the others', both ways, relative to the size."""
+    if not len(theirs):
+        return "none skinned"
     size = np.ptp(theirs.reshape(-1, 3), axis=0).max()
-    return float(np.linalg.norm(ours - theirs[nearest], axis=-1).max() / size)
+    worst = 0.0
+    for each, others in ((theirs, ours), (ours, theirs)):
+        _, nearest = cKDTree(others.reshape(len(others), -1)).query(each.reshape(len(each), -1))
+        worst = max(worst, float(np.linalg.norm(each - others[nearest], axis=-1).max() / size))
+    return f"{worst:.1e}"
 
 
 def issues(path: Path) -> Counter[str]:
@@ -102,7 +109,7 @@ def row_of(name: str, folder: Path) -> list[str]:
         path = folder / f"{given.name}.usdc"
         save(given, path)
         times = times_of(clip)
-        outward = f"{distance(paths_of(given, clip, times), paths_by_usd(path, times)):.1e}"
+        outward = distance(paths_of(given, clip, times), paths_by_usd(path, times))
         character = load(path)
     back = next(iter(character.clips.values()), None)
     inward = distance(paths_of(character, back, times), paths_by_usd(path, times))
@@ -111,7 +118,7 @@ def row_of(name: str, folder: Path) -> list[str]:
         print(f"  {path.name}: {line}", file=sys.stderr)
     errors = sum(count for line, count in said.items() if "Error" in line.split()[0])
     facts = (len(character.skeleton), sum(len(mesh.positions) for mesh in character.meshes))
-    return [path.name, clip.name if clip else "", *map(str, facts), outward, f"{inward:.1e}", str(errors),
+    return [path.name, clip.name if clip else "", *map(str, facts), outward, inward, str(errors),
             str(sum(said.values()) - errors)]  # fmt: skip
 
 

@@ -47,8 +47,7 @@ def read_clips(
         )
     for animation in animations:
         if str(animation.GetPath()) not in used:
-            joints = {str(joint) for joint in UsdSkel.Animation(animation).GetJointsAttr().Get() or ()}
-            fitting = [skeleton for skeleton in skeletons if joints and joints <= set(skeleton.joints)]
+            fitting = [skeleton for skeleton in skeletons if _fits(UsdSkel.Animation(animation), skeleton, shapes)]
             pairs.append((_label(animation), [(skeleton, animation) for skeleton in fitting]))
     clips: dict[str, Clip] = {}
     for number, (label, moved) in enumerate(pairs):
@@ -62,6 +61,14 @@ def read_clips(
         except AssetError as error:
             warnings.append(f"clip '{name}' cannot be read and is left out: {error}")
     return clips
+
+
+def _fits(animation: UsdSkel.Animation, skeleton: UsdSkeleton, shapes: Sequence[Shapes]) -> bool:
+    """Whether the skeleton has all joints of an animation, and its meshes a blend shape of it if it has any."""
+    joints = {str(joint) for joint in animation.GetJointsAttr().Get() or ()}
+    names = {str(name) for name in animation.GetBlendShapesAttr().Get() or ()}
+    theirs = {name for each in shapes if each.skeleton == str(skeleton.prim.GetPath()) for name in each.tokens}
+    return joints <= set(skeleton.joints) and (bool(joints) or bool(names & theirs))
 
 
 def _label(prim: Usd.Prim) -> str:

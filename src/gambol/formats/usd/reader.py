@@ -121,7 +121,7 @@ def read_stage(path: Path, scratch: Path) -> Character:
     for prim in skeletons:
         if skeleton := read_skeleton(prim, nodes, border, warnings):
             known[str(prim.GetPath())] = skeleton
-    home = scratch / "package" if path.suffix.lower() == ".usdz" else path.resolve().parent
+    home = scratch if path.suffix.lower() == ".usdz" else path.resolve().parent
     reader = MeshReader(border, binds, MaterialReader(home, warnings), _bindings(stage, known), warnings)
     shown: list[Mesh] = []
     for prim in meshes:

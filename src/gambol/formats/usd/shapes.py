@@ -79,9 +79,9 @@ def read_shapes(
     all_offsets, all_indices = query.ComputeSubShapePointOffsets(), query.ComputeBlendShapePointIndices()
     found: dict[int, int] = {}
     offsets, names = [], []
-    for number in range(count):
+    for number in range(min(count, len(all_offsets))):
         shape = query.GetBlendShapeIndex(number)
-        if not 0 <= shape < len(tokens) or number >= len(all_offsets):
+        if not 0 <= shape < len(tokens) or not len(all_offsets[number]):  # without offsets: where every shape begins
             continue
         dense = _dense(np.array(all_offsets[number]), np.array(all_indices[shape], np.int64), points)
         if dense is None:
@@ -101,8 +101,6 @@ def read_shapes(
 def _dense(offsets: np.ndarray, indices: Int[np.ndarray, " moved"], points: int) -> np.ndarray | None:
     """Offsets of all points, from those of some of them."""
     offsets = offsets.reshape(-1, 3)
-    if not len(offsets):
-        return np.zeros((points, 3))
     if not len(indices):
         return offsets.astype(np.float64) if len(offsets) == points else None
     if len(indices) != len(offsets) or indices.min() < 0 or indices.max() >= points:

@@ -27,13 +27,9 @@ MOST_PACKED = 10_000
 
 def open_stage(path: Path, scratch: Path, warnings: list[str]) -> Usd.Stage:
     """The stage of a .usd, .usda, .usdc or .usdz file; a package is unpacked into `scratch`."""
-    home = path
-    if path.suffix.lower() == ".usdz":
-        home = path = _unpacked(path, scratch)
-    else:
-        path = path.resolve()
-    root = _layer(path, path.name)
-    layers = _checked_layers(root, home, warnings)
+    is_package = path.suffix.lower() == ".usdz"
+    root = _layer(_unpacked(path, scratch) if is_package else path.resolve(), path.name)
+    layers = _checked_layers(root, scratch / path.name if is_package else path, warnings)
     if _prims_at_most(layers) > MOST_PRIMS:
         raise AssetError(f"{path.name} unfolds to more than {MOST_PRIMS:,} prims; flatten it, and leave out copies")
     stage = Usd.Stage.Open(root)
@@ -68,7 +64,7 @@ def _unpacked(path: Path, scratch: Path) -> Path:
                 raise AssetError(f"{path.name} is compressed; a .usdz must hold its files as they are")
             places = []
             for entry in entries:
-                place = path_beside(scratch / "package", entry.filename, f"{path.name}: the packed file")
+                place = path_beside(scratch / path.name, entry.filename, f"{path.name}: the packed file")
                 if entry.is_dir():
                     continue
                 place.parent.mkdir(parents=True, exist_ok=True)
@@ -119,7 +115,7 @@ def _layer_beside(layer: Sdf.Layer, name: str, home: Path, warnings: list[str]) 
 def _forget_value_clips(layer: Sdf.Layer, warnings: list[str]) -> None:
     """Value clips name further layers, which USD would open when it is asked for a value."""
     specs = [layer.GetPrimAtPath(path) for path in _prim_paths(layer)]
-    holders = [spec for spec in specs if spec and spec.HasInfo("clips")]
+    holders = [spec for spec in specs if spec.HasInfo("clips")]
     for spec in holders:
         spec.ClearInfo("clips")
     if holders:
@@ -131,7 +127,7 @@ def _prim_paths(layer: Sdf.Layer) -> list[Sdf.Path]:
     found: list[Sdf.Path] = []
 
     def visit(path: Sdf.Path) -> None:
-        if path.IsPrimPath() or path.IsPrimVariantSelectionPath():
+        if (path.IsPrimPath() or path.IsPrimVariantSelectionPath()) and layer.GetPrimAtPath(path):
             found.append(path)
 
     layer.Traverse(Sdf.Path.absoluteRootPath, visit)

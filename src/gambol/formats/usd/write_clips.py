@@ -16,8 +16,8 @@ from gambol.formats.usd.joints import Joints
 
 MOST_VALUES = 20_000_000
 """Keys times joints of a clip."""
-HALF = 1e-3
-"""Share by which half precision may be off."""
+ROUNDED = 1e-4
+"""Share by which scales may be off in half precision without a word."""
 
 
 class ClipWriter:
@@ -81,7 +81,7 @@ class ClipWriter:
         )
         turns = xyzw_from_wxyz(continuous(normalize(rotation))).astype(np.float32)
         sizes = scale.astype(np.float16)
-        if np.abs(sizes - scale).max() > 1e-6 * np.abs(scale).max():
+        if np.abs(sizes - scale).max() > ROUNDED * np.abs(scale).max():
             self._lost.append(f"clip '{clip.name}' scales joints: USD keeps three digits of that (half precision)")
         for frame in _kept(translation):
             moved.Set(Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(translation[frame], np.float32)), codes[frame])
