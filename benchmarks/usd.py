@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from gambol.character.anatomy import analyze
 from gambol.character.character import Character
-from gambol.character.clip import Clip, frame_times, natural_fps
+from gambol.character.clip import Clip
 from gambol.creatures.gaits import gait
 from gambol.creatures.load import load
 from gambol.formats import save
@@ -31,14 +31,6 @@ from scipy.spatial import cKDTree
 
 FRAMES = 12
 USD = (".usd", ".usda", ".usdc", ".usdz")
-
-
-def times_of(clip: Clip | None) -> np.ndarray:
-    """Some frames of the clip [s]."""
-    if clip is None:
-        return np.zeros(1)
-    times = frame_times(clip, natural_fps(clip))
-    return times[np.unique(np.linspace(0, len(times) - 1, FRAMES).round().astype(int))]
 
 
 def paths_of(character: Character, clip: Clip | None, times: np.ndarray) -> np.ndarray:
@@ -51,13 +43,21 @@ def paths_of(character: Character, clip: Clip | None, times: np.ndarray) -> np.n
     return np.concatenate(found, axis=1).swapaxes(0, 1)
 
 
-def paths_by_usd(path: Path, times: np.ndarray) -> np.ndarray:
-    """The same by USD, in our coordinates; also of meshes whose points have keys of their own, by their first."""
+def paths_by_usd(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Some of the times at which USD bakes the skin [s], and the same by USD, in our coordinates. Of points that have
+    keys of their own, only the first is used."""
     stage = Usd.Stage.Open(Usd.Stage.Open(str(path)).Flatten())
     moving = {prim.GetPath() for prim in stage.Traverse() if prim.IsA(UsdGeom.Mesh) and
               UsdGeom.Mesh(prim).GetPointsAttr().ValueMightBeTimeVarying()}  # fmt: skip
     assert UsdSkel.BakeSkinning(stage.Traverse())
     border, found = Border.of(stage), []
+    codes: set[float] = set()
+    for prim in stage.Traverse():
+        if prim.IsA(UsdGeom.Mesh) and prim.GetPath() not in moving:
+            codes.update(UsdGeom.Mesh(prim).GetPointsAttr().GetTimeSamples())
+            codes.update(UsdGeom.Xformable(prim).GetTimeSamples())
+    times = np.array(sorted(codes) or [0.0]) / border.rate
+    times = times[np.unique(np.linspace(0, len(times) - 1, FRAMES).round().astype(int))]
     for prim in stage.Traverse():
         image = UsdGeom.Imageable(prim)
         if not prim.IsA(UsdGeom.Mesh) or image.ComputeVisibility() == "invisible" or image.ComputePurpose() == "guide":
@@ -71,7 +71,7 @@ def paths_by_usd(path: Path, times: np.ndarray) -> np.ndarray:
             points = np.array(mesh.GetPointsAttr().Get(Usd.TimeCode.EarliestTime() if first else code), np.float64)
             frames.append(border.points(points @ world[:3, :3].T + world[:3, 3])[used])
         found.append(np.stack(frames, axis=1))
-    return np.concatenate(found or [np.zeros((0, len(times), 3))])
+    return times, np.concatenate(found or [np.zeros((0, len(times), 3))])
 
 
 def distance(ours: np.ndarray, theirs: np.ndarray) -> str:
@@ -97,22 +97,20 @@ def issues(path: Path) -> Counter[str]:
 
 def row_of(name: str, folder: Path) -> list[str]:
     path = Path(name)
+    outward = ""
     if path.suffix.lower() in USD:
-        character, outward = load(path), ""
-        clip = next(iter(character.clips.values()), None)
-        times = times_of(clip)
+        times, theirs = paths_by_usd(path)
     else:
         given = load(name)
         clip = next(iter(given.clips.values()), None) or gait(given, analyze(given), "walk")
-        clip = clip.from_zero()
-        given = replace(given, clips={clip.name: clip}, source=None)
+        given = replace(given, clips={clip.name: clip.from_zero()}, source=None)
         path = folder / f"{given.name}.usdc"
         save(given, path)
-        times = times_of(clip)
-        outward = distance(paths_of(given, clip, times), paths_by_usd(path, times))
-        character = load(path)
-    back = next(iter(character.clips.values()), None)
-    inward = distance(paths_of(character, back, times), paths_by_usd(path, times))
+        times, theirs = paths_by_usd(path)
+        outward = distance(paths_of(given, clip.from_zero(), times), theirs)
+    character = load(path)
+    clip = next(iter(character.clips.values()), None)
+    inward = distance(paths_of(character, clip, times), theirs)
     said = issues(path)
     for line in said:
         print(f"  {path.name}: {line}", file=sys.stderr)

@@ -3,6 +3,7 @@
     python fuzz/fuzz.py --count 20000 --seed 0 --assets FOLDER
     python fuzz/fuzz.py --format bvh --count 3000
     python fuzz/fuzz.py --format vrm --count 1000
+    python fuzz/fuzz.py --format usd --count 1000
     python fuzz/fuzz.py --format plain --count 3000
     python fuzz/fuzz.py --format rig --count 1000
 
@@ -39,6 +40,7 @@ from bvh import mutate_bvh, own_bvh_samples, real_bvh_samples  # noqa: E402
 from mutate import mutate  # noqa: E402
 from plain import mutate_beast, mutate_plain, own_beast_samples, own_plain_samples  # noqa: E402
 from samples import Sample, own_samples, real_samples  # noqa: E402
+from usd import mutate_usd, own_usd_samples  # noqa: E402
 from vrm import own_vrm_samples  # noqa: E402
 
 from gambol.character.anatomy import analyze  # noqa: E402
@@ -141,6 +143,24 @@ def exercise_vrm(path: Path, scratch: Path) -> None:
         assert again.hints
 
 
+def exercise_usd(path: Path, scratch: Path) -> None:
+    """The same for USD: what breaks its parsers ends their process and is refused, what breaks our reader is not."""
+    try:
+        exercise(path, scratch)
+    except GambolError as error:
+        assert "(code 1)" not in str(error), "the reader failed in its process"
+        raise
+    character = load(path)
+    if len(character.skeleton) > STUDIED or sum(len(mesh.faces) for mesh in character.meshes) > 5000:
+        return
+    save(character, scratch / "again.usda")
+    try:
+        check(again := load(scratch / "again.usda"))
+    except GambolError as error:
+        raise AssertionError(f"gambol cannot read what it wrote: {error}") from error
+    assert len(again.clips) == len(character.clips)
+
+
 def exercise_bvh(path: Path, scratch: Path) -> None:
     """The same for motion capture, which has no mesh: also write it as joints alone."""
     character = load(path)
@@ -219,8 +239,22 @@ def save_and_reload(character: Character, target: Path) -> None:
         raise AssertionError(f"gambol cannot read what it wrote: {error}") from error
 
 
-MUTATE = {"gltf": mutate, "vrm": mutate, "bvh": mutate_bvh, "plain": mutate_plain, "rig": mutate_beast}
-EXERCISE = {"gltf": exercise, "vrm": exercise_vrm, "bvh": exercise_bvh, "plain": exercise_plain, "rig": exercise_rig}
+MUTATE = {
+    "gltf": mutate,
+    "vrm": mutate,
+    "usd": mutate_usd,
+    "bvh": mutate_bvh,
+    "plain": mutate_plain,
+    "rig": mutate_beast,
+}
+EXERCISE = {
+    "gltf": exercise,
+    "vrm": exercise_vrm,
+    "usd": exercise_usd,
+    "bvh": exercise_bvh,
+    "plain": exercise_plain,
+    "rig": exercise_rig,
+}
 
 
 @cache
@@ -232,6 +266,8 @@ def samples(kind: str) -> tuple[list[Sample], list[float]]:
         own, real = own_bvh_samples(), real_bvh_samples(assets_folder())
     elif kind == "vrm":
         own, real = own_vrm_samples(), []
+    elif kind == "usd":
+        own, real = own_usd_samples(), []
     elif kind == "plain":
         own, real = own_plain_samples(), []
     elif kind == "rig":

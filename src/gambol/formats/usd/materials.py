@@ -27,6 +27,8 @@ class Surface:
 
     material: Material
     coordinates: str = ""
+    colors: str = ""
+    """The primvar that gives each vertex its colour, if one does."""
 
 
 class MaterialReader:
@@ -52,7 +54,10 @@ class MaterialReader:
         if not shader or shader.GetIdAttr().Get() != "UsdPreviewSurface":
             self._warnings.append(f"material '{name}' is no UsdPreviewSurface: it is shown grey")
             return Surface(Material(name, metallic=0.0))
-        color, texture = self._value(shader, "diffuseColor", [GREY] * 3)
+        color, source = self._value(shader, "diffuseColor", [GREY] * 3)
+        kind = source.GetIdAttr().Get() if source else ""
+        texture = source if kind == "UsdUVTexture" else None
+        colors = _token(source, "varname") if source and kind.startswith("UsdPrimvarReader") else ""
         opacity, opacity_texture = self._value(shader, "opacity", [1.0])
         threshold = float(self._value(shader, "opacityThreshold", [0.0])[0][0])
         found, wrap, coordinates = self._texture(texture) if texture else (None, (10497, 10497), "")
@@ -76,20 +81,19 @@ class MaterialReader:
             alpha_mode=mode,
             alpha_cutoff=threshold if threshold > 0 else 0.5,
         )
-        return Surface(made, coordinates)
+        return Surface(made, coordinates, colors)
 
     def _value(
         self, shader: UsdShade.Shader, name: str, default: list[float]
     ) -> tuple[np.ndarray, UsdShade.Shader | None]:
-        """The value of an input, and the texture that it is connected to instead."""
+        """The value of an input, and the shader that it is connected to instead."""
         entry = shader.GetInput(name)
         if not entry:
             return np.array(default), None
         for attribute in entry.GetValueProducingAttributes():
             holder = UsdShade.Shader(attribute.GetPrim())
             if attribute.GetPath() != entry.GetAttr().GetPath() and holder and holder.GetIdAttr().Get() is not None:
-                textured = holder.GetIdAttr().Get() == "UsdUVTexture"
-                return np.array([1.0] * len(default)), (holder if textured else None)
+                return np.array([1.0] * len(default)), holder
             return _numbers(attribute.Get(Usd.TimeCode.EarliestTime()), default), None
         return np.array(default), None
 

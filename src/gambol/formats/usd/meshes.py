@@ -159,7 +159,7 @@ class MeshReader:
         looks = {
             "normals": self._normals(prim, corners),
             "uvs": self._coordinates(prim, corners, surface.coordinates if surface else ""),
-            "colors": self._colors(prim, corners) if surface is None else None,
+            "colors": self._colors(prim, corners, surface.colors if surface else "displayColor"),
         }
         keys = [corners.indices[used]]
         for values in looks.values():
@@ -179,7 +179,7 @@ class MeshReader:
         shapes = self._shapes(prim, node, len(corners.points))
         two_sided = bool(UsdGeom.Mesh(prim).GetDoubleSidedAttr().Get())
         base = surface.material if surface else self._plain(prim, arrays["colors"])
-        if arrays["colors"] is not None and base is not BY_HAND:
+        if surface is None and base is not BY_HAND:  # one colour for all of it
             arrays["colors"] = None
         return Mesh(
             name=name,
@@ -281,9 +281,9 @@ class MeshReader:
                 return None if spread is None else np.stack([spread[:, 0], 1 - spread[:, 1]], axis=1)
         return None
 
-    def _colors(self, prim: Usd.Prim, corners: Corners) -> np.ndarray | None:
-        """Linear RGBA of a mesh without a material."""
-        primvar = UsdGeom.Gprim(prim).GetDisplayColorPrimvar()
+    def _colors(self, prim: Usd.Prim, corners: Corners, name: str) -> np.ndarray | None:
+        """Linear RGBA from a primvar."""
+        primvar = UsdGeom.PrimvarsAPI(prim).FindPrimvarWithInheritance(name) if name else None
         found = _flattened(primvar, 3) if primvar and primvar.HasAuthoredValue() else None
         spread = None if found is None else corners.spread(found, primvar.GetInterpolation())
         return None if spread is None else np.append(np.clip(spread, 0, 1), np.ones((len(spread), 1)), axis=1)

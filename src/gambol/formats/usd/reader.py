@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
-from pxr import Usd, UsdGeom, UsdSkel
+from pxr import Tf, Usd, UsdGeom, UsdSkel
 
 from gambol.character.character import Character, Mesh
 from gambol.character.clip import Track
@@ -19,7 +19,7 @@ from gambol.formats.usd.border import Border, checked, columns
 from gambol.formats.usd.materials import MaterialReader
 from gambol.formats.usd.meshes import MeshReader
 from gambol.formats.usd.skeletons import UsdSkeleton, read_skeleton
-from gambol.formats.usd.stage import MOST_PRIMS, open_stage
+from gambol.formats.usd.stage import MOST_PRIMS, open_stage, reason
 from gambol.text import printable
 
 EVERYTHING = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
@@ -110,6 +110,13 @@ def read_stage(path: Path, scratch: Path) -> Character:
 
     scratch: an empty folder, into which a package is unpacked.
     """
+    try:
+        return _read_stage(path, scratch)
+    except (Tf.ErrorException, UnicodeDecodeError, MemoryError) as error:  # UnicodeDecodeError: a name that is no text
+        raise AssetError(f"{path.name} cannot be read: {reason(error)}") from None
+
+
+def _read_stage(path: Path, scratch: Path) -> Character:
     warnings: list[str] = []
     stage = open_stage(path, scratch, warnings)
     border = Border.of(stage)

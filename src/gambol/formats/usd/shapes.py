@@ -33,7 +33,7 @@ class Shapes:
     query: UsdSkel.BlendShapeQuery
     targets: dict[int, int]
     """Target by the number of the sub-shape, which is a shape itself or one of its inbetweens."""
-    places: tuple[Float[np.ndarray, " places"], ...]
+    places: tuple[np.ndarray, ...]
     """Weights of each shape at which another sub-shape takes over."""
     offsets: Float[np.ndarray, "targets points 3"]
     names: tuple[str, ...]

@@ -7,11 +7,12 @@ small file can also refer to itself so that it unfolds to any number of prims; t
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from pxr import Sdf, Usd
+from pxr import Sdf, Tf, Usd
 
 from gambol.errors import AssetError
 from gambol.formats.files import LARGEST, path_beside, read_file
@@ -42,15 +43,22 @@ def _layer(path: Path, name: str) -> Sdf.Layer:
     read_file(path)  # a regular file of a bounded size
     try:
         layer = Sdf.Layer.FindOrOpen(str(path))
-    except Exception as error:  # pxr.Tf.ErrorException, which is not documented as the only one
-        raise AssetError(f"{name} cannot be read: {_first_line(error)}") from None
+    except Tf.ErrorException as error:
+        raise AssetError(f"{name} cannot be read: {reason(error)}") from None
     if layer is None:
         raise AssetError(f"{name} cannot be read: it is no USD layer")
     return layer
 
 
-def _first_line(error: Exception) -> str:
-    return printable((str(error).strip().splitlines() or [""])[0])[:200]
+def reason(error: BaseException) -> str:
+    """What an error says, without where in USD's code that was, and without folders."""
+    try:
+        text = " ".join(str(error).split())
+    except UnicodeDecodeError:  # it quotes the file
+        return "USD cannot parse it"
+    found = re.search(r" in file \S+ : '(.*)", text)
+    text = found[1] if found else text
+    return printable(re.sub(r"\S*/", "", text).strip(" '"))[:200] or type(error).__name__
 
 
 def _unpacked(path: Path, scratch: Path) -> Path:
@@ -71,7 +79,7 @@ def _unpacked(path: Path, scratch: Path) -> Path:
                 place.write_bytes(package.read(entry))
                 places.append(place)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, OSError, EOFError) as error:
-        raise AssetError(f"{path.name} is no .usdz package: {_first_line(error)}") from None
+        raise AssetError(f"{path.name} is no .usdz package: {reason(error)}") from None
     if not places or places[0].suffix.lower() not in LAYERS:
         raise AssetError(f"{path.name} is no .usdz package: its first file must be a USD layer")
     return places[0]
@@ -87,7 +95,9 @@ def _checked_layers(root: Sdf.Layer, home: Path, warnings: list[str]) -> list[Sd
         kept = {""}
         for name in layer.GetCompositionAssetDependencies():
             target = _layer_beside(layer, name, home, warnings)
-            layer.UpdateCompositionAssetDependency(name, "" if target is None else target.identifier)
+            new = "" if target is None else target.identifier
+            layer.UpdateCompositionAssetDependency(name, new)  # only among sublayers, if it is one of them
+            layer.UpdateCompositionAssetDependency(name, new)
             if target is not None:
                 kept.add(target.identifier)
                 if target.identifier not in found:

@@ -49,6 +49,9 @@ class MeshWriter:
         if mesh.colors is not None:
             made.CreateDisplayColorPrimvar(UsdGeom.Tokens.vertex).Set(_vectors(mesh.colors[:, :3]))
             if (mesh.colors[:, 3] < 1).any():
+                self._lost.append(
+                    f"mesh '{mesh.name}': its vertices' opacity is kept as displayOpacity, which few show"
+                )
                 opacity = Vt.FloatArray.FromNumpy(np.ascontiguousarray(mesh.colors[:, 3], np.float32))
                 made.CreateDisplayOpacityPrimvar(UsdGeom.Tokens.vertex).Set(opacity)
         self._bind(number, mesh, made)
