@@ -16,6 +16,7 @@ READERS = {
     ".glb": "gambol.formats.gltf.reader:load_gltf",
     ".gltf": "gambol.formats.gltf.reader:load_gltf",
     ".vrm": "gambol.formats.gltf.reader:load_gltf",
+    ".fbx": "gambol.formats.fbx.reader:read_fbx",
     ".bvh": "gambol.formats.bvh.reader:read_bvh",
     ".obj": "gambol.formats.obj:read_obj",
     ".ply": "gambol.formats.ply:read_ply",
@@ -33,7 +34,7 @@ lost, in words. glTF is not among them: there a clip is added to the character's
 def load(path: str | Path) -> Character:
     """Read a character from a file; what kind it is, its ending says.
 
-    A .glb, .gltf or .vrm file holds all of a character; a .bvh file a skeleton without a mesh and one clip; an .obj,
+    A .glb, .gltf, .vrm or .fbx file holds all of a character; a .bvh file a skeleton without a mesh and one clip; an .obj,
     .ply, .stl or .off file meshes without a skeleton.
     """
     path = Path(path)
