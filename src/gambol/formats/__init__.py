@@ -34,8 +34,8 @@ lost, in words. glTF is not among them: there a clip is added to the character's
 def load(path: str | Path) -> Character:
     """Read a character from a file; what kind it is, its ending says.
 
-    A .glb, .gltf, .vrm or .fbx file holds all of a character; a .bvh file a skeleton without a mesh and one clip; an .obj,
-    .ply, .stl or .off file meshes without a skeleton.
+    A .glb, .gltf, .vrm or .fbx file holds all of a character; a .bvh file a skeleton without a mesh and one clip; an
+    .obj, .ply, .stl or .off file meshes without a skeleton.
     """
     path = Path(path)
     return _imported(READERS.get(path.suffix.lower(), READERS[".glb"]))(path)

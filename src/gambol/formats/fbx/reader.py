@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int
 
-from gambol.character.character import Character, Material, Mesh
+from gambol.character.character import Character, Mesh
 from gambol.character.clip import Clip, Track, continuous
 from gambol.character.names import words
 from gambol.character.skeleton import Pose, Skeleton
@@ -130,7 +130,8 @@ def _clips(
         tracks = [track for what, each in zip(take["tracks"], keys, strict=True) for track in _track(what, each)]
         tracks = [track for track in _joined(tracks) if not _rests(track, skeleton)]
         if tracks:
-            clips[name] = Clip(name, tuple(tracks)).from_zero()
+            clip = Clip(name, tuple(tracks))
+            clips[name] = clip.from_zero() if clip.start < 0 else clip
     return clips
 
 
