@@ -252,6 +252,9 @@ class Extraction:
             self._warnings.append(f"mesh '{node.name}' has {len(skins)} skins; the first is read")
         if skin.skinning_method in (methods.DUAL_QUATERNION, methods.BLENDED_DQ_LINEAR):
             self._warnings.append(f"mesh '{node.name}' asks for dual quaternion skinning; linear skinning is used")
+        if not len(skin.weights):
+            self._warnings.append(f"mesh '{node.name}' has a skin without weights, which moves nothing")
+            return False
         clusters = list(items(skin.clusters))
         joints = [self._index.get(cluster.bone_node.typed_id, -1) if cluster.bone_node else -1 for cluster in clusters]
         self._arrays[prefix + "joints"] = np.array(joints, np.int64)
