@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from blender import find_blender_python
 from gambol.character.character import Character
+from gambol.character.clip import frame_times, natural_fps
 from gambol.character.skeleton import Pose
 from gambol.errors import GambolError
 from gambol.formats import load, save
@@ -58,15 +59,16 @@ class Result:
     notes: list[str] = field(default_factory=list)
 
 
-def sample_times(character: Character) -> dict[str, list[float]]:
-    """Of each clip: times at frames of the file, then times a third of a frame later."""
-    fps = character.source.fps
-    found = {}
+def sample_times(character: Character, written: bool) -> tuple[dict[str, list[float]], dict[str, int]]:
+    """Of each clip: times at frames, then times a third of a frame later; and how many of them are frames."""
+    found, counts = {}, {}
     for name, clip in character.clips.items():
-        frames = np.unique(np.linspace(0, np.floor(clip.end * fps + 1e-6), TIMES).round())
-        inner = frames[frames + 0.34 <= clip.end * fps]
-        found[name] = [*(frames / fps), *((inner + 1 / 3) / fps)]
-    return found
+        fps = natural_fps(clip) if written else character.source.fps
+        every = frame_times(clip, fps) if written else np.arange(np.floor(clip.end * fps + 1e-6) + 1) / fps
+        frames = every[np.unique(np.linspace(0, len(every) - 1, TIMES).round().astype(int))]
+        between = frames[:-1] + 1 / (3 * fps)
+        found[name], counts[name] = [*frames.tolist(), *between.tolist()], len(frames)
+    return found, counts
 
 
 class Ours:
@@ -81,6 +83,7 @@ class Ours:
         rest = character.vertices()
         for mesh, points in zip(character.meshes, rest, strict=True):
             name = names[mesh.node]
+            name = name if f"points/{name}" in theirs else f"{name} mesh"  # a mesh that a bone carries
             source = theirs.get(f"points/{name}")
             if source is None:
                 self.candidates.append(None)
@@ -107,73 +110,71 @@ class Ours:
             found.append(away / self.height)
         return found
 
-    def nodes(self, pose: Pose | None, theirs: Mapping[str, np.ndarray], key: str) -> float:
-        """Largest distance of any node; helper nodes that only gambol has come last."""
-        there = theirs[f"{key}/:nodes"]
-        here = self.character.skeleton.world(pose)[: len(there), :3, 3]
-        return float(np.linalg.norm(here - there, axis=1).max(initial=0)) / self.height
+    def nodes(self, pose: Pose | None, theirs: Mapping[str, np.ndarray], key: str, joints: bool) -> float:
+        """Largest distance of any node, or of any joint, from the one of the same name."""
+        world, skeleton = self.character.skeleton.world(pose)[:, :3, 3], self.character.skeleton
+        away = [
+            float(np.linalg.norm(world[node] - theirs[f"{key}/:{name}"]))
+            for node, name in enumerate(skeleton.names)
+            if f"{key}/:{name}" in theirs
+            and skeleton.names.count(name) == 1
+            and (skeleton.is_joint[node] or not joints)
+        ]
+        return max(away, default=0.0) / self.height
 
 
-def compare(path: Path, python: str | None) -> tuple[Character, Result]:
-    character = load(path)
-    times, fps = sample_times(character), character.source.fps
-    frames = {name: each[: sum(abs(t * fps - round(t * fps)) < 0.01 for t in each)] for name, each in times.items()}
+def compare(character: Character, path: Path, python: str | None, written: bool) -> Result:
+    times, counts = sample_times(character, written)
+    frames = {name: each[: counts[name]] for name, each in times.items()}
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
-        ufbx = _ask(sys.executable, "fbx_ufbx_side.py", path, times, here, {})
-        starts = json.loads(str(ufbx["facts"]))["starts"]
+        ufbx = _ask(sys.executable, "fbx_ufbx_side.py", path, times, here, not written)
+        starts = {} if written else json.loads(str(ufbx["facts"]))["starts"]
+        shifted = {name: [t + starts.get(name, 0.0) for t in each] for name, each in frames.items()}
         blender, refused = {}, ""
         try:
-            blender = _ask(python, "fbx_blender_side.py", path, frames, here, starts) if python else {}
+            blender = _ask(python, "fbx_blender_side.py", path, shifted, here, False) if python else {}
         except GambolError as error:  # such as a version that its importer does not read
             refused = str(error)
     ours = Ours(character, ufbx)
     result = Result(vertices=sum(len(mesh.positions) for mesh in character.meshes))
     result.notes += [refused] if refused else []
-    result.rest = max((float(each.max(initial=0)) for each in ours.distances(None, ufbx, "rest")), default=0.0)
-    result.rest = max(result.rest, ours.nodes(None, ufbx, "rest"))
+    rest = [float(each.max(initial=0)) for each in ours.distances(None, ufbx, "rest")]
+    result.rest = max([ours.nodes(None, ufbx, "rest", False), *rest])
     worst = [np.zeros(len(mesh.positions)) for mesh in character.meshes]
     for name, clip in character.clips.items():
         for i, time in enumerate(times[name]):
-            pose = clip.sample(character.skeleton, time)
-            away = ours.distances(pose, ufbx, f"{name}/{i}")
-            far = max([ours.nodes(pose, ufbx, f"{name}/{i}"), *(float(each.max(initial=0)) for each in away)])
-            if i < len(frames[name]):
-                result.frames = max(result.frames, far)
-            else:
+            pose, key = clip.sample(character.skeleton, time), f"{name}/{i}"
+            away = ours.distances(pose, ufbx, key)
+            far = max([ours.nodes(pose, ufbx, key, False), *(float(each.max(initial=0)) for each in away)])
+            if i >= counts[name]:
                 result.between = max(result.between, far)
-            if i >= len(frames[name]) or not blender:
                 continue
-            if not any(key.startswith(f"{name}/{i}/") for key in blender):
-                result.notes.append(f"Blender has no action of {name}")
-                break
-            away = ours.distances(pose, blender, f"{name}/{i}")
+            result.frames = max(result.frames, far)
+            if not any(other.startswith(f"{key}/") for other in blender):
+                continue
+            away = ours.distances(pose, blender, key)
             worst = [np.maximum(a, b) for a, b in zip(worst, away, strict=True)]
-            bones = _bones(ours, pose, blender, f"{name}/{i}")
-            result.blender = max([result.blender or 0.0, bones, *(float(each.max(initial=0)) for each in away)])
+            far = max([ours.nodes(pose, blender, key, True), *(float(each.max(initial=0)) for each in away)])
+            result.blender = max(result.blender or 0.0, far)
     result.off = sum(int((each > TOLERANCE).sum()) for each in worst)
     if blender:
-        result.notes += json.loads(str(blender["facts"]))["warnings"]
-    return character, result
-
-
-def _bones(ours: Ours, pose: Pose, theirs: Mapping[str, np.ndarray], key: str) -> float:
-    """Largest distance of a joint's head from Blender's, by name."""
-    world = ours.character.skeleton.world(pose)[:, :3, 3]
-    away = [
-        float(np.linalg.norm(world[node] - theirs[f"{key}/:{name}"]))
-        for node, name in enumerate(ours.character.skeleton.names)
-        if ours.character.skeleton.is_joint[node] and f"{key}/:{name}" in theirs
-    ]
-    return max(away, default=0.0) / ours.height
+        facts = json.loads(str(blender["facts"]))
+        result.notes += facts["warnings"]
+        actions = " ".join(facts["actions"])
+        result.notes += [
+            f"Blender has no action of {name}" for name in character.clips if f"|{name}"[:40] not in actions
+        ]
+    return result
 
 
 def _ask(
-    python: str | None, script: str, path: Path, times: dict[str, list[float]], folder: Path, starts: dict[str, float]
+    python: str | None, script: str, path: Path, times: dict[str, list[float]], folder: Path, from_start: bool
 ) -> dict[str, np.ndarray]:
     output, jobs = folder / f"{script}.npz", folder / "jobs.json"
-    clips = [{"take": name, "times": [t + starts.get(name, 0.0) for t in each]} for name, each in times.items()]
-    jobs.write_text(json.dumps([{"path": str(path.resolve()), "clips": clips, "output": str(output)}]))
+    clips = [{"take": name, "times": each} for name, each in times.items()]
+    job = {"path": str(path.resolve()), "clips": clips, "output": str(output), "from_start": from_start}
+    jobs.write_text(json.dumps([job]))
     command = [str(python), str(Path(__file__).with_name(script)), str(jobs)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900)
     if done.returncode or not output.exists():
@@ -182,12 +183,12 @@ def _ask(
         return dict(file)
 
 
-def row(label: str, character: Character, result: Result) -> str:
+def row(label: str, version: str, character: Character, result: Result) -> str:
     blender = "" if result.blender is None else f"{result.blender:.1e}"
     fine = max(result.rest, result.frames, result.blender or 0.0) < TOLERANCE
     clips = [f"{result.frames:.1e}", f"{result.between:.1e}"] if character.clips else ["", ""]
     cells = (
-        *(label, str(character.source.version), str(len(character.clips)), str(result.vertices)),
+        *(label, version, str(len(character.clips)), str(result.vertices)),
         *(f"{result.rest:.1e}", *clips, blender),
         *(str(result.off), "yes" if fine else "no"),
     )
@@ -211,12 +212,13 @@ def main() -> int:
     bad = 0
     for path, label in files:
         with tempfile.TemporaryDirectory() as folder:
-            shown = path
+            character = load(path)
+            shown = Path(folder, f"{path.stem}.fbx") if arguments.written else path
             if arguments.written:
-                shown = Path(folder, f"{path.stem}.fbx")
-                save(load(path), shown)
-            character, result = compare(shown, python)
-        line = row(label, character, result)
+                save(character, shown)
+            version = "" if arguments.written else str(character.source.version)
+            result = compare(character, shown, python, arguments.written)
+        line = row(label, version, character, result)
         bad += "| no |" in line
         print(line, flush=True)
         for note in result.notes:

@@ -62,7 +62,8 @@ def activate(take: str) -> bool:
     return some
 
 
-def run(path: str, clips: list[dict], output: str) -> None:
+def run(path: str, clips: list[dict], output: str, from_start: bool) -> None:
+    del from_start  # the caller has added it
     bpy.ops.wm.read_factory_settings(use_empty=True)
     said = io.StringIO()
     with contextlib.redirect_stdout(said):

@@ -37,12 +37,14 @@ def vertices(scene) -> dict[str, np.ndarray]:
     return found
 
 
-def joints(scene) -> np.ndarray:
-    """World positions of all nodes but the root."""
-    return np.array([matrix(node.node_to_world)[:, 3] for node in items(scene.nodes) if not node.is_root])
+def places(scene) -> dict[str, np.ndarray]:
+    """World positions of all nodes but the root, by their names after a colon."""
+    nodes = [node for node in items(scene.nodes) if not node.is_root]
+    return {f":{node.name}": matrix(node.node_to_world)[:, 3] for node in nodes}
 
 
-def run(path: str, clips: list[dict], output: str) -> None:
+def run(path: str, clips: list[dict], output: str, from_start: bool) -> None:
+    """from_start: whether times count from the start of a take, as in a clip that was read, or are the file's own."""
     scene = ufbx.load_file(
         path,
         target_axes=ufbx.axes_right_handed_y_up,
@@ -54,17 +56,15 @@ def run(path: str, clips: list[dict], output: str) -> None:
     for node in items(scene.nodes):
         if node.mesh is not None and node.mesh.num_triangles:
             arrays[f"points/{node.name}"] = array(node.mesh.vertices).reshape(-1, 3) * unit
-    arrays |= {f"rest/{name}": points for name, points in vertices(scene).items()}
-    arrays["rest/:nodes"] = joints(scene)
+    arrays |= {f"rest/{name}": points for name, points in (vertices(scene) | places(scene)).items()}
     stacks = {stack.name: stack for stack in items(scene.anim_stacks)}
     starts = {name: stack.time_begin for name, stack in stacks.items()}
     for clip in clips:
         for i, seconds in enumerate(clip["times"]):
-            time = seconds + starts[clip["take"]]
+            time = seconds + (starts[clip["take"]] if from_start else 0.0)
             posed = ufbx.evaluate_scene(scene, stacks[clip["take"]].anim, time, evaluate_skinning=True)
             key = f"{clip['take']}/{i}"
-            arrays |= {f"{key}/{name}": points for name, points in vertices(posed).items()}
-            arrays[f"{key}/:nodes"] = joints(posed)
+            arrays |= {f"{key}/{name}": points for name, points in (vertices(posed) | places(posed)).items()}
     facts = {"fps": scene.settings.frames_per_second, "starts": starts}
     arrays["facts"] = np.array(json.dumps(facts))
     np.savez(output, **arrays)

@@ -25,7 +25,9 @@ READERS = {
 }
 """What reads a file of each ending: a function of its path that returns a `Character`, imported when it is needed."""
 
-WRITERS: dict[str, str] = {}
+WRITERS: dict[str, str] = {
+    ".fbx": "gambol.formats.fbx.writer:write_fbx",
+}
 """What writes a whole character anew, by ending: a function of the character, the path and all clips of the new file
 (a sequence; their names are unique), and of `meshes`, whether to write more than joints and clips. It returns what got
 lost, in words. glTF is not among them: there a clip is added to the character's own file."""

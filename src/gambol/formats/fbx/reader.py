@@ -43,6 +43,8 @@ class FbxSource:
     """Length of the file's own unit [m]."""
     fps: float
     """Frames a second that the file is meant to be played at."""
+    bones: tuple[int, ...]
+    """Nodes that the file calls bones, also those that only mark where another ends."""
 
 
 def read_fbx(path: str | Path) -> Character:
@@ -66,8 +68,13 @@ def read_fbx(path: str | Path) -> Character:
         inverse_binds=np.array(reader.inverse_binds, np.float64).reshape(-1, 4, 4),
         clips=clips,
         warnings=tuple(dict.fromkeys(map(printable, warnings))),
-        source=FbxSource(path, int(facts["version"]), float(facts["unit"]), float(facts["fps"])),
+        source=_source(path, facts),
     )
+
+
+def _source(path: Path, facts: Mapping[str, Any]) -> FbxSource:
+    bones = tuple(i for i, node in enumerate(facts["nodes"]) if node["bone"])
+    return FbxSource(path, int(facts["version"]), float(facts["unit"]), float(facts["fps"]), bones)
 
 
 def _require_fbx(path: Path) -> None:
