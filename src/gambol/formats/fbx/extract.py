@@ -259,6 +259,8 @@ class Extraction:
         joints = [self._index.get(cluster.bone_node.typed_id, -1) if cluster.bone_node else -1 for cluster in clusters]
         self._arrays[prefix + "joints"] = np.array(joints, np.int64)
         self._arrays[prefix + "binds"] = np.array([_matrix(cluster.geometry_to_bone) for cluster in clusters])
+        first = next((cluster for cluster in clusters if cluster.num_weights), clusters[0])
+        self._arrays[prefix + "placed"] = _matrix(first.bind_to_world) @ _matrix(first.geometry_to_bone)
         spans = array(skin.vertices).reshape(-1, 3)[:, :2].astype(np.int64)
         entries = array(skin.weights).reshape(-1, 2)
         if len(spans) != points:

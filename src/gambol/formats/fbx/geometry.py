@@ -11,12 +11,15 @@ from gambol.character.character import Character, Mesh
 from gambol.formats.fbx.binary import Record
 from gambol.formats.fbx.looks import LookWriter
 from gambol.formats.fbx.objects import Objects, number
+from gambol.formats.fbx.reader import FbxSource
 
 CENTIMETRES = 100.0
 """In one of gambol's units, which are metres by glTF's convention."""
 SAME = 1e-7
 """Distance below which two vertices with equal weights are one, relative to the mesh's size; seams of texture and
 normals stay, since those are kept at the corners of faces."""
+SAME_TURN = 1e-3
+"""Relative difference below which two rotations with scale are one."""
 
 
 class GeometryWriter:
@@ -25,6 +28,7 @@ class GeometryWriter:
     def __init__(self, character: Character, objects: Objects, models: Mapping[int, int], lost: list[str]):
         self._character, self._objects, self._models = character, objects, models
         self._looks = LookWriter(objects, lost)
+        self._world = character.skeleton.world()
         self._lost = lost
         self.channels: dict[int, list[list[int]]] = {}
         """Blend channels by the node that carries the mesh: for each morph target, one of every geometry."""
@@ -44,20 +48,21 @@ class GeometryWriter:
             self._morphs(geometry, node, whole, meshes)
         if all(follows_node(self._character, mesh) for mesh in meshes):
             return {}
-        return {model: self._skin(geometry, name, whole, bind)}
+        return {model: self._skin(geometry, meshes[0], whole, bind)}
 
     def _skin(
-        self, geometry: int, name: str, whole: Joined, bind: Mapping[int, Float[np.ndarray, "4 4"]]
+        self, geometry: int, mesh: Mesh, whole: Joined, bind: Mapping[int, Float[np.ndarray, "4 4"]]
     ) -> Float[np.ndarray, "4 4"]:
         """A cluster for each bind; returns where the mesh was when it was bound."""
         character = self._character
-        skin, record = self._objects.add("Deformer", name, "Deformer", "Skin")
+        skin, record = self._objects.add("Deformer", mesh.name, "Deformer", "Skin")
         record.add("Version", np.int32(101))
         record.add("Link_DeformAcuracy", 50.0)
         self._objects.connect(skin, geometry)
         mass = np.bincount(whole.binds.ravel(), whole.weights.ravel(), minlength=len(character.bind_nodes))
-        to_bone = {int(b): in_centimetres(character.inverse_binds[b]) for b in np.flatnonzero(mass)}
-        placed = self._mesh_at_bind(to_bone, mass, bind)
+        moving = [b for b in np.flatnonzero(mass).tolist() if not self._is_own(b, mesh, whole)]
+        to_bone = {b: in_centimetres(character.inverse_binds[b]) for b in moving}
+        placed = self._mesh_at_bind(mesh, to_bone, mass, bind)
         for number_, matrix in to_bone.items():
             node = int(character.bind_nodes[number_])
             vertices, columns = np.nonzero((whole.binds == number_) & (whole.weights > 0))
@@ -75,15 +80,29 @@ class GeometryWriter:
             self._objects.connect(self._models[node], cluster)
         return placed
 
+    def _is_own(self, number_: int, mesh: Mesh, whole: Joined) -> bool:
+        """Whether a bind holds the vertices that no joint moves, which need no cluster to follow their node."""
+        node = self._character.bind_nodes[number_]
+        alone = (whole.weights[whole.binds == number_] % 1 == 0).all()
+        plain = np.allclose(self._character.inverse_binds[number_], np.eye(4), atol=1e-12)
+        return bool(node == mesh.node and not self._character.skeleton.is_joint[node] and alone and plain)
+
     def _mesh_at_bind(
-        self, to_bone: Mapping[int, np.ndarray], mass: np.ndarray, bind: Mapping[int, np.ndarray]
+        self, mesh: Mesh, to_bone: Mapping[int, np.ndarray], mass: np.ndarray, bind: Mapping[int, np.ndarray]
     ) -> Float[np.ndarray, "4 4"]:
-        """Where the mesh must have been for its heaviest bone to be where the neutral pose has it."""
+        """Where the mesh was when it was bound: where its FBX file says; or where its node is, if bones are turned and
+        scaled there as in the neutral pose; or else where its heaviest bone is in that pose."""
+        source = self._character.source
+        if isinstance(source, FbxSource) and mesh.node in source.placed:
+            return in_centimetres(source.placed[mesh.node])
+        here = in_centimetres(self._world[mesh.node])
         for number_ in sorted(to_bone, key=lambda each: -mass[each]):
             bone = bind.get(self._models[int(self._character.bind_nodes[number_])])
             if bone is not None:
-                return bone @ to_bone[number_]
-        return np.eye(4)
+                found = bone @ to_bone[number_]
+                size = np.abs(found[:3, :3]).max()
+                return here if np.abs(here - found)[:3, :3].max() < SAME_TURN * size else found
+        return here
 
     def _morphs(self, geometry: int, node: int, whole: Joined, meshes: Sequence[Mesh]) -> None:
         assert whole.offsets is not None

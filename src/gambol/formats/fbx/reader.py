@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
 from gambol.character.character import Character, Mesh
 from gambol.character.clip import Clip, Track, continuous
@@ -45,6 +45,8 @@ class FbxSource:
     """Frames a second that the file is meant to be played at."""
     bones: tuple[int, ...]
     """Nodes that the file calls bones, also those that only mark where another ends."""
+    placed: Mapping[int, Float[np.ndarray, "4 4"]]
+    """Where skinned meshes were when they were bound, by their nodes: from mesh space to the world."""
 
 
 def read_fbx(path: str | Path) -> Character:
@@ -68,13 +70,15 @@ def read_fbx(path: str | Path) -> Character:
         inverse_binds=np.array(reader.inverse_binds, np.float64).reshape(-1, 4, 4),
         clips=clips,
         warnings=tuple(dict.fromkeys(map(printable, warnings))),
-        source=_source(path, facts),
+        source=_source(path, facts, arrays),
     )
 
 
-def _source(path: Path, facts: Mapping[str, Any]) -> FbxSource:
+def _source(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> FbxSource:
     bones = tuple(i for i, node in enumerate(facts["nodes"]) if node["bone"])
-    return FbxSource(path, int(facts["version"]), float(facts["unit"]), float(facts["fps"]), bones)
+    placed = {mesh["node"]: arrays[f"mesh {mesh['node']} placed"] for mesh in facts["meshes"] if mesh["skin"]}
+    usable = {node: matrix for node, matrix in placed.items() if in_range(matrix) and np.linalg.det(matrix)}
+    return FbxSource(path, int(facts["version"]), float(facts["unit"]), float(facts["fps"]), bones, usable)
 
 
 def _require_fbx(path: Path) -> None:
