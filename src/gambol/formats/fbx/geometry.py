@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from gambol.character.character import Character, Mesh
+from gambol.character.skeleton import line_up
 from gambol.formats.fbx.binary import Record
 from gambol.formats.fbx.looks import LookWriter
 from gambol.formats.fbx.objects import Objects, number
@@ -76,9 +77,17 @@ class GeometryWriter:
             record.add("Weights", weights[moved].astype("<f8"))
             record.add("Transform", matrix.T.astype("<f8"))
             record.add("TransformLink", (placed @ _inverse(matrix)).T.astype("<f8"))
+            record.add("TransformAssociateModel", self._above_bones(node).T.astype("<f8"))
             self._objects.connect(cluster, skin)
             self._objects.connect(self._models[node], cluster)
         return placed
+
+    def _above_bones(self, node: int) -> Float[np.ndarray, "4 4"]:
+        """Where the node above the topmost bone is, which Blender makes the armature."""
+        skeleton = self._character.skeleton
+        above = [each for each in line_up(skeleton.parents, node) if skeleton.is_joint[each]]
+        parent = int(skeleton.parents[above[-1]]) if above else -1
+        return in_centimetres(self._world[parent]) if parent >= 0 else np.eye(4)
 
     def _is_own(self, number_: int, mesh: Mesh, whole: Joined) -> bool:
         """Whether a bind holds the vertices that no joint moves, which need no cluster to follow their node."""
