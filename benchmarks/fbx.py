@@ -20,13 +20,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from blender import find_blender_python
 from gambol.character.character import Character
 from gambol.character.clip import frame_times, natural_fps
 from gambol.character.skeleton import Pose
 from gambol.errors import GambolError
 from gambol.formats import load, save
 from scipy.spatial import cKDTree
+
+from blender import find_blender_python
 
 TOLERANCE = 1e-4
 TIMES = 5

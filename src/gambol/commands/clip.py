@@ -45,11 +45,11 @@ class ClipCommand:
     """
 
     file: File
-    """A rigged character with clips (.glb, .vrm or .gltf), or motion capture (.bvh)."""
+    """A rigged character with clips (.glb, .vrm, .gltf or .fbx), or motion capture (.bvh)."""
     clip: str | None = None
     """Name of the clip; by default the first of the file."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """File to write: .glb, .vrm, .bvh or .npz; by default beside the input, with its name and -clip."""
+    """File to write: .glb, .vrm, .fbx, .bvh or .npz; by default beside the input, with its name and -clip."""
     loop: bool = False
     """Cut the clip to its best cycle and close the seam."""
     force: bool = False
@@ -104,8 +104,10 @@ class ClipCommand:
         return self.editing.config(trim=part, speed=self.speed, loop=self.loop, force=self.force, fps=self.fps)
 
     def _beside(self) -> Path:
+        from gambol.formats import own_suffix
+
         kept = self.file.suffix.lower()
-        return self.file.parent / f"{self.file.stem}-clip{kept if kept in ('.bvh', '.vrm') else '.glb'}"
+        return self.file.parent / f"{self.file.stem}-clip{kept if kept in ('.bvh', '.vrm') else own_suffix(kept)}"
 
     def _chosen(self, character: Character) -> Clip:
         wanted = () if self.clip is None else (self.clip,)
@@ -133,13 +135,13 @@ class ClipCommand:
 
     def _save(self, character: Character, clip: Clip, done: EditedClip, output: Path) -> str:
         """Motion capture gets a mesh of its bones, so that there is something to see."""
-        from gambol.formats import save
+        from gambol.commands.saving import save_character
 
         named = self._named(clip, done)
         if self.file.suffix.lower() == ".bvh":
             grounded, _ = self.anatomy.standing_on_ground(character, clip)
             character = replace(grounded, clips={} if named.name == clip.name else character.clips)
-        return save(character, output, named) or named.name
+        return save_character(character, output, named) or named.name
 
 
 def _part(text: str) -> tuple[float, float | None]:

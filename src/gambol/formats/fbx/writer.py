@@ -87,7 +87,7 @@ class NodeWriter:
         """Where each bone is in the pose the skin was bound in, by its Model."""
 
     def holder(self, node: int) -> int:
-        """The Model that meshes of a node hang on: its own, or below a joint one more, since a bone cannot be a mesh."""
+        """The Model that meshes of a node hang on: its own, or below a bone one more, which is no mesh itself."""
         if not self._bones[node]:
             return self.models[node]
         name = f"{self._character.skeleton.names[node]} mesh"
