@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gambol.character.character import Character
-from gambol.character.clip import Clip
 from gambol.commands.messages import warn
+
+if TYPE_CHECKING:
+    from gambol.character.character import Character
+    from gambol.character.clip import Clip
 
 
 def save_character(character: Character, output: Path, clip: Clip | None = None, overwrite: bool = False) -> str | None:

@@ -38,6 +38,8 @@ class Record:
     name: str
     values: Sequence[Value | np.int32] = ()
     below: list[Record] = field(default_factory=list)
+    is_block: bool = False
+    """Whether the list of records below is written even if it is empty: some readers look for it in every object."""
 
     def add(self, name: str, *values: Value | np.int32) -> Record:
         """Append a record and return it."""
@@ -63,7 +65,7 @@ def _append(out: bytearray, record: Record) -> None:
     out += b"\0" * 12 + bytes([len(name)]) + name + values
     for each in record.below:
         _append(out, each)
-    if record.below or not record.values:
+    if record.below or record.is_block or not record.values:
         out += SENTINEL
     if len(out) >= 2**32:
         raise GambolError("an FBX file ends below 4 GB: leave out meshes or clips")

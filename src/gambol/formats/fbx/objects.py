@@ -81,7 +81,7 @@ class Objects:
     ) -> tuple[int, Record]:
         """A new object: its id and its record. kind: of the record; label: of the name, as in Hips::Model."""
         self._last += 1
-        record = Record(kind, (self._last, f"{name}\0\1{label}", subtype))
+        record = Record(kind, (self._last, f"{name}\0\1{label}", subtype), is_block=True)
         if properties:
             add_properties(record, properties)
         self._records.append(record)

@@ -18,7 +18,7 @@ LINEAR, CONSTANT = 4, 2
 """Flags of a key: how its curve goes on."""
 KINDS = {"translation": ("Lcl Translation", "T"), "rotation": ("Lcl Rotation", "R"), "scale": ("Lcl Scaling", "S")}
 STILL = 1e-9
-"""Change below which a curve needs only one key, relative to its largest value."""
+"""Change below which a curve needs only its first and last key, relative to its largest value."""
 
 
 class TakeWriter:
@@ -88,7 +88,7 @@ class TakeWriter:
         self._objects.connect(node, owner, prop)
         for name, column in zip(names, values.T, strict=True):
             still = np.ptp(column) <= STILL * max(1.0, float(np.abs(column).max()))
-            keys = slice(0, 1) if still else slice(None)
+            keys = [0, -1] if still and len(times) > 1 else slice(None)
             curve = self._curve(times[keys], column[keys], CONSTANT if steps else LINEAR)
             self._objects.connect(curve, node, name)
 
