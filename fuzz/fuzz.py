@@ -4,6 +4,7 @@
     python fuzz/fuzz.py --format bvh --count 3000
     python fuzz/fuzz.py --format vrm --count 1000
     python fuzz/fuzz.py --format usd --count 1000
+    python fuzz/fuzz.py --format fbx --count 3000
     python fuzz/fuzz.py --format plain --count 3000
     python fuzz/fuzz.py --format rig --count 1000
 
@@ -37,6 +38,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src"), str(HERE.parent / "tests")]
 
 import numpy as np  # noqa: E402
 from bvh import mutate_bvh, own_bvh_samples, real_bvh_samples  # noqa: E402
+from fbx import mutate_fbx, own_fbx_samples, real_fbx_samples  # noqa: E402
 from mutate import mutate  # noqa: E402
 from plain import mutate_beast, mutate_plain, own_beast_samples, own_plain_samples  # noqa: E402
 from samples import Sample, own_samples, real_samples  # noqa: E402
@@ -161,6 +163,18 @@ def exercise_usd(path: Path, scratch: Path) -> None:
     assert len(again.clips) == len(character.clips)
 
 
+def exercise_fbx(path: Path, scratch: Path) -> None:
+    """Read, pose, write as .fbx and .glb and read both again. ufbx may crash: it runs in a process of its own."""
+    character = load(path)
+    check(character)
+    for clip in list(character.clips.values())[:CLIPS]:
+        character.vertices(clip.sample(character.skeleton, np.array([clip.start, clip.end])))
+    if len(character.skeleton):
+        save_and_reload(character, scratch / "out.fbx")
+        save_and_reload(character, scratch / "out.glb")
+    understand(character, scratch / "out.glb")
+
+
 def exercise_bvh(path: Path, scratch: Path) -> None:
     """The same for motion capture, which has no mesh: also write it as joints alone."""
     character = load(path)
@@ -244,6 +258,7 @@ MUTATE = {
     "vrm": mutate,
     "usd": mutate_usd,
     "bvh": mutate_bvh,
+    "fbx": mutate_fbx,
     "plain": mutate_plain,
     "rig": mutate_beast,
 }
@@ -252,6 +267,7 @@ EXERCISE = {
     "vrm": exercise_vrm,
     "usd": exercise_usd,
     "bvh": exercise_bvh,
+    "fbx": exercise_fbx,
     "plain": exercise_plain,
     "rig": exercise_rig,
 }
@@ -268,6 +284,8 @@ def samples(kind: str) -> tuple[list[Sample], list[float]]:
         own, real = own_vrm_samples(), []
     elif kind == "usd":
         own, real = own_usd_samples(), []
+    elif kind == "fbx":
+        own, real = own_fbx_samples(), real_fbx_samples(assets_folder())
     elif kind == "plain":
         own, real = own_plain_samples(), []
     elif kind == "rig":
@@ -432,6 +450,7 @@ def show(kind: str, seed: int, count: int) -> bool:
         for result in results(kind, seed, count):
             became = result.outcome if result.outcome in ("ok", "refused") else "failed"
             tally[became] += 1
+            tally["stopped"] += "stopped the reader" in result.detail
             noted.update(set(result.warnings))
             slowest, peak = max(slowest, result, key=lambda r: r.seconds), max(peak, result.peak)
             if became == "failed":
@@ -445,7 +464,8 @@ def show(kind: str, seed: int, count: int) -> bool:
     console.print(
         f"{count} {kind} files of seed {seed}: "
         f"{tally['ok']} read, {tally['refused']} refused, {tally['failed']} failed; "
-        f"slowest {slowest.seconds:.1f} s (item {slowest.index}), most memory {peak / 2**20:.0f} MiB"
+        + (f"{tally['stopped']} of the refused crashed ufbx; " if kind == "fbx" else "")
+        + f"slowest {slowest.seconds:.1f} s (item {slowest.index}), most memory {peak / 2**20:.0f} MiB"
     )
     return not tally["failed"]
 

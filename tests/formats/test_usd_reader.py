@@ -363,7 +363,7 @@ def test_a_file_is_read_in_another_process(tmp_path):
     there = load(tmp_path / "leg.usdc")
     assert (there.name, list(there.clips)) == ("leg", ["walk"])
     np.testing.assert_array_equal(there.rest_vertices, here.rest_vertices)
-    assert there.source is None
+    assert there.source.path == tmp_path / "leg.usdc"
 
 
 @pytest.mark.parametrize("content", [b"", b"PXR-USDC" + 200 * b"\xff", b"#usda 1.0\ndef {", b"no USD at all"])

@@ -47,11 +47,11 @@ class ClipCommand:
     """
 
     file: File
-    """A rigged character with clips (.glb, .vrm or .gltf), or motion capture (.bvh, .vrma)."""
+    """A rigged character with clips (.glb, .vrm, .gltf, .fbx or .usd), or motion capture (.bvh, .vrma)."""
     clip: str | None = None
     """Name of the clip; by default the first of the file."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """File to write: .glb, .vrm, .bvh, .vrma or .npz; by default beside the input, with its name and -clip."""
+    """File to write: .glb, .vrm, .fbx, .usd, .bvh, .vrma or .npz; by default beside the input, its name and -clip."""
     loop: bool = False
     """Cut the clip to its best cycle and close the seam."""
     force: bool = False
@@ -108,10 +108,11 @@ class ClipCommand:
         return self.editing.config(trim=part, speed=self.speed, loop=self.loop, force=self.force, fps=self.fps)
 
     def _beside(self) -> Path:
-        from gambol.formats import CAPTURE_SUFFIXES
+        from gambol.formats import CAPTURE_SUFFIXES, own_suffix
 
         kept = self.file.suffix.lower()
-        return self.file.parent / f"{self.file.stem}-clip{kept if kept in (*CAPTURE_SUFFIXES, '.vrm') else '.glb'}"
+        kept = kept if kept in (*CAPTURE_SUFFIXES, ".vrm") else own_suffix(kept)
+        return self.file.parent / f"{self.file.stem}-clip{kept}"
 
     def _chosen(self, character: Character) -> Clip:
         wanted = () if self.clip is None else (self.clip,)
@@ -139,13 +140,14 @@ class ClipCommand:
 
     def _save(self, character: Character, clip: Clip, done: EditedClip, output: Path) -> str:
         """Motion capture gets a mesh of its bones, so that there is something to see."""
-        from gambol.formats import CAPTURE_SUFFIXES, save
+        from gambol.commands.saving import save_character
+        from gambol.formats import CAPTURE_SUFFIXES
 
         named = self._named(clip, done)
         if self.file.suffix.lower() in CAPTURE_SUFFIXES:
             grounded, _ = self.anatomy.standing_on_ground(character, clip)
             character = replace(grounded, clips={} if named.name == clip.name else character.clips)
-        return save(character, output, named) or named.name
+        return save_character(character, output, named) or named.name
 
 
 def _part(text: str) -> tuple[float, float | None]:

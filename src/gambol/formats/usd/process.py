@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -23,6 +24,13 @@ PATIENCE = 120.0
 """Most time that reading may take [s]."""
 REFUSED = 3
 """Exit code: the file is refused with a sentence."""
+
+
+@dataclass(frozen=True)
+class UsdSource:
+    """The file behind a character."""
+
+    path: Path
 
 
 def require_usd(what: str) -> None:
@@ -56,7 +64,7 @@ def load_usd(path: str | Path) -> Character:
     if isinstance(found, str):
         raise AssetError(found)
     assert isinstance(found, Character)
-    return found
+    return replace(found, source=UsdSource(path))
 
 
 def save_usd(character: Character, path: str | Path, clips: Sequence[Clip], *, meshes: bool = True) -> tuple[str, ...]:
