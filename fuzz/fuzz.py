@@ -42,7 +42,7 @@ from fbx import mutate_fbx, own_fbx_samples, real_fbx_samples  # noqa: E402
 from mutate import mutate  # noqa: E402
 from plain import mutate_beast, mutate_plain, own_beast_samples, own_plain_samples  # noqa: E402
 from samples import Sample, own_samples, real_samples  # noqa: E402
-from usd import mutate_usd, own_usd_samples  # noqa: E402
+from usd_files import mutate_usd, own_usd_samples  # noqa: E402
 from vrm import own_vrm_samples  # noqa: E402
 
 from gambol.character.anatomy import analyze  # noqa: E402

@@ -31,7 +31,7 @@ from gambol.formats import load
 from gambol.formats.usd import process
 from gambol.formats.usd.reader import read_stage
 
-usd = load_benchmark("usd")
+usd = load_benchmark("usd_skinning")
 CLOSE = 2e-6
 
 

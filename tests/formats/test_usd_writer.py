@@ -25,7 +25,7 @@ from gambol.errors import GambolError
 from gambol.formats import save
 from gambol.formats.usd.reader import read_stage
 
-usd = load_benchmark("usd")
+usd = load_benchmark("usd_skinning")
 TIMES = np.array([0.0, 0.2, 0.5, 1.0])
 
 

@@ -49,8 +49,9 @@ def _with_actions(command: type[Shown]) -> type[Shown]:
 class AnimateCommand:
     """Make a character do what a sentence says, and write the motion as a clip into its own file.
 
-    A run is a folder: clip.glb (your file plus the clip; clip.fbx or .usd if yours is one), preview.mp4, sheet.png, report.html
-    and report.json (how good the clip is), and everything needed to resume if it is stopped, by Ctrl-C or worse.
+    A run is a folder: clip.glb (your file plus the clip; clip.fbx or .usd if yours is one), preview.mp4, sheet.png,
+    report.html and report.json (how good the clip is), and everything needed to resume if it is stopped, by Ctrl-C or
+    worse.
 
     The prior tracks, which comes with gambol, knows these actions, at any pace ("strolls", "sprints"):
     {actions}.

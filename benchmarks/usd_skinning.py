@@ -1,6 +1,6 @@
 """USD in and out, checked by usd-core's own skinning.
 
-    python benchmarks/usd.py FILES_OR_ANIMALS...
+    python benchmarks/usd_skinning.py FILES_OR_ANIMALS...
 
 A .usd, .usda, .usdc or .usdz file is read by gambol and baked by UsdSkel.BakeSkinning; any other character is written
 as .usdc with its first clip (an animal of the zoo: its walk), baked, and read again. Compared are the paths of all
