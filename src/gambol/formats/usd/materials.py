@@ -105,6 +105,7 @@ class MaterialReader:
         value = attribute.Get(Usd.TimeCode.EarliestTime()) if attribute else None
         if not isinstance(value, Sdf.AssetPath) or not value.path:
             return None, wrap, ""
+        assert attribute is not None
         layers = [spec.layer for spec in attribute.GetPropertyStack(Usd.TimeCode.EarliestTime())]
         folder = Path(layers[0].realPath).parent if layers and layers[0].realPath else self._home
         return self._image(value.path, folder), wrap, self._coordinates(shader)

@@ -190,8 +190,10 @@ class MeshReader:
             morph_positions=None if shapes is None else shapes.offsets[:, points].astype(np.float32),
             morph_weights=None if shapes is None else np.zeros(len(shapes.names)),
             morph_names=() if shapes is None else shapes.names,
+            normals=arrays["normals"],
+            uvs=arrays["uvs"],
+            colors=arrays["colors"],
             **self._influences(prim, node, name, len(corners.points), points, positions),
-            **arrays,
         )
 
     def _shapes(self, prim: Usd.Prim, node: int, points: int) -> Shapes | None:
@@ -284,7 +286,9 @@ class MeshReader:
     def _colors(self, prim: Usd.Prim, corners: Corners, name: str) -> np.ndarray | None:
         """Linear RGBA from a primvar."""
         primvar = UsdGeom.PrimvarsAPI(prim).FindPrimvarWithInheritance(name) if name else None
-        found = _flattened(primvar, 3) if primvar and primvar.HasAuthoredValue() else None
+        if not primvar or not primvar.HasAuthoredValue():
+            return None
+        found = _flattened(primvar, 3)
         spread = None if found is None else corners.spread(found, primvar.GetInterpolation())
         return None if spread is None else np.append(np.clip(spread, 0, 1), np.ones((len(spread), 1)), axis=1)
 

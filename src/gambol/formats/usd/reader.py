@@ -126,8 +126,8 @@ def _read_stage(path: Path, scratch: Path) -> Character:
         nodes.add_prim(prim)
     known: dict[str, UsdSkeleton] = {}
     for prim in skeletons:
-        if skeleton := read_skeleton(prim, nodes, border, warnings):
-            known[str(prim.GetPath())] = skeleton
+        if found := read_skeleton(prim, nodes, border, warnings):
+            known[str(prim.GetPath())] = found
     home = scratch if path.suffix.lower() == ".usdz" else path.resolve().parent
     reader = MeshReader(border, binds, MaterialReader(home, warnings), _bindings(stage, known), warnings)
     shown: list[Mesh] = []

@@ -78,7 +78,8 @@ def read_shapes(
         raise AssetError(f"{label} has {count} blend shapes of {points:,} points: that is too much to hold")
     all_offsets, all_indices = query.ComputeSubShapePointOffsets(), query.ComputeBlendShapePointIndices()
     found: dict[int, int] = {}
-    offsets, names = [], []
+    offsets: list[np.ndarray] = []
+    names: list[str] = []
     for number in range(min(count, len(all_offsets))):
         shape = query.GetBlendShapeIndex(number)
         if not 0 <= shape < len(tokens) or not len(all_offsets[number]):  # without offsets: where every shape begins

@@ -50,17 +50,20 @@ class ClipWriter:
 
     def write_rest(self, path: Sdf.Path) -> Sdf.Path | None:
         """An animation of one pose, if meshes have blend shapes that are seen at rest; skeletons cannot say that."""
-        weights = {mesh.node: mesh.morph_weights for mesh in self._character.meshes if mesh.node in self._shapes}
-        if not any(each is not None and np.any(each) for each in weights.values()):
+        weights = self._rest_weights()
+        if not any(each.any() for each in weights):
             return None
         animation = UsdSkel.Animation.Define(self._stage, path)
         names = [name for shapes in self._shapes.values() for name in shapes]
         animation.CreateBlendShapesAttr(names)
-        given = [
-            np.zeros(len(shapes)) if weights[node] is None else weights[node] for node, shapes in self._shapes.items()
-        ]
-        animation.CreateBlendShapeWeightsAttr(Vt.FloatArray.FromNumpy(np.concatenate(given).astype(np.float32)))
+        given = np.concatenate(weights).astype(np.float32)
+        animation.CreateBlendShapeWeightsAttr(Vt.FloatArray.FromNumpy(given))
         return path
+
+    def _rest_weights(self) -> list[np.ndarray]:
+        """Of the blend shapes of each node, in their order."""
+        known = {mesh.node: mesh.morph_weights for mesh in self._character.meshes if mesh.morph_weights is not None}
+        return [np.asarray(known.get(node, np.zeros(len(names)))) for node, names in self._shapes.items()]
 
     def _times(self, clip: Clip, rate: float) -> Float[np.ndarray, " keys"]:
         """Keys of straight tracks; frames where a track is a curve or jumps."""
@@ -94,12 +97,9 @@ class ClipWriter:
         if not self._shapes:
             return
         pose = clip.sample(self._character.skeleton, times)
-        rest = {mesh.node: mesh.morph_weights for mesh in self._character.meshes}
         columns = []
-        for node, names in self._shapes.items():
-            still = np.zeros(len(names)) if rest.get(node) is None else rest[node]
-            weights = pose.morphs.get(node, still)
-            columns.append(np.broadcast_to(weights, (len(times), len(names))))
+        for (node, names), still in zip(self._shapes.items(), self._rest_weights(), strict=True):
+            columns.append(np.broadcast_to(pose.morphs.get(node, still), (len(times), len(names))))
         values = np.concatenate(columns, axis=1).astype(np.float32)
         animation.CreateBlendShapesAttr([name for names in self._shapes.values() for name in names])
         attribute = animation.CreateBlendShapeWeightsAttr()

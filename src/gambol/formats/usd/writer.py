@@ -173,7 +173,8 @@ class _Stage:
 
 def paths_of(joints: Joints) -> list[str]:
     """As USD names joints: identifiers from the root on, each once."""
-    names, found = Names(), []
+    names = Names()
+    found: list[str] = []
     for name, parent in zip(joints.names, joints.parents.tolist(), strict=True):
         own = names.take(name, "joint")
         found.append(own if parent < 0 else f"{found[parent]}/{own}")
