@@ -73,9 +73,7 @@ class TakeWriter:
         fps = natural_fps(clip)
         if clip.duration * fps > MOST_FRAMES:
             fps = MOST_FRAMES / clip.duration
-            self._lost.append(
-                f"clip '{clip.name}' is {clip.duration:,.0f} s long: it gets {fps:.2g} keys a second"
-            )
+            self._lost.append(f"clip '{clip.name}' is {clip.duration:,.0f} s long: it gets {fps:.2g} keys a second")
         return frame_times(clip, fps)
 
     def _weights(self, layer: int, node: int, times: np.ndarray, weights: Float[np.ndarray, "frames targets"]) -> None:
