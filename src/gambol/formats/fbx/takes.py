@@ -50,7 +50,9 @@ class TakeWriter:
         )
         layer, _ = self._objects.add("AnimationLayer", clip.name, "AnimLayer")
         self._objects.connect(layer, stack)
-        moved = {(track.node, track.path): track.interpolation == "STEP" for track in clip.tracks}
+        moved: dict[tuple[int, str], bool] = {
+            (track.node, track.path): track.interpolation == "STEP" for track in clip.tracks
+        }
         nodes = list(self._models)
         values = {
             "translation": CENTIMETRES * pose.translation[:, nodes],
