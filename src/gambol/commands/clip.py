@@ -111,7 +111,7 @@ class ClipCommand:
         from gambol.formats import CAPTURE_SUFFIXES, own_suffix
 
         kept = self.file.suffix.lower()
-        kept = kept if kept in (*CAPTURE_SUFFIXES, ".vrm") else own_suffix(kept)
+        kept = kept if kept in (*CAPTURE_SUFFIXES, ".vrm") else own_suffix(self.file)
         return self.file.parent / f"{self.file.stem}-clip{kept}"
 
     def _chosen(self, character: Character) -> Clip:

@@ -308,7 +308,7 @@ class Extraction:
             step_custom_duration=STEP,
             step_custom_epsilon=STEP / 10,
         )
-        tracks = []
+        tracks: list[dict[str, Any]] = []
         for node in items(baked.nodes):
             index = self._index.get(node.typed_id)
             if index is None:
@@ -386,7 +386,7 @@ def main() -> None:
     gc.disable()
     limit_memory(int(memory))
     try:
-        np.savez(target, **extract(source))
+        np.savez(target, **extract(source))  # type: ignore[arg-type]
     except TooMuch as error:
         print(error, file=sys.stderr)
         os._exit(REFUSED)
