@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 class ClipCommand:
     """Edit a clip: trim, speed, loop, smooth, lock feet, in place or root motion, frame rate.
 
-    The result is one more clip in a copy of your file; a .bvh or .npz holds the clip alone, for other programs.
+    The result is one more clip in a copy of your file; a .bvh, .vrma (people only, for VRM avatars) or .npz holds the
+    clip alone, for other programs.
     Edits are made in this order: trim, speed, loop, smooth, lock feet, in place or root motion, fps.
 
     examples:
@@ -42,14 +43,15 @@ class ClipCommand:
       gambol clip hero.glb --clip wave --trim 0.5:2 --speed 1.5 --smooth
       gambol clip capture.bvh --loop --lock-feet -o walk.bvh          motion capture
       gambol clip hero.glb --clip run -o run.bvh                   only written in another format
+      gambol clip hero.vrm --clip run -o run.vrma                  VRM animation: for any VRM avatar
     """
 
     file: File
-    """A rigged character with clips (.glb, .vrm or .gltf), or motion capture (.bvh)."""
+    """A rigged character with clips (.glb, .vrm, .gltf, .fbx or .usd), or motion capture (.bvh, .vrma)."""
     clip: str | None = None
     """Name of the clip; by default the first of the file."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """File to write: .glb, .vrm, .bvh or .npz; by default beside the input, with its name and -clip."""
+    """File to write: .glb, .vrm, .fbx, .usd, .bvh, .vrma or .npz; by default beside the input, its name and -clip."""
     loop: bool = False
     """Cut the clip to its best cycle and close the seam."""
     force: bool = False
@@ -70,16 +72,18 @@ class ClipCommand:
         config = self._config()
         output = self.output or self._beside()
         check_not_input(output, self.file)
-        from gambol.formats import MOTION_SUFFIXES, check_export, check_output
+        from gambol.formats import CAPTURE_SUFFIXES, MOTION_SUFFIXES, check_export, check_output
 
         alone = output.suffix.lower() in MOTION_SUFFIXES
-        captured = self.file.suffix.lower() == ".bvh"
+        captured = self.file.suffix.lower() in CAPTURE_SUFFIXES
         if alone:
             check_export(output)
         else:
             check_output(output, binary=self.file.suffix.lower() != ".gltf")
         if not (config.words or self.name or alone or captured):
-            raise GambolError("nothing to do: say what, as in --loop or --in-place, or write a .bvh or .npz with -o")
+            raise GambolError(
+                "nothing to do: say what, as in --loop or --in-place, or write a .bvh, .vrma or .npz with -o"
+            )
         character = load_character(self.file)
         clip = self._chosen(character)
         if alone:  # where there is no room for events
@@ -104,8 +108,11 @@ class ClipCommand:
         return self.editing.config(trim=part, speed=self.speed, loop=self.loop, force=self.force, fps=self.fps)
 
     def _beside(self) -> Path:
+        from gambol.formats import CAPTURE_SUFFIXES, own_suffix
+
         kept = self.file.suffix.lower()
-        return self.file.parent / f"{self.file.stem}-clip{kept if kept in ('.bvh', '.vrm') else '.glb'}"
+        kept = kept if kept in (*CAPTURE_SUFFIXES, ".vrm") else own_suffix(self.file)
+        return self.file.parent / f"{self.file.stem}-clip{kept}"
 
     def _chosen(self, character: Character) -> Clip:
         wanted = () if self.clip is None else (self.clip,)
@@ -133,13 +140,14 @@ class ClipCommand:
 
     def _save(self, character: Character, clip: Clip, done: EditedClip, output: Path) -> str:
         """Motion capture gets a mesh of its bones, so that there is something to see."""
-        from gambol.formats import save
+        from gambol.commands.saving import save_character
+        from gambol.formats import CAPTURE_SUFFIXES
 
         named = self._named(clip, done)
-        if self.file.suffix.lower() == ".bvh":
+        if self.file.suffix.lower() in CAPTURE_SUFFIXES:
             grounded, _ = self.anatomy.standing_on_ground(character, clip)
             character = replace(grounded, clips={} if named.name == clip.name else character.clips)
-        return save(character, output, named) or named.name
+        return save_character(character, output, named) or named.name
 
 
 def _part(text: str) -> tuple[float, float | None]:

@@ -24,6 +24,7 @@ from gambol.commands.options import (
     clips_named,
     load_character,
 )
+from gambol.commands.saving import ClipSaver
 from gambol.errors import GambolError
 from gambol.ranges import FPS
 
@@ -55,11 +56,11 @@ class RetargetCommand:
     """
 
     source: Source
-    """A character with clips (.glb, .vrm or .gltf), or motion capture (.bvh)."""
+    """A character with clips (.glb, .vrm, .gltf, .fbx or .usd), or motion capture (.bvh, .vrma)."""
     target: Target
-    """The character that is to move (.glb, .vrm or .gltf), a skeleton (.bvh), or one of the zoo: fox."""
+    """The character that is to move (.glb, .vrm, .gltf, .fbx or .usd), a skeleton (.bvh, .vrma), or of the zoo: fox."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """File to write: .glb, .vrm, .bvh or .npz; by default beside the target, with its name and -retargeted.glb."""
+    """File to write: .glb, .vrm, .fbx, .usd, .bvh, .vrma or .npz; by default the target's name and -retargeted."""
     clip: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Name of a clip of the source, may be given several times; by default its first."""
     all: bool = False
@@ -83,9 +84,11 @@ class RetargetCommand:
 
     def run(self) -> None:
         self._check()
-        output = self.output or Path(self.target.parent, f"{self.target.stem}-retargeted.glb")
+        from gambol.formats import MOTION_SUFFIXES, check_export, check_output, own_suffix
+
+        ending = own_suffix(self.target)
+        output = self.output or Path(self.target.parent, f"{self.target.stem}-retargeted{ending}")
         check_not_input(output, self.source, self.target)
-        from gambol.formats import MOTION_SUFFIXES, check_export, check_output
 
         alone = output.suffix.lower() in MOTION_SUFFIXES
         if alone and self._several:
@@ -98,6 +101,7 @@ class RetargetCommand:
         names = clips_named(source, self.source, self.clip)
         names = names if self._several else names[:1]
         written: list[str] = []
+        saver = ClipSaver(output)
         for name in names:
             try:
                 done = self._retargeted(source, source.clips[name], target)
@@ -107,8 +111,8 @@ class RetargetCommand:
                 warn(f"left out '{name}': {error}")
                 continue
             edited = self._edited(done, alone)
-            write = partial(self._export, done) if alone else partial(self._save, target, done, bool(written))
-            written.append(write(edited, output))
+            write = partial(self._export, done, output) if alone else partial(self._save, target, done, saver)
+            written.append(write(edited))
             say(f"wrote {output}: clip '{written[-1]}', {edited.duration:.2f} s")
             self._print(done, edited)
         if not written:
@@ -160,15 +164,13 @@ class RetargetCommand:
         edited = edit(done.target, done.anatomy, done.clip, replace(config, events=config.events and not alone))
         return edited.clip
 
-    def _save(self, target: Character, done: RetargetedClip, more: bool, clip: Clip, output: Path) -> str:
-        """more: the file has clips of this run already. A skeleton gets a mesh of its bones, so that it can be seen."""
-        from gambol.formats import load, save
-
+    def _save(self, target: Character, done: RetargetedClip, saver: ClipSaver, clip: Clip) -> str:
+        """A skeleton gets a mesh of its bones, so that it can be seen."""
         bare = not any(len(mesh.faces) for mesh in target.meshes)
         new = replace(done.target, clips={}) if bare else target
-        return save(load(output) if more else new, output, clip, overwrite=more) or clip.name
+        return saver.add(new, clip)
 
-    def _export(self, done: RetargetedClip, clip: Clip, output: Path) -> str:
+    def _export(self, done: RetargetedClip, output: Path, clip: Clip) -> str:
         from gambol.character.clip import natural_fps
         from gambol.formats import export
 

@@ -16,7 +16,7 @@ from gambol.distillation.stage_runner import StageRunner
 from gambol.editing.edit import edit
 from gambol.errors import GambolError
 from gambol.files import write_file
-from gambol.formats import export, save
+from gambol.formats import export, own_suffix, save
 from gambol.formats.gltf.document import Document
 from gambol.priors.prior import VideoPrior
 from gambol.progress import peak_memory
@@ -52,10 +52,12 @@ def draw_with(clip_renderer: ClipRenderer, problem: Problem) -> Callable[[StageR
 
 
 def clip_file(character: Character) -> str:
-    """Return the name of the clip's file: a .vrm stays one, everything else becomes a .glb."""
-    source = character.source
-    vrm = isinstance(source, Document) and source.path is not None and source.path.suffix.lower() == ".vrm"
-    return "clip.vrm" if vrm else "clip.glb"
+    """Return the name of the clip's file: in the format that the character came in if it can be written, or else .glb;
+    a .gltf becomes a .glb, too, which needs no files beside it."""
+    came: Path | None = getattr(character.source, "path", None)
+    if came is None:
+        return "clip.glb"
+    return "clip.vrm" if came.suffix.lower() == ".vrm" else f"clip{own_suffix(came)}"
 
 
 def check_references(character: Character) -> None:
@@ -89,7 +91,7 @@ def write_outputs(
     except GambolError as error:
         warnings.append(f"the clip is written without the edits asked for: {error}")
     path = folder / clip_file(problem.character)
-    name = save(problem.character, path, clip) or clip.name
+    name = save(problem.character, path, clip, lost=warnings) or clip.name
     written = [path]
     for kind in config.export:
         written.append(folder / f"clip.{kind}")

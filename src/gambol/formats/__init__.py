@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from gambol.character.character import Character
 from gambol.character.clip import Clip
-from gambol.errors import GambolError
+from gambol.errors import AssetError, GambolError
 
 READERS = {
     ".glb": "gambol.formats.gltf.reader:load_gltf",
     ".gltf": "gambol.formats.gltf.reader:load_gltf",
     ".vrm": "gambol.formats.gltf.reader:load_gltf",
+    ".vrma": "gambol.formats.gltf.reader:load_gltf",
+    **dict.fromkeys((".usd", ".usda", ".usdc", ".usdz"), "gambol.formats.usd.process:load_usd"),
+    ".fbx": "gambol.formats.fbx.reader:read_fbx",
     ".bvh": "gambol.formats.bvh.reader:read_bvh",
     ".obj": "gambol.formats.obj:read_obj",
     ".ply": "gambol.formats.ply:read_ply",
@@ -23,19 +27,39 @@ READERS = {
 }
 """What reads a file of each ending: a function of its path that returns a `Character`, imported when it is needed."""
 
-WRITERS: dict[str, str] = {}
-"""What writes a whole character anew, by ending: a function of the character, the path and the clips, which returns
-what got lost, in words. glTF is not among them: there a clip is added to the character's own file."""
+WRITERS: dict[str, str] = {
+    **dict.fromkeys((".usd", ".usda", ".usdc", ".usdz"), "gambol.formats.usd.process:save_usd"),
+    ".fbx": "gambol.formats.fbx.writer:write_fbx",
+}
+"""What writes a whole character anew, by ending: a function of the character, the path and all clips of the new file
+(a sequence; their names are unique), and of `meshes`, whether to write more than joints and clips. It returns what got
+lost, in words. glTF is not among them: there a clip is added to the character's own file."""
+
+
+def clip_suffixes() -> tuple[str, ...]:
+    """Endings of the files that hold a character with all its clips, to read and to write."""
+    from gambol.formats.gltf.document import SUFFIXES
+
+    return (*SUFFIXES, *WRITERS)
+
+
+def own_suffix(path: str | Path) -> str:
+    """The ending of a file to write for a character from `path`: the same, or .glb where nothing is written anew."""
+    suffix = Path(path).suffix.lower()
+    return suffix if suffix in WRITERS else ".glb"
 
 
 def load(path: str | Path) -> Character:
     """Read a character from a file; what kind it is, its ending says.
 
-    A .glb, .gltf or .vrm file holds all of a character; a .bvh file a skeleton without a mesh and one clip; an .obj,
-    .ply, .stl or .off file meshes without a skeleton.
+    A .glb, .gltf, .vrm, .fbx, .usd or .usdz file holds all of a character; a .bvh or .vrma file a skeleton without a
+    mesh and its clips; an .obj, .ply, .stl or .off file meshes without a skeleton.
     """
     path = Path(path)
-    return _imported(READERS.get(path.suffix.lower(), READERS[".glb"]))(path)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise AssetError(f"{path.name}: gambol reads {', '.join(READERS)}; export the character as .glb or .fbx")
+    return _imported(reader)(path)
 
 
 def check_output(path: str | Path, binary: bool = False) -> None:
@@ -49,24 +73,57 @@ def check_output(path: str | Path, binary: bool = False) -> None:
     path = Path(path)
     if path.suffix.lower() in WRITERS:
         check_folder(path)
+    elif path.suffix.lower() not in clip_suffixes():
+        name = path.name or repr(str(path))
+        raise AssetError(f"{name}: gambol writes {', '.join(clip_suffixes())}; use a name that ends in .glb")
     else:
         check_target(path, binary)
 
 
-def save(character: Character, path: str | Path, clip: Clip | None = None, overwrite: bool = False) -> str | None:
+def save(
+    character: Character,
+    path: str | Path,
+    clip: Clip | None = None,
+    overwrite: bool = False,
+    lost: list[str] | None = None,
+) -> str | None:
     """Write the character's own file again, with one more clip; returns the clip's name in the file.
 
-    Everything else in the file stays as it was: the file is copied, so changes made to the character's own fields
-    are not written. A character without a file gets a fresh one. Refuses to replace the input file unless told to
-    `overwrite`. A character that does not come from a glTF file becomes a new .glb.
+    As glTF, everything else in the file stays as it was: the file is copied, so changes made to the character's own
+    fields are not written. A character without a glTF file gets a fresh one. Other formats are written anew from what
+    gambol knows of the character; what they cannot hold is added to `lost`, in words. Refuses to replace the input
+    file unless told to `overwrite`.
     """
     from gambol.formats.gltf.create import document_from_character
     from gambol.formats.gltf.document import Document
     from gambol.formats.gltf.writer import save_gltf
 
+    path = Path(path)
+    if path.suffix.lower() in WRITERS:
+        return _save_anew(character, path, clip, overwrite, [] if lost is None else lost)
     source = character.source
     document = source if isinstance(source, Document) else document_from_character(character)
     return save_gltf(document, path, clip, overwrite)
+
+
+def _save_anew(character: Character, path: Path, clip: Clip | None, overwrite: bool, lost: list[str]) -> str | None:
+    """Write the character with its clips, and one more, in a format of `WRITERS`."""
+    from gambol.files import check_folder
+    from gambol.text import printable, unique_name
+
+    check_folder(path)
+    own: Path | None = getattr(character.source, "path", None)
+    if own and path.exists() and own.exists() and path.samefile(own) and not overwrite:
+        raise GambolError(f"{path} is the input itself; give another name (in Python: overwrite=True)")
+    clips = [replace(each, name=name) for name, each in character.clips.items() if each.tracks]
+    name = None
+    if clip is not None:
+        if not clip.tracks:
+            raise GambolError(f"clip '{clip.name}' has no tracks: nothing moves, so there is nothing to save")
+        name = unique_name(printable(clip.name), {each.name for each in clips})
+        clips.append(replace(clip, name=name))
+    lost.extend(_imported(WRITERS[path.suffix.lower()])(character, path, clips))
+    return name
 
 
 def _imported(name: str) -> Callable[..., Any]:
@@ -74,8 +131,16 @@ def _imported(name: str) -> Callable[..., Any]:
     return getattr(import_module(module), function)
 
 
-MOTION_SUFFIXES = (".bvh", ".npz")
-"""Formats of joints alone, without a mesh."""
+MOTION_WRITERS = {
+    ".bvh": "gambol.formats.bvh.writer:write_bvh",
+    ".npz": "gambol.formats.npz:write_npz",
+    ".vrma": "gambol.formats.gltf.vrma:write_vrma",
+}
+"""What writes a clip without a mesh, by ending: a function of the character, the clip, the path and the frames per
+second, which returns what got lost, in words."""
+MOTION_SUFFIXES = tuple(MOTION_WRITERS)
+CAPTURE_SUFFIXES = (".bvh", ".vrma")
+"""Formats of joints alone that are read as characters without a mesh."""
 
 
 def check_export(path: str | Path) -> None:
@@ -83,21 +148,16 @@ def check_export(path: str | Path) -> None:
     from gambol.files import check_folder
 
     path = Path(path)
-    if path.suffix.lower() not in MOTION_SUFFIXES:
-        raise GambolError(f"a clip alone is written as {' or '.join(MOTION_SUFFIXES)}, got {path}")
+    if path.suffix.lower() not in MOTION_WRITERS:
+        raise GambolError(f"a clip alone is written as {', '.join(MOTION_WRITERS)}, got {path}")
     check_folder(path)
 
 
 def export(character: Character, clip: Clip, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
-    """Write a clip without its mesh: .bvh for other programs, .npz for numpy; returns what got lost, in words.
+    """Write a clip without its mesh: .bvh for other programs, .vrma for VRM avatars, .npz for numpy; returns what got
+    lost, in words.
 
     fps: as the clip was keyed, if not given.
     """
     check_export(path)
-    if Path(path).suffix.lower() == ".npz":
-        from gambol.formats.npz import write_npz
-
-        return write_npz(character, clip, path, fps)
-    from gambol.formats.bvh.writer import write_bvh
-
-    return write_bvh(character, clip, path, fps)
+    return _imported(MOTION_WRITERS[Path(path).suffix.lower()])(character, clip, path, fps)
