@@ -100,16 +100,15 @@ def rigged(mesh: Character, anatomy: AnatomyOptions) -> Character:
 
 
 def clips_named(character: Character, file: Path, wanted: Sequence[str]) -> list[str]:
-    """Names of the wanted clips, each once; all clips if none is named. GambolError if a clip does not exist."""
+    """Names of the wanted clips in the file, each once; all if none is named. GambolError if one does not exist."""
+    from gambol.character.lookup import find_clip
+
     there = list(character.clips)
     if not there:
         raise GambolError(
             f"'{character.name}' has no clips; make one first, as in gambol animate {file.name} 'it walks'"
         )
-    for name in wanted:
-        if name not in there:
-            raise GambolError(f"'{character.name}' has no clip '{name}'. Available: {', '.join(there)}")
-    return list(dict.fromkeys(wanted)) or there
+    return list(dict.fromkeys(find_clip(character, name).name for name in wanted)) or there
 
 
 def check_name(name: str | None) -> None:

@@ -49,7 +49,7 @@ def document_from_character(character: Character) -> Document:
     chunks: tuple[tuple[bytes, bytes], ...] | None = ((BIN_CHUNK, bytes(builder.blob)),) if builder.blob else ()
     for name, clip in character.clips.items():
         if clip.tracks:
-            _, chunks = append_clip(content, chunks, replace(clip, name=name))
+            chunks = append_clip(content, chunks, replace(clip, name=name))
     return parse_document(glb_bytes(content, chunks or ()))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -12,6 +13,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from gambol.character.clip import Clip, Track
+from gambol.character.lookup import free_clip_name
 from gambol.character.transforms import decompose, xyzw_from_wxyz
 from gambol.errors import AssetError, GambolError
 from gambol.files import check_folder, write_file
@@ -20,7 +22,7 @@ from gambol.formats.gltf.clips import WIDTHS
 from gambol.formats.gltf.document import BIN_CHUNK, SUFFIXES, Document, glb_bytes, json_bytes
 from gambol.formats.gltf.fields import Fields
 from gambol.formats.gltf.materials import mime_of
-from gambol.text import printable, unique_name
+from gambol.text import printable
 
 FLOAT = 5126
 KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3", "weights": "SCALAR"}
@@ -42,7 +44,8 @@ def save_gltf(document: Document, path: str | Path, clip: Clip | None = None, ov
         content = copy.deepcopy(document.json)
         chunks = _pack(document, content) if packed else document.chunks
         if clip is not None:
-            name, chunks = append_clip(content, chunks, clip)
+            name = free_clip_name(printable(clip.name), _clip_names(content))
+            chunks = append_clip(content, chunks, replace(clip, name=name))
         data = json_bytes(content, indent=2) if chunks is None else glb_bytes(content, chunks)
     if not packed:
         _copy_references(document, path.parent)
@@ -52,16 +55,14 @@ def save_gltf(document: Document, path: str | Path, clip: Clip | None = None, ov
 
 def append_clip(
     content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...] | None, clip: Clip
-) -> tuple[str, tuple[tuple[bytes, bytes], ...] | None]:
-    """Add an animation to a file's JSON, in place, and its keys to the binary chunk; returns name and chunks."""
+) -> tuple[tuple[bytes, bytes], ...] | None:
+    """Add an animation to a file's JSON, in place, and its keys to the binary chunk, which is returned."""
     if not clip.tracks:
         raise GambolError(f"clip '{clip.name}' has no tracks: nothing moves, so there is nothing to save")
     nodes = content.get("nodes", [])
     for track in clip.tracks:
         _check_track(clip.name, track, len(nodes))
     animations = content.setdefault("animations", [])
-    taken = [animation.get("name") for animation in animations if isinstance(animation, dict)]
-    name = unique_name(printable(clip.name), {printable(name) for name in taken if isinstance(name, str)})
     blob = bytearray()
     first_view = len(content.setdefault("bufferViews", []))
     accessors = content.setdefault("accessors", [])
@@ -79,9 +80,15 @@ def append_clip(
     buffer, offset, chunks = _append_bytes(content, chunks, bytes(blob))
     content["bufferViews"].append({"buffer": buffer, "byteOffset": offset, "byteLength": len(blob)})
     extras = {"extras": dict(clip.extras)} if clip.extras else {}
-    animations.append({"name": name, "channels": channels, "samplers": samplers, **extras})
+    animations.append({"name": clip.name, "channels": channels, "samplers": samplers, **extras})
     _replace_matrices(nodes, {track.node for track in clip.tracks})
-    return name, chunks
+    return chunks
+
+
+def _clip_names(content: dict[str, Any]) -> list[str]:
+    """Names of a file's animations, as they are read."""
+    names = [each.get("name") for each in content.get("animations", []) if isinstance(each, dict)]
+    return [printable(name) for name in names if isinstance(name, str)]
 
 
 def _check_track(name: str, track: Track, nodes: int) -> None:
