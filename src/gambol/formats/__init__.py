@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ READERS = {
     ".glb": "gambol.formats.gltf.reader:load_gltf",
     ".gltf": "gambol.formats.gltf.reader:load_gltf",
     ".vrm": "gambol.formats.gltf.reader:load_gltf",
+    ".fbx": "gambol.formats.fbx.reader:read_fbx",
     ".bvh": "gambol.formats.bvh.reader:read_bvh",
     ".obj": "gambol.formats.obj:read_obj",
     ".ply": "gambol.formats.ply:read_ply",
@@ -24,14 +26,15 @@ READERS = {
 """What reads a file of each ending: a function of its path that returns a `Character`, imported when it is needed."""
 
 WRITERS: dict[str, str] = {}
-"""What writes a whole character anew, by ending: a function of the character, the path and the clips, which returns
-what got lost, in words. glTF is not among them: there a clip is added to the character's own file."""
+"""What writes a whole character anew, by ending: a function of the character, the path and all clips of the new file
+(a sequence; their names are unique), and of `meshes`, whether to write more than joints and clips. It returns what got
+lost, in words. glTF is not among them: there a clip is added to the character's own file."""
 
 
 def load(path: str | Path) -> Character:
     """Read a character from a file; what kind it is, its ending says.
 
-    A .glb, .gltf or .vrm file holds all of a character; a .bvh file a skeleton without a mesh and one clip; an .obj,
+    A .glb, .gltf, .vrm or .fbx file holds all of a character; a .bvh file a skeleton without a mesh and one clip; an .obj,
     .ply, .stl or .off file meshes without a skeleton.
     """
     path = Path(path)
@@ -53,20 +56,50 @@ def check_output(path: str | Path, binary: bool = False) -> None:
         check_target(path, binary)
 
 
-def save(character: Character, path: str | Path, clip: Clip | None = None, overwrite: bool = False) -> str | None:
+def save(
+    character: Character,
+    path: str | Path,
+    clip: Clip | None = None,
+    overwrite: bool = False,
+    lost: list[str] | None = None,
+) -> str | None:
     """Write the character's own file again, with one more clip; returns the clip's name in the file.
 
-    Everything else in the file stays as it was: the file is copied, so changes made to the character's own fields
-    are not written. A character without a file gets a fresh one. Refuses to replace the input file unless told to
-    `overwrite`. A character that does not come from a glTF file becomes a new .glb.
+    As glTF, everything else in the file stays as it was: the file is copied, so changes made to the character's own
+    fields are not written. A character without a glTF file gets a fresh one. Other formats are written anew from what
+    gambol knows of the character; what they cannot hold is added to `lost`, in words. Refuses to replace the input
+    file unless told to `overwrite`.
     """
     from gambol.formats.gltf.create import document_from_character
     from gambol.formats.gltf.document import Document
     from gambol.formats.gltf.writer import save_gltf
 
+    path = Path(path)
+    if path.suffix.lower() in WRITERS:
+        return _save_anew(character, path, clip, overwrite, [] if lost is None else lost)
     source = character.source
     document = source if isinstance(source, Document) else document_from_character(character)
     return save_gltf(document, path, clip, overwrite)
+
+
+def _save_anew(character: Character, path: Path, clip: Clip | None, overwrite: bool, lost: list[str]) -> str | None:
+    """Write the character with its clips, and one more, in a format of `WRITERS`."""
+    from gambol.files import check_folder
+    from gambol.text import printable, unique_name
+
+    check_folder(path)
+    own: Path | None = getattr(character.source, "path", None)
+    if own and path.exists() and own.exists() and path.samefile(own) and not overwrite:
+        raise GambolError(f"{path} is the input itself; give another name (in Python: overwrite=True)")
+    clips = [replace(each, name=name) for name, each in character.clips.items() if each.tracks]
+    name = None
+    if clip is not None:
+        if not clip.tracks:
+            raise GambolError(f"clip '{clip.name}' has no tracks: nothing moves, so there is nothing to save")
+        name = unique_name(printable(clip.name), {each.name for each in clips})
+        clips.append(replace(clip, name=name))
+    lost.extend(_imported(WRITERS[path.suffix.lower()])(character, path, clips))
+    return name
 
 
 def _imported(name: str) -> Callable[..., Any]:
