@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from creatures import dog
+from character.creatures import dog
 
 from gambol.character.clip import Clip, Track
 from gambol.character.lookup import find_clip, find_joint, find_moment, free_clip_name, short_name

@@ -34,11 +34,11 @@ lost, in words. glTF is not among them: there a clip is added to the character's
 def load(path: str | Path) -> Character:
     """Read a character from a file; what kind it is, its ending says.
 
-    A .glb, .gltf, .vrm or .fbx file holds all of a character; a .bvh file a skeleton without a mesh and one clip; an .obj,
-    .ply, .stl or .off file meshes without a skeleton.
+    A .glb, .gltf, .vrm or .fbx file holds all of a character; a .bvh file a skeleton without a mesh and one clip; an
+    .obj, .ply, .stl or .off file meshes without a skeleton.
     """
     path = Path(path)
-    return _imported(READERS.get(path.suffix.lower(), READERS[".glb"]))(path)
+    return imported(READERS.get(path.suffix.lower(), READERS[".glb"]))(path)
 
 
 def check_output(path: str | Path, binary: bool = False) -> None:
@@ -84,8 +84,9 @@ def save(
 
 def _save_anew(character: Character, path: Path, clip: Clip | None, overwrite: bool, lost: list[str]) -> str | None:
     """Write the character with its clips, and one more, in a format of `WRITERS`."""
+    from gambol.character.lookup import free_clip_name
     from gambol.files import check_folder
-    from gambol.text import printable, unique_name
+    from gambol.text import printable
 
     check_folder(path)
     own: Path | None = getattr(character.source, "path", None)
@@ -96,13 +97,14 @@ def _save_anew(character: Character, path: Path, clip: Clip | None, overwrite: b
     if clip is not None:
         if not clip.tracks:
             raise GambolError(f"clip '{clip.name}' has no tracks: nothing moves, so there is nothing to save")
-        name = unique_name(printable(clip.name), {each.name for each in clips})
+        name = free_clip_name(printable(clip.name), [each.name for each in clips])
         clips.append(replace(clip, name=name))
-    lost.extend(_imported(WRITERS[path.suffix.lower()])(character, path, clips))
+    lost.extend(imported(WRITERS[path.suffix.lower()])(character, path, clips))
     return name
 
 
-def _imported(name: str) -> Callable[..., Any]:
+def imported(name: str) -> Callable[..., Any]:
+    """The function that a row of `READERS` or `WRITERS` names."""
     module, _, function = name.partition(":")
     return getattr(import_module(module), function)
 

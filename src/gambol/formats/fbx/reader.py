@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int
 
-from gambol.character.character import Character, Material, Mesh
+from gambol.character.character import Character, Mesh
 from gambol.character.clip import Clip, Track, continuous
 from gambol.character.names import words
 from gambol.character.skeleton import Pose, Skeleton

@@ -38,16 +38,16 @@ def save_gltf(document: Document, path: str | Path, clip: Clip | None = None, ov
     check_target(path, document.chunks is not None)
     if document.path and path.exists() and document.path.exists() and path.samefile(document.path) and not overwrite:
         raise AssetError(f"{path} is the input itself; give another name (in Python: overwrite=True)")
-    packed = document.chunks is None and path.suffix.lower() != ".gltf"
+    is_packed = document.chunks is None and path.suffix.lower() != ".gltf"
     name, data = None, document.raw
-    if clip is not None or packed:
+    if clip is not None or is_packed:
         content = copy.deepcopy(document.json)
-        chunks = _pack(document, content) if packed else document.chunks
+        chunks = packed(document, content) if is_packed else document.chunks
         if clip is not None:
             name = free_clip_name(printable(clip.name), _clip_names(content))
             chunks = append_clip(content, chunks, replace(clip, name=name))
         data = json_bytes(content, indent=2) if chunks is None else glb_bytes(content, chunks)
-    if not packed:
+    if not is_packed:
         _copy_references(document, path.parent)
     write_file(path, data)
     return name
@@ -165,7 +165,7 @@ def _replace_matrices(nodes: list[dict[str, Any]], animated: set[int]) -> None:
             nodes[index]["scale"] = scale.tolist()
 
 
-def _pack(document: Document, content: dict[str, Any]) -> tuple[tuple[bytes, bytes], ...]:
+def packed(document: Document, content: dict[str, Any]) -> tuple[tuple[bytes, bytes], ...]:
     """Bring all buffers and images of a .gltf into one binary chunk; views are moved, their bytes are not changed."""
     blob = bytearray()
     fallbacks: list[dict[str, Any]] = []
