@@ -62,13 +62,14 @@ def save(
     clip: Clip | None = None,
     overwrite: bool = False,
     lost: list[str] | None = None,
+    compact: bool = False,
 ) -> str | None:
     """Write the character's own file again, with one more clip; returns the clip's name in the file.
 
     As glTF, everything else in the file stays as it was: the file is copied, so changes made to the character's own
     fields are not written. A character without a glTF file gets a fresh one. Other formats are written anew from what
     gambol knows of the character; what they cannot hold is added to `lost`, in words. Refuses to replace the input
-    file unless told to `overwrite`.
+    file unless told to `overwrite`. compact: rotations as 16-bit numbers in glTF.
     """
     from gambol.formats.gltf.create import document_from_character
     from gambol.formats.gltf.document import Document
@@ -79,7 +80,7 @@ def save(
         return _save_anew(character, path, clip, overwrite, [] if lost is None else lost)
     source = character.source
     document = source if isinstance(source, Document) else document_from_character(character)
-    return save_gltf(document, path, clip, overwrite)
+    return save_gltf(document, path, clip, overwrite, compact)
 
 
 def _save_anew(character: Character, path: Path, clip: Clip | None, overwrite: bool, lost: list[str]) -> str | None:

@@ -37,12 +37,13 @@ def convert(
     meshes: bool = True,
     fps: float | None = None,
     pose: Pose | None = None,
+    compact: bool = False,
 ) -> tuple[str, ...]:
     """Write a character into a file of another format; returns what got lost, in words.
 
     clips: those of the new file; by default all of the character's, as they are. meshes: False for joints and clips
     alone. fps: of formats that hold one pose after the other; by default as the clip was keyed. pose: of formats that
-    hold a shape; by default at rest. A glTF file that becomes one keeps all that gambol does not know of, too.
+    hold a shape; by default at rest. compact: rotations as 16-bit numbers in glTF. A glTF file that becomes one keeps all that gambol does not know of, too.
     """
     path = Path(path)
     check_conversion(path)
@@ -58,10 +59,12 @@ def convert(
         return (*_only_motion(character, ending), *export(character, _only(character, moving, ending), path, fps))
     if ending in WRITERS:
         return tuple(imported(WRITERS[ending])(character, path, moving, meshes=meshes))
-    return _as_gltf(character, path, None if clips is None else moving, meshes)
+    return _as_gltf(character, path, None if clips is None else moving, meshes, compact)
 
 
-def _as_gltf(character: Character, path: Path, clips: list[Clip] | None, meshes: bool) -> tuple[str, ...]:
+def _as_gltf(
+    character: Character, path: Path, clips: list[Clip] | None, meshes: bool, compact: bool
+) -> tuple[str, ...]:
     """clips: None for those of the file, byte by byte."""
     from gambol.formats.gltf.create import document_from_character
     from gambol.formats.gltf.rewrite import as_text, with_clips
@@ -75,7 +78,7 @@ def _as_gltf(character: Character, path: Path, clips: list[Clip] | None, meshes:
         )
     lost: list[str] = []
     if isinstance(source, Document) and meshes:
-        document = source if clips is None else with_clips(source, clips, text)
+        document = source if clips is None else with_clips(source, clips, text, compact)
         if clips is not None and any(b"KHR_animation_pointer" in data for data in (source.raw,)):
             lost.append("what the clips move besides nodes and morph targets (KHR_animation_pointer) is left out")
     else:
@@ -83,7 +86,7 @@ def _as_gltf(character: Character, path: Path, clips: list[Clip] | None, meshes:
         own = character.clips if clips is None else {clip.name: clip for clip in clips}
         if not meshes:
             own = {name: _without_morphs(clip, lost) for name, clip in own.items()}
-        document = document_from_character(replace(shown, clips=own))
+        document = document_from_character(replace(shown, clips=own), compact)
     save_gltf(as_text(document) if text else document, path)
     return tuple(lost)
 

@@ -20,10 +20,10 @@ ALIGNED = 16
 """Bytes move by multiples of this, so that they stay aligned however they are read."""
 
 
-def with_clips(document: Document, clips: Sequence[Clip], text: bool = False) -> Document:
+def with_clips(document: Document, clips: Sequence[Clip], text: bool = False, compact: bool = False) -> Document:
     """The document with these animations instead of its own; their names must be unique.
 
-    text: as a .gltf with its bytes inside, else as a .glb. Accessors, views and bytes that nothing refers to any more
+    text: as a .gltf with its bytes inside, else as a .glb. compact: rotations as 16-bit numbers. Accessors, views and bytes that nothing refers to any more
     are dropped, unless the file uses extensions that gambol does not know, which may refer to them.
     """
     content = copy.deepcopy(document.json)
@@ -35,7 +35,7 @@ def with_clips(document: Document, clips: Sequence[Clip], text: bool = False) ->
         with suppress(AttributeError, IndexError, KeyError, TypeError, ValueError):
             chunks, content = _pruned(smaller, chunks), smaller
     for clip in clips:
-        chunks = append_clip(content, chunks, clip)
+        chunks = append_clip(content, chunks, clip, compact)
     return _parsed(document, content, chunks, text)
 
 

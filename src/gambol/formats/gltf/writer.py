@@ -24,15 +24,19 @@ from gambol.formats.gltf.fields import Fields
 from gambol.formats.gltf.materials import mime_of
 from gambol.text import printable
 
-FLOAT = 5126
+FLOAT, SHORT = 5126, 5122
+SHORTEST = 32767
+"""What stands for 1 in normalised 16-bit numbers."""
 KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3", "weights": "SCALAR"}
 
 
-def save_gltf(document: Document, path: str | Path, clip: Clip | None = None, overwrite: bool = False) -> str | None:
+def save_gltf(
+    document: Document, path: str | Path, clip: Clip | None = None, overwrite: bool = False, compact: bool = False
+) -> str | None:
     """Write the document, with the clip appended if there is one; returns the name the clip got.
 
     A .glb or .vrm stays binary; a .gltf can be written as .gltf or packed into a .glb. Files it refers to are copied
-    along. The file appears whole or not at all.
+    along. The file appears whole or not at all. compact: rotations as 16-bit numbers.
     """
     path = Path(path)
     check_target(path, document.chunks is not None)
@@ -45,7 +49,7 @@ def save_gltf(document: Document, path: str | Path, clip: Clip | None = None, ov
         chunks = packed(document, content) if is_packed else document.chunks
         if clip is not None:
             name = free_clip_name(printable(clip.name), _clip_names(content))
-            chunks = append_clip(content, chunks, replace(clip, name=name))
+            chunks = append_clip(content, chunks, replace(clip, name=name), compact)
         data = json_bytes(content, indent=2) if chunks is None else glb_bytes(content, chunks)
     if not is_packed:
         _copy_references(document, path.parent)
@@ -54,9 +58,12 @@ def save_gltf(document: Document, path: str | Path, clip: Clip | None = None, ov
 
 
 def append_clip(
-    content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...] | None, clip: Clip
+    content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...] | None, clip: Clip, compact: bool = False
 ) -> tuple[tuple[bytes, bytes], ...] | None:
-    """Add an animation to a file's JSON, in place, and its keys to the binary chunk, which is returned."""
+    """Add an animation to a file's JSON, in place, and its keys to the binary chunk, which is returned.
+
+    compact: rotations as normalised 16-bit numbers, off by up to 4e-5 rad, which glTF allows.
+    """
     if not clip.tracks:
         raise GambolError(f"clip '{clip.name}' has no tracks: nothing moves, so there is nothing to save")
     nodes = content.get("nodes", [])
@@ -72,12 +79,14 @@ def append_clip(
         times = _stored_times(track)
         key = times.tobytes()
         if key not in clocks:
-            clocks[key] = _add_accessor(accessors, blob, times, "SCALAR", first_view, bounds=True)
+            clocks[key] = add_accessor(accessors, blob, times, "SCALAR", first_view, bounds=True)
         values = _stored_values(track)
-        output = _add_accessor(accessors, blob, values, KINDS[track.path], first_view)
+        if compact and track.path == "rotation" and track.interpolation != "CUBICSPLINE":
+            values = np.round(np.clip(values, -1, 1) * SHORTEST).astype("<i2")
+        output = add_accessor(accessors, blob, values, KINDS[track.path], first_view)
         samplers.append({"input": clocks[key], "interpolation": track.interpolation, "output": output})
         channels.append({"sampler": len(samplers) - 1, "target": {"node": track.node, "path": track.path}})
-    buffer, offset, chunks = _append_bytes(content, chunks, bytes(blob))
+    buffer, offset, chunks = append_bytes(content, chunks, bytes(blob))
     content["bufferViews"].append({"buffer": buffer, "byteOffset": offset, "byteLength": len(blob)})
     extras = {"extras": dict(clip.extras)} if clip.extras else {}
     animations.append({"name": clip.name, "channels": channels, "samplers": samplers, **extras})
@@ -123,10 +132,12 @@ def _stored_values(track: Track) -> np.ndarray:
     return np.ascontiguousarray(values, dtype="<f4").reshape(-1, width)
 
 
-def _add_accessor(
+def add_accessor(
     accessors: list, blob: bytearray, values: np.ndarray, kind: str, view: int, bounds: bool = False
 ) -> int:
     accessor: dict[str, Any] = {"bufferView": view, "byteOffset": len(blob), "componentType": FLOAT}
+    if values.dtype == np.int16:
+        accessor |= {"componentType": SHORT, "normalized": True}
     accessor |= {"count": len(values), "type": kind}
     if bounds:  # required for key times
         accessor |= {"min": [float(values.min())], "max": [float(values.max())]}
@@ -135,7 +146,7 @@ def _add_accessor(
     return len(accessors) - 1
 
 
-def _append_bytes(
+def append_bytes(
     content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...] | None, blob: bytes
 ) -> tuple[int, int, tuple[tuple[bytes, bytes], ...] | None]:
     """Put bytes behind the binary chunk of a GLB, or into a new buffer inside the JSON of anything else."""
