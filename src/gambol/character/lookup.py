@@ -34,14 +34,14 @@ def clip_key(name: str) -> str:
     return short_name(name).casefold()
 
 
-def free_clip_name(name: str, taken: Iterable[str]) -> str:
+def free_clip_name(name: str, taken: Iterable[str], numbered: str = "{}.{:03d}") -> str:
     """The name itself, or with a number as Blender would write it, so that what people call a clip means one of them:
     beside 'AnimalArmature|Walk', 'walk' becomes 'walk.001'."""
     keys = {clip_key(other) for other in taken}
     number, candidate = 0, name
     while clip_key(candidate) in keys:
         number += 1
-        candidate = f"{name}.{number:03d}"
+        candidate = numbered.format(name, number)
     return candidate
 
 

@@ -191,6 +191,7 @@ class EditOptions:
 
 AS_MADE = EditOptions()
 
+
 @dataclass(frozen=True)
 class EngineOptions:
     """What the file is made for."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,10 +14,12 @@ from gambol.commands.messages import say, warn
 from gambol.commands.options import (
     AS_FOUND,
     AS_MADE,
+    FOR_ANY,
     NO_HINT,
     AnatomyGiven,
     AnatomyOptions,
     Editing,
+    ForEngine,
     check_name,
     check_not_input,
     clips_named,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from gambol.character.anatomy import Anatomy
     from gambol.character.character import Character
     from gambol.character.clip import Clip
+    from gambol.engines.fit import FittedClip
     from gambol.motion.retarget import RetargetedClip
 
 Source = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")]
@@ -51,6 +53,7 @@ class RetargetCommand:
       gambol retarget horse.glb --clip gallop wolf.glb -o wolf-gallop.glb
       gambol retarget hero.glb --clip run --clip jump monster.glb     two clips
       gambol retarget hero.glb --all monster.glb -o all.glb           all clips of the source
+      gambol retarget walk.bvh hero.glb --for unreal --animation-only -o walk.fbx
       gambol retarget capture.bvh hero.glb -o hero.bvh                only the clip, for other programs
     """
 
@@ -59,7 +62,7 @@ class RetargetCommand:
     target: Target
     """The character that is to move (.glb, .vrm or .gltf), a skeleton (.bvh), or one of the zoo: fox."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """File to write: .glb, .vrm, .bvh or .npz; by default beside the target, with its name and -retargeted.glb."""
+    """File to write: .glb, .vrm, .fbx, .bvh or .npz; by default beside the target, ending in -retargeted.glb."""
     clip: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Name of a clip of the source, may be given several times; by default its first."""
     all: bool = False
@@ -71,6 +74,9 @@ class RetargetCommand:
     fix_feet: Annotated[bool, NO_HINT] = True
     """Do not set feet on the ground or keep them from sliding: only rotations and the scaled path are carried over."""
     editing: Editing = AS_MADE
+    engine: ForEngine = FOR_ANY
+    animation_only: bool = False
+    """Write joints and the new clips alone: no mesh, none of the target's own clips."""
     anatomy: AnatomyGiven = AS_FOUND
     source_up: AxisChoice = "auto"
     """The axis that points up in the source; --up, --forward, --plan and --joints are those of the target."""
@@ -97,7 +103,7 @@ class RetargetCommand:
         source, target = load_character(self.source), load_character(self.target)
         names = clips_named(source, self.source, self.clip)
         names = names if self._several else names[:1]
-        written: list[str] = []
+        written: list[Clip] = []
         for name in names:
             try:
                 done = self._retargeted(source, source.clips[name], target)
@@ -106,11 +112,11 @@ class RetargetCommand:
                     raise
                 warn(f"left out '{name}': {error}")
                 continue
-            edited = self._edited(done, alone)
-            write = partial(self._export, done) if alone else partial(self._save, target, done, bool(written))
-            written.append(write(edited, output))
-            say(f"wrote {output}: clip '{written[-1]}', {edited.duration:.2f} s")
-            self._print(done, edited)
+            fitted = self._fitted(done, alone, [clip.name for clip in written])
+            write = self._export if alone or self.animation_only else self._save
+            written.append(write(fitted, output, written))
+            say(f"wrote {output}: clip '{written[-1].name}', {fitted.clip.duration:.2f} s")
+            self._print(done, fitted)
         if not written:
             raise GambolError(f"none of the clips of '{source.name}' could be carried over")
 
@@ -122,6 +128,7 @@ class RetargetCommand:
         """Refuse wrong values before anything heavy is loaded."""
         check_name(self.name)
         self.editing.check()
+        self.engine.check()
         if self.all and self.clip:
             raise GambolError("--all takes every clip: leave out --clip")
         if self._several and self.name:
@@ -152,41 +159,52 @@ class RetargetCommand:
                 on_progress=shown,
             )
 
-    def _edited(self, done: RetargetedClip, alone: bool) -> Clip:
-        """The clip with the edits that were asked for, and its events unless the file has no room for them."""
-        from gambol.editing.edit import edit
+    def _fitted(self, done: RetargetedClip, alone: bool, written: list[str]) -> FittedClip:
+        """The clip with the edits that were asked for, as the engine wants it, and its events unless the file has no
+        room for them. written: names of clips of this run."""
+        from gambol.engines.fit import fit
 
         config = self.editing.config()
-        edited = edit(done.target, done.anatomy, done.clip, replace(config, events=config.events and not alone))
-        return edited.clip
+        config = replace(config, events=config.events and not alone)
+        taken = [*written, *(() if self.animation_only else done.target.clips)]
+        given: dict = {"reduce": self.engine.bound, "taken": taken}
+        return fit(done.target, done.anatomy, done.clip, config, self.engine.target, **given)
 
-    def _save(self, target: Character, done: RetargetedClip, more: bool, clip: Clip, output: Path) -> str:
-        """more: the file has clips of this run already. A skeleton gets a mesh of its bones, so that it can be seen."""
+    def _save(self, fitted: FittedClip, output: Path, written: list[Clip]) -> Clip:
+        """written: clips of this run that the file has already. A skeleton gets a mesh of its bones, to be seen."""
+        from gambol.character.bone_mesh import has_bone_mesh
         from gambol.formats import load, save
 
-        bare = not any(len(mesh.faces) for mesh in target.meshes)
-        new = replace(done.target, clips={}) if bare else target
-        return save(load(output) if more else new, output, clip, overwrite=more) or clip.name
+        new = replace(fitted.character, clips={}) if has_bone_mesh(fitted.character) else fitted.character
+        lost: list[str] = []
+        shown, more = (load(output), True) if written else (new, False)
+        name = save(shown, output, fitted.clip, overwrite=more, lost=lost, compact=self.engine.compact)
+        for sentence in lost:
+            warn(sentence)
+        return replace(fitted.clip, name=name or fitted.clip.name)
 
-    def _export(self, done: RetargetedClip, clip: Clip, output: Path) -> str:
+    def _export(self, fitted: FittedClip, output: Path, written: list[Clip]) -> Clip:
+        """The clips without a mesh; .bvh and .npz hold one, as evenly spaced poses."""
         from gambol.character.clip import natural_fps
-        from gambol.formats import export
+        from gambol.formats.convert import convert
 
-        for lost in export(done.target, clip, output, natural_fps(clip)):
+        clips, fps = [*written, fitted.clip], natural_fps(fitted.clip)
+        for lost in convert(fitted.character, output, clips, meshes=False, fps=fps, compact=self.engine.compact):
             warn(lost)
-        return clip.name
+        return fitted.clip
 
-    def _print(self, done: RetargetedClip, edited: Clip) -> None:
-        """Print what was dropped, and how much feet slide."""
+    def _print(self, done: RetargetedClip, fitted: FittedClip) -> None:
+        """Print what was dropped, how much feet slide, and what to do in the engine."""
         for note in done.notes:
             say(note)
-        before, after = (_slide(done.target, done.anatomy, each) for each in (done.unfixed, edited))
-        if after is None or before is None:
-            return
-        if self.fix_feet and done.clip is not done.unfixed:
-            say(f"feet slide {after:.1f} cm/s at a height of 1 m, {before:.1f} before they were locked")
-        else:
-            say(f"feet slide {after:.1f} cm/s at a height of 1 m")
+        before = _slide(done.target, done.anatomy, done.unfixed)
+        after = _slide(fitted.character, fitted.anatomy, fitted.clip)
+        if after is not None and before is not None:
+            locked = self.fix_feet and done.clip is not done.unfixed
+            told = f", {before:.1f} before they were locked" if locked else ""
+            say(f"feet slide {after:.1f} cm/s at a height of 1 m{told}")
+        for sentence in fitted.advice:
+            say(sentence)
 
 
 def _slide(character: Character, anatomy: Anatomy, clip: Clip) -> float | None:

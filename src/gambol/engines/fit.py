@@ -1,4 +1,4 @@
-"""A clip made fit for an engine: edits, root bone, frame rate, key reduction, its name, and what the file cannot say."""
+"""A clip made fit for an engine: edits, root bone, frame rate, keys, its name, and what the file cannot say."""
 
 from __future__ import annotations
 
@@ -63,11 +63,10 @@ def fit(
     found, notes = replace(done.clip, name=name or clip.name), list(done.notes)
     bound = row.reduce if reduce is None else reduce
     if bound:
-        reduced = reduce_keys(character, anatomy, found, bound)
+        reduced = reduce_keys(character, anatomy, found, bound, row.compact)
         found = reduced.clip
-        notes.append(
-            reduced.note or f"all {reduced.before:,} keys kept: none can go within {100 * bound:.2g} % of the height"
-        )
+        none = f"all {reduced.before:,} keys kept: without any, a point is off by {100 * bound:.2g} % of the height"
+        notes.append(reduced.note or none)
     if engine is None:
         return FittedClip(character, anatomy, found, tuple(notes), ())
     loops = _loops(character, anatomy, found)

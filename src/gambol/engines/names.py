@@ -17,7 +17,7 @@ def clip_name(name: str, loops: bool, taken: Iterable[str], engine: Engine) -> s
     if not loops and _seems_to_loop(bare, engine):
         bare += "-once"
     room = engine.longest_name - len(engine.loop_ending.encode()) - 4  # for a number
-    bare = free_clip_name(bare.encode()[:room].decode(errors="ignore") or "clip", others)
+    bare = free_clip_name(bare.encode()[:room].decode(errors="ignore") or "clip", others, numbered="{}_{}")
     if not loops or not engine.loop_ending:
         return bare
     return bare + engine.loop_ending
@@ -29,9 +29,8 @@ def _unmarked(name: str, engine: Engine) -> str:
 
 
 def _seems_to_loop(name: str, engine: Engine) -> bool:
-    return bool(engine.loop_words) and name.lower().startswith(engine.loop_words) | name.lower().endswith(
-        engine.loop_words
-    )
+    lower = name.lower()
+    return lower.startswith(engine.loop_words) or lower.endswith(engine.loop_words)
 
 
 def joint_name(name: str, engine: Engine) -> str:

@@ -1,4 +1,4 @@
-"""One joint above all others, at rest in the origin: Unreal refuses several roots, and takes root motion from bone 0."""
+"""One joint above all others, at rest in the origin: Unreal wants one root, and takes root motion from bone 0."""
 
 from __future__ import annotations
 
@@ -85,6 +85,5 @@ def _added(content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...] | No
 
 def _free(content: dict[str, Any], name: str) -> str:
     taken = {node.get("name") for node in content["nodes"]}
-    return next(
-        each for each in (name, *(f"{name}_{number}" for number in range(1, len(taken) + 2))) if each not in taken
-    )
+    numbered = (f"{name}_{number}" for number in range(1, len(taken) + 2))
+    return next(each for each in (name, *numbered) if each not in taken)

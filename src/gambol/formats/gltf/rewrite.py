@@ -23,8 +23,9 @@ ALIGNED = 16
 def with_clips(document: Document, clips: Sequence[Clip], text: bool = False, compact: bool = False) -> Document:
     """The document with these animations instead of its own; their names must be unique.
 
-    text: as a .gltf with its bytes inside, else as a .glb. compact: rotations as 16-bit numbers. Accessors, views and bytes that nothing refers to any more
-    are dropped, unless the file uses extensions that gambol does not know, which may refer to them.
+    text: as a .gltf with its bytes inside, else as a .glb. compact: rotations as 16-bit numbers. Accessors, views and
+    bytes that nothing refers to any more are dropped, unless the file uses extensions that gambol does not know, which
+    may refer to them.
     """
     content = copy.deepcopy(document.json)
     chunks = packed(document, content) if document.chunks is None else document.chunks
