@@ -88,7 +88,7 @@ def test_flex_writes_a_clip(dog_file, tmp_path, capsys):
     ("arguments", "message"),
     [
         (["info", "nothing.glb"], "nothing.glb does not exist"),
-        (["info", "dog.fbx"], "gambol reads .glb, .gltf, .vrm"),
+        (["info", "dog.blend"], "gambol reads .glb, .gltf, .vrm"),
         (["flex", "DOG", "-o", "DOG"], "is the input itself"),
         (["flex", "DOG", "-o", "missing/out.glb"], "the folder missing does not exist"),
         (["flex", "DOG", "-o", "out.obj"], "use a name that ends in .glb"),

@@ -104,7 +104,7 @@ def test_a_file_without_a_suffix_is_still_a_file(tmp_path):
         (".", "'.' names no character"),
         ("nowhere/horse", "nowhere/horse does not exist"),
         ("nowhere/a T. rex", "nowhere/a T. rex does not exist"),
-        ("my fox.fbx", "gambol reads .glb"),
+        ("my fox.blend", "gambol reads .glb"),
         ("fox.glb", "fox.glb does not exist"),
         ("x" * 5000, "names no animal"),
     ],

@@ -134,7 +134,7 @@ def test_motion_capture_stands_on_its_ground(capture_file, tmp_path, capsys):
         (["--loop", "--name", " "], "--name must not be empty"),
         (["--clip", "half", "--loop"], "nothing in the clip 'half' repeats"),
         (["--loop", "-o", "there/is/no/folder.glb"], "folder"),
-        (["--loop", "-o", "out.fbx"], "out.fbx"),
+        (["--loop", "-o", "out.blend"], "out.blend"),
     ],
 )
 def test_mistakes_are_told_in_a_line(human_file, tmp_path, monkeypatch, arguments, words):

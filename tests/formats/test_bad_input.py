@@ -117,9 +117,9 @@ def test_a_missing_file_a_folder_and_a_wrong_name(tmp_path):
     (tmp_path / "folder.glb").mkdir()
     with pytest.raises(AssetError, match=r"folder\.glb cannot be read"):
         load(tmp_path / "folder.glb")
-    (tmp_path / "a.fbx").write_text("v 0 0 0")
+    (tmp_path / "a.blend").write_text("v 0 0 0")
     with pytest.raises(AssetError, match=r"gambol reads \.glb, \.gltf, \.vrm"):
-        load(tmp_path / "a.fbx")
+        load(tmp_path / "a.blend")
     with pytest.raises(AssetError, match="cannot be read"):
         load(tmp_path / "nul\0.glb")
 

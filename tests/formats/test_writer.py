@@ -432,7 +432,7 @@ def test_an_interrupt_leaves_the_old_file(tmp_path, monkeypatch):
     ("name", "message"),
     [
         ("missing/b.glb", "the folder .*missing does not exist"),
-        ("b.fbx", r"b\.fbx: gambol writes \.glb, \.gltf, \.vrm"),
+        ("b.blend", r"b\.blend: gambol writes \.glb, \.gltf, \.vrm"),
         ("b.gltf", "a binary file stays binary"),
         ("folder.glb", r"folder\.glb is a folder"),
     ],

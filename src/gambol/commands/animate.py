@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from gambol.distillation.stage_runner import StageRunner, StepLog
 
 USUAL_STRENGTH = 0.7
-RIGGED = "-rigged.glb"
+RIGGED = "-rigged"
 """End of the name of the file in a run's folder that holds a mesh with its new skeleton."""
 Shown = TypeVar("Shown")
 
@@ -58,8 +58,8 @@ def _with_actions(command: type[Shown]) -> type[Shown]:
 class AnimateCommand:
     """Make a character do what a sentence says, and write the motion as a clip into its own file.
 
-    A run is a folder: clip.glb (your file plus the clip), preview.mp4, sheet.png, report.html and report.json (how good
-    the clip is), and everything needed to resume if it is stopped, by Ctrl-C or worse.
+    A run is a folder: clip.glb (your file plus the clip; clip.fbx if yours is one), preview.mp4, sheet.png, report.html
+    and report.json (how good the clip is), and everything needed to resume if it is stopped, by Ctrl-C or worse.
 
     The prior tracks, which comes with gambol, knows these actions, at any pace ("strolls", "sprints"):
     {actions}.
@@ -82,7 +82,7 @@ class AnimateCommand:
     """
 
     character: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[CHARACTER]")] = None
-    """A rigged character (.glb, .vrm or .gltf), a mesh (.obj, .ply, .stl, .off, .glb), or one of the zoo: fox."""
+    """A rigged character (.glb, .vrm, .gltf or .fbx), a mesh (.obj, .ply, .stl, .off), or one of the zoo: fox."""
     prompt: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[SENTENCE]")] = None
     """What the character does, such as "a fox is walking"."""
     then: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="SENTENCE")] = ()
@@ -273,13 +273,15 @@ class AnimateCommand:
 
     def _rigged(self, mesh: Character, folder: Path) -> tuple[Character, str]:
         """A mesh with a skeleton, written into the folder of the run, and the name of that file."""
+        from gambol.commands.saving import save_character
         from gambol.distillation.run_config import lasting_name
-        from gambol.formats import load, save
+        from gambol.formats import load, own_suffix
 
         character = rigged(mesh, self.anatomy)
         folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"{Path(self.character or mesh.name).stem}{RIGGED}"
-        save(character, file, overwrite=True)
+        source = Path(self.character or mesh.name)
+        file = folder / f"{source.stem}{RIGGED}{own_suffix(source)}"
+        save_character(character, file, overwrite=True)
         return load(file), lasting_name(str(file))
 
     def _prior(self) -> PriorChoice:

@@ -53,7 +53,7 @@ class ClipCommand:
     """
 
     file: File
-    """A rigged character with clips (.glb, .vrm or .gltf), or motion capture (.bvh)."""
+    """A rigged character with clips (.glb, .vrm, .gltf or .fbx), or motion capture (.bvh)."""
     clip: str | None = None
     """Name of the clip; by default the first of the file."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
@@ -118,8 +118,10 @@ class ClipCommand:
         return self.editing.config(trim=part, speed=self.speed, loop=self.loop, force=self.force, fps=self.fps)
 
     def _beside(self) -> Path:
+        from gambol.formats import own_suffix
+
         kept = self.file.suffix.lower()
-        return self.file.parent / f"{self.file.stem}-clip{kept if kept in ('.bvh', '.vrm') else '.glb'}"
+        return self.file.parent / f"{self.file.stem}-clip{kept if kept in ('.bvh', '.vrm') else own_suffix(kept)}"
 
     def _chosen(self, character: Character) -> Clip:
         wanted = () if self.clip is None else (self.clip,)
@@ -155,16 +157,12 @@ class ClipCommand:
 
     def _save(self, character: Character, done: FittedClip, output: Path) -> str:
         """Motion capture gets a mesh of its bones, so that there is something to see."""
-        from gambol.formats import save
+        from gambol.commands.saving import save_character
 
         shown = done.character
         if self.file.suffix.lower() == ".bvh":
             shown = replace(shown, clips={} if done.clip.name in character.clips else character.clips)
-        lost: list[str] = []
-        name = save(shown, output, done.clip, lost=lost, compact=self.engine.compact) or done.clip.name
-        for sentence in lost:
-            warn(sentence)
-        return name
+        return save_character(shown, output, done.clip, compact=self.engine.compact) or done.clip.name
 
 
 def _part(text: str) -> tuple[float, float | None]:

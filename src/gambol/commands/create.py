@@ -23,7 +23,7 @@ class CreateCommand:
     words: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="WORDS")] = ""
     """What to create, such as "a tiny white cat" or "a trotting horse"."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """File to write; by default the species' name and .glb."""
+    """File to write (.glb or .fbx); by default the species' name and .glb."""
     list: bool = False
     """Show the known creatures by body plan."""
 
@@ -35,8 +35,9 @@ class CreateCommand:
             return
         if not self.words:
             raise GambolError('say what to create, such as "a small brown horse"; --list shows what is known')
+        from gambol.commands.saving import save_character
         from gambol.creatures.zoo import creature_for
-        from gambol.formats import check_output, save
+        from gambol.formats import check_output
         from gambol.progress import progress
 
         wish = parse_request(self.words)
@@ -54,7 +55,7 @@ class CreateCommand:
             from gambol.creatures.gaits import gait
 
             clip = gait(character, analyze(character), wish.action, metres_per_unit=1.0)
-        name = save(character, path, clip)
+        name = save_character(character, path, clip)
         vertices, joints = sum(len(mesh.positions) for mesh in character.meshes), int(character.skeleton.is_joint.sum())
         say(f"wrote {path}: {vertices:,} vertices, {joints} joints" + (f", clip '{name}'" if name else ""))
 

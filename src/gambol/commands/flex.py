@@ -22,7 +22,7 @@ class FlexCommand:
     """
 
     file: File
-    """A rigged character: .glb, .vrm or .gltf."""
+    """A rigged character: .glb, .vrm, .gltf or .fbx."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """File to write: a copy of the input with the new clip."""
     degrees: Annotated[float, Range(-180, 180)] = 30.0
@@ -35,7 +35,8 @@ class FlexCommand:
 
     def run(self) -> None:
         check_name(self.name)
-        from gambol.formats import check_output, save
+        from gambol.commands.saving import save_character
+        from gambol.formats import check_output
         from gambol.motion.flex import flex
         from gambol.progress import progress
 
@@ -44,5 +45,5 @@ class FlexCommand:
         anatomy = self.anatomy.analyze(character)
         with progress("bending joints") as advance:
             clip = flex(character, anatomy, self.degrees, self.seconds, self.name, advance)
-        name = save(character, self.output, clip)
+        name = save_character(character, self.output, clip)
         say(f"wrote {self.output}: clip '{name}', {clip.duration:.1f} s, {len(clip.tracks)} tracks")

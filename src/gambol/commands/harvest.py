@@ -30,7 +30,7 @@ class HarvestCommand:
     """
 
     inputs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE|FOLDER ...")]
-    """Rigged characters, or folders of them (.glb, .gltf, .vrm)."""
+    """Rigged characters, or folders of them (.glb, .gltf, .vrm, .fbx)."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")]
     """Folder for the files of poses."""
     source: Literal["prior", "clips"] = "prior"
@@ -57,7 +57,9 @@ class HarvestCommand:
             raise GambolError(f"--creatures must be 0 or more, got {self.creatures}")
         jobs = jobs_of(self.inputs, self.creatures if self.source == "prior" else 0)
         if not jobs:
-            raise GambolError("there is no character: give .glb, .gltf or .vrm files, folders of them, or --creatures")
+            raise GambolError(
+                "there is no character: give files (.glb, .gltf, .vrm, .fbx), folders of them, or --creatures"
+            )
         job = Job(self.source, self.prior, self.sentence, HarvestConfig(self.seeds, self.poses, self.most), self.output)
         with locked_folder(self.output), progress("harvesting") as advance:
             done = harvest_all(job, jobs, advance)

@@ -42,9 +42,9 @@ class PosesCommand:
     """
 
     file: File
-    """A character (.glb, .vrm or .gltf), a mesh without a skeleton, which gets one, or one of the zoo: fox."""
+    """A character (.glb, .vrm, .gltf or .fbx), a mesh without a skeleton, which gets one, or one of the zoo: fox."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """File to write: .png for a sheet, .glb for the character with a clip of the poses."""
+    """File to write: .png for a sheet, .glb or .fbx for the character with a clip of the poses."""
     count: Annotated[int, Range(1, 1000), tyro.conf.arg(aliases=["-n"])] = 8
     """Number of poses."""
     text: str = ""
@@ -100,16 +100,16 @@ def open_space(file: Path, weights: Path | None, anatomy: AnatomyOptions) -> Pos
 
 def check_pose_output(output: Path, file: Path) -> None:
     """Refuse, before any work, an output that cannot be written."""
-    from gambol.formats import check_output
+    from gambol.formats import check_output, clip_suffixes
     from gambol.render.movie import check_movie
 
     check_not_input(output, file)
     if output.suffix.lower() == ".png":
         check_movie(output, (".png",))
-    elif output.suffix.lower() == ".glb":
+    elif output.suffix.lower() in clip_suffixes():
         check_output(output, binary=True)
     else:
-        raise GambolError(f"'{output}': poses are written as .png or .glb")
+        raise GambolError(f"'{output}': poses are written as .png, .glb or .fbx")
 
 
 def write_poses(space: PoseSpace, world: Tensor, output: Path, name: str, fps: float = 1.0) -> None:
@@ -117,14 +117,14 @@ def write_poses(space: PoseSpace, world: Tensor, output: Path, name: str, fps: f
     import numpy as np
 
     from gambol.character.bone_mesh import visible
-    from gambol.formats import save
+    from gambol.commands.saving import save_character
     from gambol.progress import progress
     from gambol.render.movie import contact_sheet, write_picture
     from gambol.render.picture import place_cameras, render_frames
 
     clip = space.clip(world, name, fps)
-    if output.suffix.lower() == ".glb":
-        save(space.character, output, clip, overwrite=True)
+    if output.suffix.lower() != ".png":
+        save_character(space.character, output, clip, overwrite=True)
         return
     shown = visible(space.character)
     times = np.arange(len(world)) / fps

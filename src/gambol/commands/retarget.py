@@ -25,6 +25,7 @@ from gambol.commands.options import (
     clips_named,
     load_character,
 )
+from gambol.commands.saving import ClipSaver
 from gambol.errors import GambolError
 from gambol.ranges import FPS
 
@@ -58,11 +59,11 @@ class RetargetCommand:
     """
 
     source: Source
-    """A character with clips (.glb, .vrm or .gltf), or motion capture (.bvh)."""
+    """A character with clips (.glb, .vrm, .gltf or .fbx), or motion capture (.bvh)."""
     target: Target
-    """The character that is to move (.glb, .vrm or .gltf), a skeleton (.bvh), or one of the zoo: fox."""
+    """The character that is to move (.glb, .vrm, .gltf or .fbx), a skeleton (.bvh), or one of the zoo: fox."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """File to write: .glb, .vrm, .fbx, .bvh or .npz; by default beside the target, ending in -retargeted.glb."""
+    """File to write: .glb, .vrm, .fbx, .bvh or .npz; by default beside the target, with its name and -retargeted."""
     clip: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Name of a clip of the source, may be given several times; by default its first."""
     all: bool = False
@@ -89,9 +90,11 @@ class RetargetCommand:
 
     def run(self) -> None:
         self._check()
-        output = self.output or Path(self.target.parent, f"{self.target.stem}-retargeted.glb")
+        from gambol.formats import MOTION_SUFFIXES, check_export, check_output, own_suffix
+
+        ending = own_suffix(self.target)
+        output = self.output or Path(self.target.parent, f"{self.target.stem}-retargeted{ending}")
         check_not_input(output, self.source, self.target)
-        from gambol.formats import MOTION_SUFFIXES, check_export, check_output
 
         alone = output.suffix.lower() in MOTION_SUFFIXES
         if alone and self._several:
@@ -104,6 +107,7 @@ class RetargetCommand:
         names = clips_named(source, self.source, self.clip)
         names = names if self._several else names[:1]
         written: list[Clip] = []
+        saver = ClipSaver(output, self.engine.compact)
         for name in names:
             try:
                 done = self._retargeted(source, source.clips[name], target)
@@ -113,9 +117,9 @@ class RetargetCommand:
                 warn(f"left out '{name}': {error}")
                 continue
             fitted = self._fitted(done, alone, [clip.name for clip in written])
-            write = self._export if alone or self.animation_only else self._save
-            written.append(write(fitted, output, written))
-            say(f"wrote {output}: clip '{written[-1].name}', {fitted.clip.duration:.2f} s")
+            kept = self._export(fitted, output, written) if alone or self.animation_only else self._save(fitted, saver)
+            written.append(kept)
+            say(f"wrote {output}: clip '{kept.name}', {kept.duration:.2f} s")
             self._print(done, fitted)
         if not written:
             raise GambolError(f"none of the clips of '{source.name}' could be carried over")
@@ -170,18 +174,12 @@ class RetargetCommand:
         given: dict = {"reduce": self.engine.bound, "taken": taken}
         return fit(done.target, done.anatomy, done.clip, config, self.engine.target, **given)
 
-    def _save(self, fitted: FittedClip, output: Path, written: list[Clip]) -> Clip:
-        """written: clips of this run that the file has already. A skeleton gets a mesh of its bones, to be seen."""
+    def _save(self, fitted: FittedClip, saver: ClipSaver) -> Clip:
+        """A skeleton gets a mesh of its bones, so that it can be seen."""
         from gambol.character.bone_mesh import has_bone_mesh
-        from gambol.formats import load, save
 
         new = replace(fitted.character, clips={}) if has_bone_mesh(fitted.character) else fitted.character
-        lost: list[str] = []
-        shown, more = (load(output), True) if written else (new, False)
-        name = save(shown, output, fitted.clip, overwrite=more, lost=lost, compact=self.engine.compact)
-        for sentence in lost:
-            warn(sentence)
-        return replace(fitted.clip, name=name or fitted.clip.name)
+        return replace(fitted.clip, name=saver.add(new, fitted.clip))
 
     def _export(self, fitted: FittedClip, output: Path, written: list[Clip]) -> Clip:
         """The clips without a mesh; .bvh and .npz hold one, as evenly spaced poses."""

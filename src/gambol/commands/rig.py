@@ -39,9 +39,9 @@ class RigCommand:
     """
 
     file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MESH")]
-    """A mesh without a skeleton: .obj, .ply, .stl, .off, .glb or .gltf."""
+    """A mesh without a skeleton: .obj, .ply, .stl, .off, .glb, .gltf or .fbx."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """File to write (.glb)."""
+    """File to write (.glb or .fbx)."""
     plan: PlanChoice = "auto"
     """The body plan: how many pairs of limbs are legs, and whether there are wings."""
     forward: AxisChoice = "auto"
@@ -68,7 +68,8 @@ class RigCommand:
     def run(self) -> None:
         import time
 
-        from gambol.formats import check_output, load, save
+        from gambol.commands.saving import save_character
+        from gambol.formats import check_output, load
         from gambol.progress import progress
         from gambol.rigging.joint_positions import read_joint_positions, write_joint_positions
         from gambol.rigging.rig import RigOptions, rig_mesh
@@ -89,7 +90,7 @@ class RigCommand:
         with progress("computing heat weights") as advance:
             rigged = rig_mesh(mesh, options, advance)
         seconds = time.perf_counter() - start
-        save(rigged.character, self.output)
+        save_character(rigged.character, self.output)
         say(f"wrote {self.output} in {seconds:.1f} s: {rigged.sentence}")
         for note in (*rigged.character.warnings, *rigged.notes):
             warn(note)

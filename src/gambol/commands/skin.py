@@ -22,11 +22,11 @@ class SkinCommand:
     """
 
     file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MESH")]
-    """The mesh: .obj, .ply, .glb, .vrm or .gltf. A skin that it has is dropped."""
+    """The mesh: .obj, .ply, .glb, .vrm, .gltf or .fbx. A skin that it has is dropped."""
     skeleton: Annotated[Path, tyro.conf.arg(metavar="RIG")]
-    """A rigged character, or a skeleton alone: .glb, .vrm or .gltf."""
+    """A rigged character, or a skeleton alone: .glb, .vrm, .gltf or .fbx."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """File to write (.glb)."""
+    """File to write (.glb or .fbx)."""
     influences: Annotated[int, Range(1, 16)] = 4
     """Number of bones that may move one vertex; some viewers show only 4."""
     weights: Literal["normals", "paper"] = "normals"
@@ -37,8 +37,9 @@ class SkinCommand:
         import time
 
         from gambol.character.skin import bind_mesh
+        from gambol.commands.saving import save_character
         from gambol.creatures.load import load
-        from gambol.formats import check_output, save
+        from gambol.formats import check_output
         from gambol.progress import progress
 
         check_not_input(self.output, self.file, self.skeleton)
@@ -48,7 +49,7 @@ class SkinCommand:
         with progress("computing heat weights") as advance:
             skinned = bind_mesh(mesh, rig, self.influences, advance, self.weights)
         seconds = time.perf_counter() - start
-        save(skinned.character, self.output)
+        save_character(skinned.character, self.output)
         for warning in skinned.character.warnings:
             warn(warning)
         vertices = sum(len(part.positions) for part in skinned.character.meshes)

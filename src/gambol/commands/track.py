@@ -22,6 +22,7 @@ from gambol.commands.options import (
     clips_named,
     load_character,
 )
+from gambol.commands.saving import ClipSaver
 from gambol.errors import GambolError
 from gambol.ranges import FPS, Range
 from gambol.text import printable
@@ -46,9 +47,9 @@ class TrackCommand:
     """
 
     file: File
-    """A rigged character with clips (.glb, .vrm or .gltf)."""
+    """A rigged character with clips (.glb, .vrm, .gltf or .fbx)."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """File to write (.glb); by default beside the input, with its name and -physics.glb."""
+    """File to write (.glb or .fbx); by default beside the input, with its name and -physics."""
     clip: tuple[str, ...] = ()
     """Names of clips; by default the first of the file."""
     all: bool = False
@@ -82,12 +83,13 @@ class TrackCommand:
             raise GambolError(
                 "--name, --movie and --export-mjcf are for a single clip: choose it with --clip, or leave them out"
             )
-        output = self.output or self.file.parent / f"{self.file.stem}-physics.glb"
+        from gambol.formats import check_output, own_suffix
+
+        output = self.output or self.file.parent / f"{self.file.stem}-physics{own_suffix(self.file)}"
         check_not_input(output, self.file)
         editing = self.editing.config()
         from gambol.editing.edit import check
         from gambol.files import check_folder
-        from gambol.formats import check_output
         from gambol.render.movie import check_movie
 
         check_output(output, binary=True)
@@ -123,6 +125,7 @@ class TrackCommand:
         config = TrackConfig(solver=solver, iterations=self.iterations)
         body = PhysicalCharacter(character, anatomy)
         names: list[str] = []
+        saver = ClipSaver(output)
         for clip in clips:
             try:
                 with progress("reading") as advance:
@@ -136,7 +139,7 @@ class TrackCommand:
             edited = edit(character, anatomy, done.clip, self.editing.config())
             after = ground_values(normalize_clip(character, edited.clip, anatomy))
             done = replace(done, clip=edited.clip, after=after)
-            names.append(self._save(done, character, output, bool(names)))
+            names.append(self._save(done, character, saver))
             self._print_summary(done, names[-1])
             if edited.notes:
                 say(f"{names[-1]}: {'; '.join(edited.notes)}")
@@ -148,13 +151,8 @@ class TrackCommand:
             raise GambolError(f"none of the clips of '{character.name}' could be tracked")
         return names
 
-    def _save(self, done: TrackedClip, character: Character, output: Path, more: bool) -> str:
-        """more: the file has clips of this run already."""
-        from gambol.creatures.load import load
-        from gambol.formats import save
-
-        clip = replace(done.clip, name=self.name) if self.name else done.clip
-        return save(load(output) if more else character, output, clip, overwrite=more) or clip.name
+    def _save(self, done: TrackedClip, character: Character, saver: ClipSaver) -> str:
+        return saver.add(character, replace(done.clip, name=self.name) if self.name else done.clip)
 
     def _clips(self, character: Character) -> list[str]:
         named = clips_named(character, self.file, self.clip)

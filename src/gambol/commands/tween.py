@@ -33,11 +33,11 @@ class TweenCommand:
     """
 
     file: File
-    """A character (.glb, .vrm or .gltf), a mesh without a skeleton, which gets one, or one of the zoo: fox."""
+    """A character (.glb, .vrm, .gltf or .fbx), a mesh without a skeleton, which gets one, or one of the zoo: fox."""
     keys: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FRAME:POSE ...")]
     """Two keys or more."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
-    """File to write (.glb): the character with the new clip."""
+    """File to write (.glb or .fbx): the character with the new clip."""
     name: str = "tween"
     """Name of the clip."""
     fps: Annotated[float, FPS] = 30.0
@@ -48,7 +48,8 @@ class TweenCommand:
 
     def run(self) -> None:
         from gambol.commands.options import check_name
-        from gambol.formats import check_output, save
+        from gambol.commands.saving import save_character
+        from gambol.formats import check_output
         from gambol.progress import progress
 
         check_name(self.name)
@@ -65,7 +66,7 @@ class TweenCommand:
         with progress("making in-betweens") as advance:
             world = space.tween(keys, advance)
         clip = space.clip(world, self.name, self.fps)
-        save(space.character, self.output, clip, overwrite=True)
+        save_character(space.character, self.output, clip, overwrite=True)
         say(f"wrote {self.output}: clip '{self.name}', {len(world)} frames, {clip.duration:.2f} s")
 
 

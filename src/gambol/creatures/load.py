@@ -15,7 +15,7 @@ def load(path: str | Path) -> Character:
 
     text = str(path)
     if text in ("", "."):
-        raise AssetError(f"{text!r} names no character: give a .glb, .gltf or .vrm file, or an animal such as 'fox'")
+        raise AssetError(f"{text!r} names no character: give a .glb, .gltf, .vrm or .fbx file, or an animal: 'fox'")
     plain = not any(mark and mark in text for mark in (os.sep, os.altsep))
     missing = not os.path.exists(path) or (plain and os.path.isdir(path))  # a folder 'fox' does not hide the animal
     if missing and Path(path).suffix.lower() not in formats.READERS:
@@ -27,7 +27,7 @@ def load(path: str | Path) -> Character:
 
 
 def _looks_like_words(path: str) -> bool:
-    """Whether what is no file may be a sentence: 'fox' and 'a T. rex', but not 'fox.glb' or 'my fox.fbx'."""
+    """Whether what is no file may be a sentence: 'fox' and 'a T. rex', but not 'fox.glb' or 'my fox.blend'."""
     from gambol.creatures.words import species_of
 
     ending = Path(path).suffix.removeprefix(".")

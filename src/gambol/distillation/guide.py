@@ -17,6 +17,7 @@ from gambol.character.lookup import find_clip
 from gambol.character.rig import Rig
 from gambol.character.skeleton import Skeleton
 from gambol.errors import GambolError
+from gambol.formats import clip_suffixes
 from gambol.motion.rig_motion import RigMotion, rig_motion_of
 from gambol.priors.catalogue import guided_by
 from gambol.priors.prior import Prior
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 LONGEST_START = 60.0
 """Longest clip to start from [s]. The foot lock smooths with a matrix of frames by frames: 20 s take 33 s, 60 s a
 minute, and 600 s have not ended after five."""
-SUFFIXES = (".glb", ".gltf", ".vrm")
 """Files that a guide may come from."""
 POSE_TIME = 1.0
 """Time between poses that come without a timing, as `gambol poses` writes them [s]."""
@@ -91,7 +91,8 @@ def guide_clip(character: Character, motion: str) -> Clip:
     """Return a guide as a clip of the character. motion: the name of a clip, FILE, or FILE:CLIP."""
     found = None if motion in character.clips else guide_file(motion)
     if found is None:
-        return find_clip(character, motion, f"to be guided by, and there is no such file ({', '.join(SUFFIXES)})")
+        known = ", ".join(clip_suffixes())
+        return find_clip(character, motion, f"to be guided by, and there is no such file ({known})")
     from gambol.formats import load
 
     file, name = found
@@ -104,7 +105,7 @@ def guide_file(motion: str) -> tuple[Path, str] | None:
     whole, (before, _, after) = (motion, ""), motion.rpartition(":")
     for place, name in (whole, (before, after)):
         path = Path(place).expanduser()
-        if place and path.suffix.lower() in SUFFIXES and path.is_file():
+        if place and path.suffix.lower() in clip_suffixes() and path.is_file():
             return path, name
     return None
 

@@ -18,7 +18,7 @@ from gambol.engines.fit import FittedClip, fit
 from gambol.engines.targets import ENGINES
 from gambol.errors import GambolError
 from gambol.files import write_file
-from gambol.formats import export, save
+from gambol.formats import export, own_suffix, save
 from gambol.formats.gltf.document import Document
 from gambol.priors.prior import VideoPrior
 from gambol.progress import peak_memory
@@ -56,10 +56,12 @@ def draw_with(clip_renderer: ClipRenderer, problem: Problem) -> Callable[[StageR
 
 
 def clip_file(character: Character) -> str:
-    """Return the name of the clip's file: a .vrm stays one, everything else becomes a .glb."""
-    source = character.source
-    vrm = isinstance(source, Document) and source.path is not None and source.path.suffix.lower() == ".vrm"
-    return "clip.vrm" if vrm else "clip.glb"
+    """Return the name of the clip's file: in the format that the character came in if it can be written, or else .glb;
+    a .gltf becomes a .glb, too, which needs no files beside it."""
+    came: Path | None = getattr(character.source, "path", None)
+    if came is None:
+        return "clip.glb"
+    return "clip.vrm" if came.suffix.lower() == ".vrm" else f"clip{own_suffix(came)}"
 
 
 def check_references(character: Character) -> None:
@@ -89,8 +91,11 @@ def write_outputs(
     warnings = [*problem.warnings, *(row["trouble"] for row in losses)]
     fitted = _fitted(problem, problem.clip(motion, config.name or problem.title), config, warnings)
     character, clip = fitted.character, fitted.clip
-    path = folder / clip_file(character)
-    name = save(character, path, clip, compact=bool(config.engine and ENGINES[config.engine].compact)) or clip.name
+    if character is not problem.character:  # it has got a root bone
+        clip_renderer = ClipRenderer(character, fitted.anatomy)
+    path = folder / clip_file(problem.character)
+    compact = bool(config.engine and ENGINES[config.engine].compact)
+    name = save(character, path, clip, lost=warnings, compact=compact) or clip.name
     written = [path]
     for kind in config.export:
         written.append(folder / f"clip.{kind}")

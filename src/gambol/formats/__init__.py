@@ -10,7 +10,7 @@ from typing import Any
 
 from gambol.character.character import Character
 from gambol.character.clip import Clip
-from gambol.errors import GambolError
+from gambol.errors import AssetError, GambolError
 
 READERS = {
     ".glb": "gambol.formats.gltf.reader:load_gltf",
@@ -25,10 +25,25 @@ READERS = {
 }
 """What reads a file of each ending: a function of its path that returns a `Character`, imported when it is needed."""
 
-WRITERS: dict[str, str] = {}
+WRITERS: dict[str, str] = {
+    ".fbx": "gambol.formats.fbx.writer:write_fbx",
+}
 """What writes a whole character anew, by ending: a function of the character, the path and all clips of the new file
 (a sequence; their names are unique), and of `meshes`, whether to write more than joints and clips. It returns what got
 lost, in words. glTF is not among them: there a clip is added to the character's own file."""
+
+
+def clip_suffixes() -> tuple[str, ...]:
+    """Endings of the files that hold a character with all its clips, to read and to write."""
+    from gambol.formats.gltf.document import SUFFIXES
+
+    return (*SUFFIXES, *WRITERS)
+
+
+def own_suffix(path: str | Path) -> str:
+    """The ending of a file to write for a character from `path`: the same, or .glb where nothing is written anew."""
+    suffix = Path(path).suffix.lower()
+    return suffix if suffix in WRITERS else ".glb"
 
 
 def load(path: str | Path) -> Character:
@@ -38,7 +53,10 @@ def load(path: str | Path) -> Character:
     .obj, .ply, .stl or .off file meshes without a skeleton.
     """
     path = Path(path)
-    return imported(READERS.get(path.suffix.lower(), READERS[".glb"]))(path)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise AssetError(f"{path.name}: gambol reads {', '.join(READERS)}; export the character as .glb or .fbx")
+    return imported(reader)(path)
 
 
 def check_output(path: str | Path, binary: bool = False) -> None:
@@ -52,6 +70,9 @@ def check_output(path: str | Path, binary: bool = False) -> None:
     path = Path(path)
     if path.suffix.lower() in WRITERS:
         check_folder(path)
+    elif path.suffix.lower() not in clip_suffixes():
+        name = path.name or repr(str(path))
+        raise AssetError(f"{name}: gambol writes {', '.join(clip_suffixes())}; use a name that ends in .glb")
     else:
         check_target(path, binary)
 

@@ -1,10 +1,11 @@
 """What an FBX file holds, as plain arrays: the only place that imports ufbx. Run as a script, by `process.py`.
 
-ufbx parses every version of FBX, and does the arithmetic of pivots, rotation orders, scale inheritance, axes and units.
-It is C, and its Python binding (0.0.5) breaks its own objects in three ways, all seen on good files: an element taken from
-a list is handed out without a reference of its own, a list loses one when it becomes an array, and Python's garbage
-collector crashes on some of its types. So `items` and `array` add the missing references, collection is off, and the
-process ends without cleaning up; and since the file may be hostile, all of this happens in a process that may crash.
+ufbx parses every version of FBX, and does the arithmetic of pivots, rotation orders, scale inheritance, axes and
+units. It is C, and its Python binding (0.0.5) breaks its own objects in three ways, all seen on good files: an element
+taken from a list is handed out without a reference of its own, a list loses one when it becomes an array, and Python's
+garbage collector crashes on some of its types. So `items` and `array` add the missing references, collection is off,
+and the process ends without cleaning up; and since the file may be hostile, all of this happens in a process that may
+crash.
 
 Usage: extract.py FILE.fbx OUTPUT.npz. Knows nothing of gambol. Everything is y up, +z forward, in metres.
 """
@@ -89,6 +90,8 @@ class Extraction:
         self._nodes = [node for node in items(scene.nodes) if not node.is_root]
         if len(self._nodes) > MOST_NODES:
             raise TooMuch(f"it has {len(self._nodes):,} nodes; {MOST_NODES:,} are read at most")
+        self._shown = any(node.visible and node.mesh is not None for node in self._nodes)
+        """Whether any mesh is visible; if none is, all are read."""
         self._index = {node.typed_id: index for index, node in enumerate(self._nodes)}
         self._materials = {material.element_id: i for i, material in enumerate(items(scene.materials))}
         self._textures = {texture.element_id: i for i, texture in enumerate(items(scene.textures))}
@@ -172,7 +175,7 @@ class Extraction:
         mesh = node.mesh
         if mesh is None or not mesh.num_triangles:
             return None
-        if not node.visible:
+        if not node.visible and self._shown:
             self._warnings.append(f"mesh '{node.name}' is hidden in the file and left out")
             return None
         parent = node.parent
@@ -249,10 +252,15 @@ class Extraction:
             self._warnings.append(f"mesh '{node.name}' has {len(skins)} skins; the first is read")
         if skin.skinning_method in (methods.DUAL_QUATERNION, methods.BLENDED_DQ_LINEAR):
             self._warnings.append(f"mesh '{node.name}' asks for dual quaternion skinning; linear skinning is used")
+        if not len(skin.weights):
+            self._warnings.append(f"mesh '{node.name}' has a skin without weights, which moves nothing")
+            return False
         clusters = list(items(skin.clusters))
         joints = [self._index.get(cluster.bone_node.typed_id, -1) if cluster.bone_node else -1 for cluster in clusters]
         self._arrays[prefix + "joints"] = np.array(joints, np.int64)
         self._arrays[prefix + "binds"] = np.array([_matrix(cluster.geometry_to_bone) for cluster in clusters])
+        first = next((cluster for cluster in clusters if cluster.num_weights), clusters[0])
+        self._arrays[prefix + "placed"] = _matrix(first.bind_to_world) @ _matrix(first.geometry_to_bone)
         spans = array(skin.vertices).reshape(-1, 3)[:, :2].astype(np.int64)
         entries = array(skin.weights).reshape(-1, 2)
         if len(spans) != points:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 
 from gambol.character.character import Character, Mesh
 from gambol.character.clip import Clip, Track, continuous
@@ -43,6 +43,10 @@ class FbxSource:
     """Length of the file's own unit [m]."""
     fps: float
     """Frames a second that the file is meant to be played at."""
+    bones: tuple[int, ...]
+    """Nodes that the file calls bones, also those that only mark where another ends."""
+    placed: Mapping[int, Float[np.ndarray, "4 4"]]
+    """Where skinned meshes were when they were bound, by their nodes: from mesh space to the world."""
 
 
 def read_fbx(path: str | Path) -> Character:
@@ -66,8 +70,15 @@ def read_fbx(path: str | Path) -> Character:
         inverse_binds=np.array(reader.inverse_binds, np.float64).reshape(-1, 4, 4),
         clips=clips,
         warnings=tuple(dict.fromkeys(map(printable, warnings))),
-        source=FbxSource(path, int(facts["version"]), float(facts["unit"]), float(facts["fps"])),
+        source=_source(path, facts, arrays),
     )
+
+
+def _source(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> FbxSource:
+    bones = tuple(i for i, node in enumerate(facts["nodes"]) if node["bone"])
+    placed = {mesh["node"]: arrays[f"mesh {mesh['node']} placed"] for mesh in facts["meshes"] if mesh["skin"]}
+    usable = {node: matrix for node, matrix in placed.items() if in_range(matrix) and np.linalg.det(matrix)}
+    return FbxSource(path, int(facts["version"]), float(facts["unit"]), float(facts["fps"]), bones, usable)
 
 
 def _require_fbx(path: Path) -> None:
@@ -130,7 +141,8 @@ def _clips(
         tracks = [track for what, each in zip(take["tracks"], keys, strict=True) for track in _track(what, each)]
         tracks = [track for track in _joined(tracks) if not _rests(track, skeleton)]
         if tracks:
-            clips[name] = Clip(name, tuple(tracks)).from_zero()
+            clip = Clip(name, tuple(tracks))
+            clips[name] = clip.from_zero() if clip.start < 0 else clip
     return clips
 
 
