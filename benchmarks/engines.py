@@ -1,17 +1,19 @@
-"""Files made with each --for, opened by the programs they are for that can be had: Blender, three.js, Babylon.js.
+"""Files made with each --for, opened by programs that they are for: Blender, three.js, Babylon.js, Godot 3.
 
-    python benchmarks/engines.py [--blender-python PATH] [--node-modules FOLDER] FILES_OR_ANIMALS...
+    python benchmarks/engines.py [--blender-python PATH] [--node-modules FOLDER] [--godot PROGRAM] FILES_OR_ANIMALS...
 
 Of each character one clip (an animal of the zoo: its walk) is written for each engine and read by Blender's importer,
 by three.js and Babylon.js (`npm install three gltf-validator @babylonjs/core @babylonjs/loaders` in FOLDER), and by
 Khronos' validator. Compared are the places of all joints with those that gambol samples from the file, at keys and
-between them, relative to the height; and the name of the clip.
+between them, relative to the height; and the name of the clip. Of Godot (3, as Debian's godot3-server), the name, the
+length and whether it loops.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -59,6 +61,23 @@ def asked(command: list[str], job: dict, folder: Path, cwd: Path | None = None) 
     return json.loads(answer.read_text())
 
 
+def godot(program: str, path: Path, clip: str, seconds: float, folder: Path) -> str:
+    """Whether Godot has the clip under its name, looping if its name says so, and as long."""
+    project = folder / "project"
+    project.mkdir()
+    (project / "project.godot").write_text('config_version=4\n[application]\nconfig/name="check"\n')
+    shutil.copy(path, project / "out.glb")
+    shutil.copy(SIDE / "godot.gd", project)
+    told = ""
+    for arguments in (["-e", "--quit"], ["-s", "godot.gd"]):
+        command = [program, "--path", str(project), *arguments]
+        told = subprocess.run(command, capture_output=True, text=True, timeout=600).stdout
+    found = [line.removeprefix("CLIP ").split("|") for line in told.splitlines() if line.startswith("CLIP ")]
+    if [name for name, _, _ in found] != [clip] or abs(float(found[0][2]) - seconds) > 1e-3:
+        return f"wrong: {found}"
+    return "loops" if found[0][1] == "True" else "once"
+
+
 def compared(answer: dict, path: Path, clip: str, times: np.ndarray, by_name: bool) -> str:
     """The largest distance of a joint [height], or what is wrong."""
     if clip not in answer["names"]:
@@ -83,11 +102,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=["fox"], metavar="FILES_OR_ANIMALS[:CLIP]")
     parser.add_argument("--blender-python")
+    parser.add_argument("--godot", help="Godot 3 without a window")
     parser.add_argument("--node-modules", type=Path, help="folder that holds node_modules")
     arguments = parser.parse_args()
     wrong = 0
-    print("| character | for | clip | bytes, all keys | bytes | errors | Blender | three.js | Babylon.js |")
-    print("|---" * 9 + "|")
+    print("| character | for | clip | bytes, all keys | bytes | errors | Blender | three.js | Babylon.js | Godot |")
+    print("|---" * 10 + "|")
     for name in arguments.names:
         for engine in ENGINES:
             with tempfile.TemporaryDirectory() as temporary:
@@ -99,7 +119,10 @@ def main() -> int:
                 keys = np.unique(np.concatenate([track.times for track in found.tracks]))
                 times = np.unique(np.concatenate([times, keys[:: max(len(keys) // 8, 1)]]))
                 job = {"path": str(path), "clip": clip, "times": times.tolist(), "fps": fps}
-                cells = ["", "", "", ""]
+                cells = ["", "", "", "", ""]
+                if arguments.godot:
+                    cells[4] = godot(arguments.godot, path, clip, found.duration, folder)
+                    wrong += cells[4] != ("loops" if clip.endswith("-loop") else "once")
                 if arguments.node_modules:
                     for number, side in enumerate(("validate", "three", "babylon")):
                         answer = asked(["node", str(SIDE / f"{side}.mjs")], job, folder, arguments.node_modules)
@@ -111,7 +134,7 @@ def main() -> int:
                     cells[1] = compared(answer, path, clip, times, True)
                     if answer["off_frame"] > 1e-3:
                         cells[1] += f", keys {answer['off_frame']:.2f} frames off"
-                for cell in cells[1:]:
+                for cell in cells[1:4]:
                     wrong += bool(cell) and not (cell[0].isdigit() and float(cell.split()[0].strip(",")) <= TOLERANCE)
                 wrong += cells[0] not in ("", "0")
                 title = Path(name.partition(":")[0]).name

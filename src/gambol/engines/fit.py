@@ -57,8 +57,10 @@ def fit(
     if row.root_bone:
         character, anatomy = with_root_bone(character, anatomy)
         config = _with_root_motion(character, anatomy, clip, config)
-    if row.fps is not None and config.fps is None:
-        config = replace(config, fps=row.fps)
+    splines = any(track.interpolation == "CUBICSPLINE" for track in clip.tracks)
+    fps = row.fps or (row.spline_fps if splines else None)
+    if fps is not None and config.fps is None:
+        config = replace(config, fps=fps)
     done = edit(character, anatomy, clip, config, on_progress)
     found, notes = replace(done.clip, name=name or clip.name), list(done.notes)
     bound = row.reduce if reduce is None else reduce

@@ -32,6 +32,8 @@ class Engine:
     """All joints under one joint, which rests at the origin; travel goes onto it."""
     fps: float | None = None
     """Frames per second that keys are put on, unless another rate is given: the importer samples at this rate."""
+    spline_fps: float | None = None
+    """Frames per second at which clips of splines are sampled, which hold three values a key."""
     reduce: float | None = None
     """Largest error of key reduction [height]; None keeps all keys."""
     compact: bool = False
@@ -83,6 +85,7 @@ ENGINES: dict[EngineName, Engine] = {
         importer="three.js (GLTFLoader) and Babylon.js",
         unsafe_in_joints="[].:/",
         in_their_place="",
+        spline_fps=60.0,
         reduce=2e-3,
         compact=True,
         scale="object.scale",
