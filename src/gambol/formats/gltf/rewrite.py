@@ -14,6 +14,8 @@ from gambol.formats.gltf.document import BIN_CHUNK, Document, glb_bytes, json_by
 from gambol.formats.gltf.reader import KNOWN
 from gambol.formats.gltf.writer import append_clip, packed
 
+Chunks = tuple[tuple[bytes, bytes], ...]
+"""Type and content of the chunks of a GLB behind its JSON."""
 Slot = tuple[Any, Any]
 """A list or a JSON object, and the key under which it holds the number of something."""
 ALIGNED = 16
@@ -28,16 +30,16 @@ def with_clips(document: Document, clips: Sequence[Clip], text: bool = False, co
     may refer to them.
     """
     content = copy.deepcopy(document.json)
-    chunks = packed(document, content) if document.chunks is None else document.chunks
+    chunks: Chunks | None = packed(document, content) if document.chunks is None else document.chunks
     content.pop("animations", None)
     if all(name.startswith(KNOWN) for name in _strings(content.get("extensionsUsed"))):
         smaller = copy.deepcopy(content)
         # If parts of the file that are never read break the format's rules, all bytes stay.
         with suppress(AttributeError, IndexError, KeyError, TypeError, ValueError):
-            chunks, content = _pruned(smaller, chunks), smaller
+            chunks, content = _pruned(smaller, chunks or ()), smaller
     for clip in clips:
         chunks = append_clip(content, chunks, clip, compact)
-    return _parsed(document, content, chunks, text)
+    return _parsed(document, content, chunks or (), text)
 
 
 def as_text(document: Document) -> Document:
@@ -47,9 +49,7 @@ def as_text(document: Document) -> Document:
     return _parsed(document, copy.deepcopy(document.json), document.chunks, text=True)
 
 
-def _parsed(
-    document: Document, content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...], text: bool
-) -> Document:
+def _parsed(document: Document, content: dict[str, Any], chunks: Chunks, text: bool) -> Document:
     if text and chunks and chunks[0][0] == BIN_CHUNK:
         uri = "data:application/octet-stream;base64," + base64.b64encode(chunks[0][1]).decode()
         content["buffers"][0]["uri"] = uri
@@ -61,7 +61,7 @@ def _strings(values: object) -> list[str]:
     return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
 
 
-def _pruned(content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...]) -> tuple[tuple[bytes, bytes], ...]:
+def _pruned(content: dict[str, Any], chunks: Chunks) -> Chunks:
     """Drop, in place, accessors and views that nothing refers to; returns the chunks without their bytes."""
     _drop(content, "accessors", list(_accessor_slots(content)))
     _drop(content, "bufferViews", list(_view_slots(content)))
