@@ -120,7 +120,7 @@ def main() -> int:
                 times = np.unique(np.concatenate([times, keys[:: max(len(keys) // 8, 1)]]))
                 job = {"path": str(path), "clip": clip, "times": times.tolist(), "fps": fps}
                 cells = ["", "", "", "", ""]
-                if arguments.godot:
+                if arguments.godot and engine == "godot":
                     cells[4] = godot(arguments.godot, path, clip, found.duration, folder)
                     wrong += cells[4] != ("loops" if clip.endswith("-loop") else "once")
                 if arguments.node_modules:

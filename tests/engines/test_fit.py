@@ -68,6 +68,14 @@ def test_loops_are_marked_for_godot(walking):
     assert half.clip.name == "walk" and half.clip.extras["gambol"]["loops"] is False
 
 
+def test_what_is_done_once_does_not_loop_though_it_closes(walking):
+    character, anatomy, clip = walking
+    once = fit(character, anatomy, clip, EditConfig(), "godot", name="attack")
+    assert once.clip.name == "attack" and once.clip.extras["gambol"]["loops"]
+    assert fit(character, anatomy, clip, EditConfig(loop=True), "godot", name="attack").clip.name == "attack-loop"
+    assert fit(character, anatomy, clip, EditConfig(), "godot", name="attack", loops=True).clip.name == "attack-loop"
+
+
 def test_unreal_gets_one_root_with_the_travel_on_it(walking, tmp_path):
     character, anatomy, clip = walking
     assert find_path(character, anatomy, clip)[1]

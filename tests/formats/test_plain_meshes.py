@@ -245,7 +245,7 @@ def test_ply_whose_faces_have_no_corners_is_refused(tmp_path):
     path = tmp_path / "a.ply"
     path.write_text(f"{header}element face 2\nproperty list uchar int vertex_indices\nend_header\n0\n0\n")
     with pytest.raises(AssetError, match="no face"):
-        read_ply(path)
+        load(path)
 
 
 def test_ply_of_nothing_but_blanks_is_refused(tmp_path):

@@ -139,7 +139,7 @@ def write_outputs(
 def _fitted(problem: Problem, clip: Clip, config: RunConfig, warnings: list[str]) -> FittedClip:
     """Return the clip with its edits and as its engine wants it; without them, and with a warning, if that fails."""
     character, anatomy = problem.character, problem.anatomy
-    options: dict = {"reduce": config.reduce, "taken": character.clips}
+    options: dict = {"reduce": config.reduce, "taken": character.clips, "loops": problem.loops}
     try:
         return fit(character, anatomy, clip, config.edit, config.engine, **options)
     except GambolError as error:

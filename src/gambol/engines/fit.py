@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from gambol.actions import ACTIONS
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
@@ -15,6 +16,7 @@ from gambol.engines.names import clip_name, joint_notes
 from gambol.engines.root_bone import with_root_bone
 from gambol.engines.targets import ENGINES, Engine, EngineName
 from gambol.errors import GambolError
+from gambol.language import action_of_clip
 from gambol.motion.loops import loop_if_any
 
 SMALLEST, LARGEST = 0.02, 30.0
@@ -46,12 +48,14 @@ def fit(
     name: str | None = None,
     reduce: float | None = None,
     taken: Iterable[str] = (),
+    loops: bool | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> FittedClip:
     """Edit a clip, and make it what an engine expects, if one is given.
 
     name: of the new clip; by default its own. reduce: largest error of key reduction [height]; by default what the
-    engine wants, and 0 keeps all keys. taken: names of the other clips in the file.
+    engine wants, and 0 keeps all keys. taken: names of the other clips in the file. loops: whether it is to loop there;
+    by default if it ends as it begins, and does not show an action that is done once, as its name says.
     """
     row = ENGINES[engine] if engine else AS_IT_IS
     if row.root_bone:
@@ -71,7 +75,8 @@ def fit(
         notes.append(reduced.note or none)
     if engine is None:
         return FittedClip(character, anatomy, found, tuple(notes), ())
-    loops = _loops(character, anatomy, found)
+    if loops is None:
+        loops = config.loop or _loops(character, anatomy, found)
     found = replace(found, name=clip_name(found.name, loops, taken, row))
     extras = found.extras.get("gambol", {})
     root = extras.get("root_motion", {}).get("node")
@@ -90,6 +95,10 @@ def _with_root_motion(character: Character, anatomy: Anatomy, clip: Clip, config
 
 
 def _loops(character: Character, anatomy: Anatomy, clip: Clip) -> bool:
+    """Whether a clip is to be played over and over: an attack that ends in the pose it began with is not."""
+    action = action_of_clip(clip.name)
+    if action and not ACTIONS[action].loops:
+        return False
     known = clip.extras.get("gambol", {}).get("loops")
     return bool(loop_if_any(character, anatomy, clip).loops if known is None else known)
 
