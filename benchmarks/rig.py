@@ -1,6 +1,7 @@
 """Skeletons for bare meshes: how near to those of artists, on real rigs without their skeleton and on the zoo.
 
-    python benchmarks/rig.py FOLDER [--zoo 24] [--pictures OUT] [--only TEXT] [--files all|known|held-out] [--walks]
+    python benchmarks/rig.py FOLDER [--zoo 24] [--pictures OUT] [--only TEXT] [--files all|trained|seen|held-out]
+                                    [--walks]
 
 FOLDER holds `gltf` and `clips`, as in rig_files.py. Every character loses skeleton, skin and clips, keeps
 its mesh in the neutral pose, and is rigged by `gambol.rig` without any option. Then, for each plan and over all:
@@ -16,10 +17,11 @@ its mesh in the neutral pose, and is rigged by `gambol.rig` without any option. 
 - seconds: the median of all of `rig`, reading the file not included.
 
 Rows: by plan, and apart from that the rigs of joints in a blended skin alone (ARTISTS), without those of boxes on one
-joint each and those whose tree was inferred by a converter; and over all the raw curve skeleton: bones along every
-branch of the solid, as for what has no plan. The second table is of files that nothing was chosen by (HELD_OUT), of
-other families than those of RIGS though by some of the same artists; the third of random animals of the zoo, whose
-skeletons are known; none of them was used to choose anything.
+joint each and those whose tree was inferred by a converter; each by what is shipped (templates and network), templates
+only, network only, and the raw curve skeleton: bones along every branch of the solid, as for what has no plan. Tables:
+files of families that the network was trained on; others, which were looked at while constants were chosen; files that
+nothing was chosen by, of families that were not trained on, though some are by artists of others that were; and random
+animals of the zoo, whose skeletons are known, other ones than those of the training.
 
 --walks instead: the files of WALKERS are animated with "it is walking" and "it is running" on the artist's skeleton and
 on ours, with the defaults of `gambol.animate`; verdict, foot slide and the reason of the report side by side.
@@ -51,12 +53,14 @@ from gambol.formats import load, save
 from gambol.quality.report import report
 from gambol.rigging.curve_skeleton import build_branches
 from gambol.rigging.curves import Centrelines
-from gambol.rigging.rig import RigOptions, find_upright, rig_mesh
+from gambol.rigging.options import Method, RigOptions
+from gambol.rigging.placement import find_body
+from gambol.rigging.rig import rig_mesh
 from gambol.rigging.solid import solid_of
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
-from rig_files import ARTISTS, BOXES, HELD_OUT, RIGS, TURNED, WALKERS
+from rig_files import ARTISTS, BOXES, HELD_OUT, RIGS, TURNED, UNSEEN, WALKERS
 
 Array = np.ndarray
 LEGS = {"biped": 1, "quadruped": 2, "six legs": 3, "eight legs": 4, "no legs": 0}
@@ -67,6 +71,31 @@ NEAR = 0.15
 MATCHED = 0.05
 """Two joints are the same if they are this near, in a unit box."""
 UPPER = ("arm", "wing")
+FILES = {
+    "trained": {name: plan for name, plan in RIGS.items() if not name.startswith(UNSEEN)},
+    "seen": {name: plan for name, plan in RIGS.items() if name.startswith(UNSEEN)},
+    "held-out": HELD_OUT,
+}
+METHODS: tuple[Method, ...] = ("both", "templates", "network")
+RAW = "raw"
+ROWS = {"templates": "templates only", "network": "network only", RAW: "raw curve skeleton"}
+"""How rows of the tables are called."""
+
+
+Figures = tuple[float, ...]
+"""J2J, J2B, B2B, and precision, recall and IoU of joints [percent]."""
+NOTHING: Figures = (np.nan,) * 6
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one method made of one file."""
+
+    figures: Figures = NOTHING
+    right: tuple[bool, bool, bool] = (False, False, False)
+    """Plan, facing, limbs."""
+    seconds: float = np.nan
+    told: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,16 +104,8 @@ class Row:
 
     name: str
     plan: str
-    chamfer: tuple[float, float, float]
-    matches: tuple[float, float, float]
-    """Precision, recall and IoU of joints [percent]."""
-    raw: tuple[float, ...]
-    """The same six of the raw curve skeleton."""
-    plan_right: bool
-    facing_right: bool
-    limbs_right: bool
-    seconds: float
-    told: str
+    results: dict[str, Result]
+    """By method."""
 
 
 def bare(character: Character) -> Character:
@@ -125,7 +146,7 @@ def bones_of(body: Body) -> Bones:
 
 def raw_curve(mesh: Character) -> Bones:
     """The skeleton of a mesh without any plan: bones along all branches of its solid."""
-    found = find_upright(solid_of(*joined(small_enough(baked(mesh)))), RigOptions())
+    found = find_body(solid_of(*joined(small_enough(baked(mesh)))), "+y", RigOptions())
     size = float(np.ptp(found.solid.points, axis=0).max()) + found.solid.pitch
     layout = build_branches(found.parts, Centrelines(found.solid, found.parts.centre), size)
     heads, parents = layout.heads, np.array(layout.parents)
@@ -192,7 +213,7 @@ def limbs_right(ours: Anatomy, theirs: Anatomy, scale: float) -> tuple[bool, str
 
 
 def compare(name: str, character: Character, plan: str, forward: str, pictures: Path | None) -> Row:
-    """Rig the mesh of a character and compare with its own skeleton."""
+    """Rig the mesh of a character by all methods and compare with its own skeleton."""
     legs = plan.split(",")[0]
     theirs = analyze(character)
     if len(theirs.legs) != 2 * LEGS[legs]:
@@ -201,53 +222,60 @@ def compare(name: str, character: Character, plan: str, forward: str, pictures: 
             theirs = analyze(character, plan=given)
     mesh = bare(character)
     scale = 1 / float(np.ptp(mesh.rest_vertices, axis=0).max())
-    artist, nothing = bones_of(theirs.body), (np.nan,) * 3
-    start = time.perf_counter()
-    try:
-        rigged = rig_mesh(mesh)
-    except GambolError as error:
-        seconds = time.perf_counter() - start
-        return Row(name, legs, nothing, nothing, 2 * nothing, False, False, False, seconds, str(error))
-    seconds = time.perf_counter() - start
-    ours = analyze(rigged.character)
+    results: dict[str, Result] = {method: _result(mesh, theirs, legs, forward, scale, method) for method in METHODS}
+    with suppress(GambolError):
+        curve, artist = raw_curve(mesh), bones_of(theirs.body)
+        results[RAW] = Result((*chamfer(curve, artist, scale), *matches(curve, artist, scale)))
     if pictures:
         from gambol.character.sketch import sketch
 
-        sketch(rigged.character, ours, pictures / f"{name.replace('/', '-')}.png", 300)
-    facing = rigged.forward == forward
+        with suppress(GambolError):
+            rigged = rig_mesh(mesh).character
+            sketch(rigged, analyze(rigged), pictures / f"{name.replace('/', '-')}.png", 300)
+    return Row(name, legs, results)
+
+
+def _result(mesh: Character, theirs: Anatomy, legs: str, forward: str, scale: float, method: Method) -> Result:
+    start = time.perf_counter()
+    try:
+        rigged = rig_mesh(mesh, RigOptions(method=method))
+    except GambolError as error:
+        return Result(seconds=time.perf_counter() - start, told=str(error))
+    seconds = time.perf_counter() - start
+    ours = analyze(rigged.character)
     right, told = limbs_right(ours, theirs, scale)
     found = rigged.plan if rigged.plan == ours.plan else f"{rigged.plan} read as {ours.plan}"
     told = f"{found} {rigged.plan_certainty:.2f}, {rigged.forward} {rigged.forward_certainty:.2f}; {told}"
-    plan_right = len(ours.legs) == 2 * LEGS[legs]
-    curve, found_bones = raw_curve(mesh), bones_of(ours.body)
-    raw = (*chamfer(curve, artist, scale), *matches(curve, artist, scale))
-    near = chamfer(found_bones, artist, scale), matches(found_bones, artist, scale)
-    return Row(name, legs, *near, raw, plan_right, facing, right, seconds, told)
+    bones, artist = bones_of(ours.body), bones_of(theirs.body)
+    figures = (*chamfer(bones, artist, scale), *matches(bones, artist, scale))
+    all_right = len(ours.legs) == 2 * LEGS[legs], rigged.forward == forward, right
+    return Result(figures, all_right, seconds, told)
 
 
 def table(rows: list[Row]) -> Iterator[str]:
-    """Markdown, by plan and over all, then the raw curve skeleton."""
+    """Markdown: what is shipped by plan and over all, then the other methods."""
     yield "| | files | J2J | J2B | B2B | P | R | IoU | plan | facing | limbs | seconds |"
     yield "|---" * 12 + "|"
     groups = {plan: [row for row in rows if row.plan == plan] for plan in LEGS}
-    groups["blended skins"] = [row for row in rows if row.name.startswith(ARTISTS) and not row.name.startswith(BOXES)]
-    groups["all"] = rows
     for name, chosen in groups.items():
         if chosen:
-            right = ([row.plan_right, row.facing_right, row.limbs_right] for row in chosen)
-            shares = " | ".join(f"{sum(each)}/{len(chosen)}" for each in zip(*right, strict=True))
-            seconds = float(np.median([row.seconds for row in chosen]))
-            yield f"| {name} | {_means([(*row.chamfer, *row.matches) for row in chosen])} | {shares} | {seconds:.1f} |"
-    for name in ("blended skins", "all"):
-        if groups[name]:
-            yield f"| raw curve skeleton, {name} | {_means([row.raw for row in groups[name]])} | | | | |"
+            yield _line(name, [row.results["both"] for row in chosen])
+    blended = [row for row in rows if row.name.startswith(ARTISTS) and not row.name.startswith(BOXES)]
+    for name, chosen in {"blended skins": blended, "all": rows}.items():
+        for method in (*METHODS, RAW) if chosen else ():
+            label = name if method == "both" else f"{name}: {ROWS[method]}"
+            yield _line(label, [row.results.get(method, Result()) for row in chosen])
 
 
-def _means(figures: Sequence[tuple[float, ...]]) -> str:
-    """Number of files, three distances and three percentages, as cells."""
-    mean = np.nanmean(figures, axis=0)
-    distances, shares = (f"{value:.2f}" for value in mean[:3]), (f"{value:.0f}" for value in mean[3:])
-    return " | ".join([str(len(figures)), *distances, *shares])
+def _line(label: str, results: Sequence[Result]) -> str:
+    """A row of a table."""
+    mean = np.nanmean([result.figures for result in results], axis=0)
+    cells = [str(len(results)), *(f"{value:.2f}" for value in mean[:3]), *(f"{value:.0f}" for value in mean[3:])]
+    if np.isnan([result.seconds for result in results]).all():
+        return f"| {label} | {' | '.join(cells)} | | | | |"
+    right = zip(*(result.right for result in results), strict=True)
+    cells += [f"{sum(each)}/{len(results)}" for each in right]
+    return f"| {label} | {' | '.join(cells)} | {np.nanmedian([result.seconds for result in results]):.1f} |"
 
 
 def real(files: dict[str, str], folder: Path, only: str, pictures: Path | None) -> Iterator[Row]:
@@ -272,12 +300,10 @@ def animals(count: int, pictures: Path | None) -> Iterator[Row]:
 
 
 def show(row: Row) -> None:
-    marks = "".join(
-        mark if right else "-"
-        for mark, right in zip("pfl", (row.plan_right, row.facing_right, row.limbs_right), strict=True)
-    )
-    near = f"{row.chamfer[0]:.2f} (raw {row.raw[0]:.2f})"
-    print(f"{marks} {row.name} ({row.plan}) {near} {row.seconds:.1f}s {row.told}", flush=True)
+    both = row.results["both"]
+    marks = "".join(mark if right else "-" for mark, right in zip("pfl", both.right, strict=True))
+    near = ", ".join(f"{method} {result.figures[0]:.2f}" for method, result in row.results.items())
+    print(f"{marks} {row.name} ({row.plan}) {near} {both.seconds:.1f}s {both.told}", flush=True)
 
 
 def walks(folder: Path, out: Path | None) -> Iterator[str]:
@@ -285,19 +311,26 @@ def walks(folder: Path, out: Path | None) -> Iterator[str]:
     for gait, prompt in (("walk", "it is walking"), ("run", "it is running")):
         yield f"| {gait}: file | artist's skeleton | slide cm/s | ours | slide cm/s | |"
         yield "|---|---|---|---|---|---|"
+        verdicts = []
         for name in WALKERS:
             own = load(folder / name if name.startswith("gltf") else folder / "clips" / name)
             rigged = rig_mesh(bare(own))
-            cells = []
+            cells, verdict = [], []
             for kind, character in (("own", own), ("ours", rigged.character)):
                 clip = animate(character, prompt, name=f"gambol {gait}")
                 said = report(character, clip, prompt=prompt)
                 slide = said.values.get("foot_slide_mean")
                 cells.append(f"{said.verdict} | {'' if slide is None else f'{slide:.1f}'}")
                 reason = said.summary
+                verdict.append(said.verdict)
                 if out:
                     save(character, out / f"{name.replace('/', '-')[:-4]}-{gait}-{kind}.glb", clip, overwrite=True)
+            verdicts.append(verdict)
             yield f"| {name} | {cells[0]} | {cells[1]} | {reason} |"
+        for wanted in ("good", "plausible"):
+            well = [verdict for verdict in verdicts if verdict[0] in ("good", wanted)]
+            kept = sum(verdict[1] in ("good", wanted) for verdict in well)
+            yield f"\n{gait}: of {len(well)} that are {wanted} or better on the artist's skeleton, {kept} are on ours\n"
 
 
 def main() -> None:
@@ -306,21 +339,26 @@ def main() -> None:
     parser.add_argument("--zoo", type=int, default=24)
     parser.add_argument("--only", default="")
     parser.add_argument("--pictures", type=Path)
-    parser.add_argument("--files", choices=("all", "known", "held-out"), default="all")
+    parser.add_argument("--files", choices=("all", *FILES), default="all")
     parser.add_argument("--walks", action="store_true")
     given = parser.parse_args()
     if given.walks:
         for line in walks(given.folder, given.pictures):
             print(line, flush=True)
         return
-    chosen = [files for files, name in ((RIGS, "known"), (HELD_OUT, "held-out")) if given.files in ("all", name)]
-    tables = [real(files, given.folder, given.only, given.pictures) for files in chosen]
-    for rows in (*tables, animals(given.zoo, given.pictures)):
-        found = []
+    chosen = {name: files for name, files in FILES.items() if given.files in ("all", name)}
+    tables = {name: real(files, given.folder, given.only, given.pictures) for name, files in chosen.items()}
+    found: dict[str, list[Row]] = {}
+    for name, rows in {**tables, "random animals": animals(given.zoo, given.pictures)}.items():
+        found[name] = []
         for row in rows:
             show(row)
-            found.append(row)
-        print("\n".join(table(found)), flush=True)
+            found[name].append(row)
+    if len(chosen) > 1:
+        found["all that the network was not trained on"] = [*found["seen"], *found["held-out"]]
+    for name, all_rows in found.items():
+        if all_rows:
+            print("\n".join(["", name, "", *table(all_rows)]), flush=True)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,8 @@ from gambol.motion.cuboids import fit_cuboids  # noqa: E402
 from gambol.motion.flex import flex  # noqa: E402
 from gambol.render.splat_files import read_splats  # noqa: E402
 from gambol.rigging.joint_positions import read_joint_positions, write_joint_positions  # noqa: E402
-from gambol.rigging.rig import RigOptions, rig_mesh  # noqa: E402
+from gambol.rigging.options import RigOptions  # noqa: E402
+from gambol.rigging.rig import rig_mesh  # noqa: E402
 
 WORKERS = 2
 LONGEST = 20.0

@@ -36,6 +36,7 @@ from gambol.commands.splat import SplatCommand
 from gambol.commands.track import TrackCommand
 from gambol.commands.train_poses import TrainPosesCommand
 from gambol.commands.train_prior import TrainPriorCommand
+from gambol.commands.train_rig import TrainRigCommand
 from gambol.commands.tween import TweenCommand
 from gambol.errors import GambolError
 from gambol.ranges import check_ranges
@@ -90,6 +91,7 @@ Command = (
     | Annotated[EvalPriorCommand, tyro.conf.subcommand("eval-prior")]
     | Annotated[HarvestCommand, tyro.conf.subcommand("harvest")]
     | Annotated[TrainPosesCommand, tyro.conf.subcommand("train-poses")]
+    | Annotated[TrainRigCommand, tyro.conf.subcommand("train-rig")]
 )
 
 

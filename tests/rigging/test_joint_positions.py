@@ -15,7 +15,8 @@ from gambol.rigging.joint_positions import (
     read_joint_positions,
     write_joint_positions,
 )
-from gambol.rigging.rig import RigOptions, rig_mesh
+from gambol.rigging.options import RigOptions
+from gambol.rigging.rig import rig_mesh
 
 
 @pytest.fixture(scope="module")

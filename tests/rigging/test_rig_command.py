@@ -21,7 +21,7 @@ def test_the_command_writes_a_rigged_file_and_a_picture(tmp_path, capsys):
     source, target, picture = write_obj(tmp_path / "beast.obj", "fox"), tmp_path / "out.glb", tmp_path / "out.png"
     main(["rig", str(source), "-o", str(target), "--picture", str(picture), "--tail", "4"])
     said = capsys.readouterr().out
-    assert re.search(r"rigged 'beast' with \d+ joints as quadruped \(\d+% sure\) that faces \+z", said)
+    assert re.search(r"rigged 'beast' with \d+ joints \(\d+% sure\) as quadruped \(\d+% sure\) that faces \+z", said)
     assert "--forward" in said
     rigged = load(target)
     assert gambol.analyze(rigged).plan == "quadruped"

@@ -8,7 +8,8 @@ import gambol
 from gambol import GambolError, analyze
 from gambol.character.surface import Surface
 from gambol.creatures.zoo import create
-from gambol.rigging.rig import RigOptions, is_bare, rig_mesh
+from gambol.rigging.options import RigOptions
+from gambol.rigging.rig import is_bare, rig_mesh
 
 PLANS = {
     "fox": "quadruped",
@@ -96,6 +97,16 @@ def test_z_up_can_be_given():
     assert given.forward == "-y" and given.forward_certainty == 1.0
     left = given.character.skeleton.names.index("hind_upper_leg.L")
     assert given.character.skeleton.world()[left, 0, 3] > 0
+
+
+@pytest.mark.parametrize("name", ["fox", "a man"])
+def test_what_lies_or_has_z_up_is_found_to(name):
+    turns = {"+z": [[1, 0, 0], [0, 0, -1], [0, 1, 0]], "-x": [[0, -1, 0], [1, 0, 0], [0, 0, 1]]}
+    for up, turn in turns.items():
+        rigged = rig_mesh(moved(animal(name), turn))
+        assert rigged.plan == PLANS[name]
+        np.testing.assert_allclose(rigged.anatomy.up, np.array(turn) @ (0, 1, 0), atol=1e-6)
+        assert any(f"stands with {up} up" in note for note in rigged.notes)
 
 
 def test_the_user_knows_better():

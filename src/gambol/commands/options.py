@@ -88,7 +88,8 @@ def load_character(file: Path | str) -> Character:
 
 def rigged(mesh: Character, anatomy: AnatomyOptions) -> Character:
     """A mesh with a skeleton; what it was taken for is printed."""
-    from gambol.rigging.rig import RigOptions, rig_mesh
+    from gambol.rigging.options import RigOptions
+    from gambol.rigging.rig import rig_mesh
 
     given = anatomy.given
     if "parts" in given:

@@ -62,6 +62,8 @@ class RigCommand:
     weights: Literal["normals", "paper"] = "normals"
     """Heat weights: a vertex is warmed by the bone its normal points away from (normals) or by the nearest one, as in
     the paper of Pinocchio (paper)."""
+    method: Literal["both", "templates", "network"] = "both"
+    """Who places joints: templates along the centre-lines of limbs, a network that learned from rigs, or both."""
     picture: Annotated[Path | None, tyro.conf.arg(metavar="PNG")] = None
     """Also draw the skeleton in the mesh from three sides into this .png."""
 
@@ -72,7 +74,8 @@ class RigCommand:
         from gambol.formats import check_output, load
         from gambol.progress import progress
         from gambol.rigging.joint_positions import read_joint_positions, write_joint_positions
-        from gambol.rigging.rig import RigOptions, rig_mesh
+        from gambol.rigging.options import RigOptions
+        from gambol.rigging.rig import rig_mesh
 
         check_not_input(self.output, self.file)
         check_output(self.output, binary=True)
@@ -84,7 +87,7 @@ class RigCommand:
         given = {name: None if value == "auto" else value for name, value in vars(self).items()}
         chosen = {name: given[name] for name in ("plan", "up", "forward", "spine", "tail")}
         joints = read_joint_positions(self.joints) if self.joints else None
-        options = RigOptions(**chosen, names=self.names, joints=joints, weights=self.weights)
+        options = RigOptions(**chosen, names=self.names, joints=joints, weights=self.weights, method=self.method)
         mesh = load(self.file)
         start = time.perf_counter()
         with progress("computing heat weights") as advance:

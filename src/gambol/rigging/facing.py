@@ -25,15 +25,18 @@ FOOT, SHIN = 0.15, (0.25, 0.5)
 """Heights of a foot and of a shin [leg lengths]."""
 LONG_FOOT = 0.35
 """By how much a foot reaches farther before the shin than behind, as a share of its length, to be clear."""
+LEARNED = 8.0
+"""Vote of a joint network that is sure: it is right where all the others are wrong."""
 ALIGNED = 0.5
 """Cosine: a facing across the mirror plane says nothing."""
 
 
 def find_forward(
-    meshes: list[Mesh], layout: Layout, up: str, axis: Float[np.ndarray, 3], toes: float
+    meshes: list[Mesh], layout: Layout, up: str, axis: Float[np.ndarray, 3], toes: float, learned: float
 ) -> tuple[Float[np.ndarray, 3], float]:
-    """The axis or its opposite, and how sure that is from 0 to 1. toes: see `toe_vote`."""
-    votes = CONVENTION + TOES * toes
+    """The axis or its opposite, and how sure that is from 0 to 1. toes: see `toe_vote`; learned: what the joint network
+    says, from -1 to 1."""
+    votes = CONVENTION + TOES * toes + LEARNED * learned
     try:
         found = analyze(_nameless(meshes, layout), up=up)
         along = float(found.forward @ axis)

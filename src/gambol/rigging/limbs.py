@@ -94,9 +94,7 @@ class Limbs:
         return np.concatenate([root[None], side.base[None], found if len(found) else side.tip[None]])
 
     def _is_inside(self, curve: Curve) -> bool:
-        cells = np.rint((curve - self._solid.origin) / self._solid.pitch).astype(int)
-        cells = np.clip(cells, 0, np.array(self._solid.grid.shape) - 1)
-        return bool(self._solid.grid[tuple(cells.T)].mean() > 0.8)
+        return bool(self._solid.contains(curve).mean() > 0.8)
 
     def add(
         self,
@@ -165,7 +163,5 @@ def shoulder_of(pair: Pair, frame: Frame) -> Float[np.ndarray, 3]:
 def _flesh_above(point: Float[np.ndarray, 3], solid: Solid, frame: Frame) -> float:
     """How far the solid goes on above a point [file units]."""
     steps = np.arange(0, 0.6 * frame.size, solid.pitch)
-    cells = np.rint((point + steps[:, None] * frame.up - solid.origin) / solid.pitch).astype(int)
-    cells = np.clip(cells, 0, np.array(solid.grid.shape) - 1)
-    empty = np.flatnonzero(~solid.grid[tuple(cells.T)])
+    empty = np.flatnonzero(~solid.contains(point + steps[:, None] * frame.up))
     return float(steps[empty[0]]) if len(empty) else float(steps[-1])

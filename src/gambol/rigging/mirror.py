@@ -19,6 +19,8 @@ REACH = 0.06
 """Farthest that the plane may be from the middle of the box [longest sides]: swords and tails move the middle."""
 STEP = 15
 """[degrees] between the planes that are tried."""
+LONG, LONG_GAIN = 3.0, 1.2
+"""Of a body that is so many times as long as broad, the plane along it is preferred by such a factor."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,16 @@ def find_mirror(solid: Solid, up: Float[np.ndarray, 3], across: Float[np.ndarray
     z = np.cross(x, up)
     angles = sorted(range(0, 180, STEP), key=lambda angle: (angle % 90 != 0, angle))
     planes = [best_offset(np.cos(angle) * x + np.sin(angle) * z, 2.0) for angle in np.radians(angles)]
-    best = max(planes[:2], key=lambda plane: round(plane.likeness, 2))
+    best = max(planes[:2], key=lambda plane: round(plane.likeness * _lengthwise(plane, solid, up), 2))
     best = max([best, *planes[2:]], key=lambda plane: plane.likeness * (AXIS_GAIN if plane is best else 1.0))
     return best_offset(best.normal)
+
+
+def _lengthwise(plane: MirrorPlane, solid: Solid, up: Float[np.ndarray, 3]) -> float:
+    """LONG_GAIN for a plane along a long body: halves of a snake are as alike as its sides."""
+    along = np.cross(plane.normal, up)
+    lengths = [float(np.ptp(solid.points @ way)) for way in (along, plane.normal)]
+    return LONG_GAIN if lengths[0] > LONG * lengths[1] else 1.0
 
 
 def _likeness(images: Float[np.ndarray, "points 3"], solid: Solid, distance: Float[np.ndarray, "nx ny nz"]) -> float:

@@ -87,6 +87,12 @@ class Solid:
         weights = lengths if cost is None else lengths * (cost[starts] + cost[ends]) / 2
         return sparse.csr_matrix((weights, (starts, ends)), shape=(len(self), len(self)))
 
+    def contains(self, points: Float[np.ndarray, "points 3"]) -> Bool[np.ndarray, " points"]:
+        """Whether points are in a voxel of the solid."""
+        cells = np.rint((points - self.origin) / self.pitch).astype(int)
+        known = ((cells >= 0) & (cells < self.grid.shape)).all(1)
+        return known & self.grid[tuple(np.clip(cells, 0, np.array(self.grid.shape) - 1).T)]
+
     def nearest(self, points: Float[np.ndarray, "points 3"]) -> Int[np.ndarray, " points"]:
         """The voxel nearest to each point."""
         from scipy.spatial import cKDTree

@@ -1,0 +1,1 @@
+"""Training of the joint network: rigs in random poses and proportions."""
