@@ -125,7 +125,7 @@ class AnimateCommand:
     """Hold a pose at a frame: rest, a clip's first frame (20:idle), or any time of it in seconds (20:idle@0.5). May be
     given several times."""
     freeze: Annotated[tuple[str, ...], tyro.conf.arg(metavar="JOINT ...")] = ()
-    """Joints that do not move, or move as in the clip of --init or --guide."""
+    """Joints that do not move, or move as in the clip of --init or --guide. hand.L is 'mixamorig:LeftHand', too."""
     prior: Annotated[str | None, tyro.conf.arg(metavar="PRIOR")] = None
     """The model that the motion comes from: tracks, the default, which samples how the parts of a body move; pixels,
     gambol's small video model; or another one that `gambol priors` lists, a folder, or a hub id."""

@@ -55,7 +55,7 @@ class ClipCommand:
     file: File
     """A rigged character with clips (.glb, .vrm, .gltf or .fbx), or motion capture (.bvh)."""
     clip: str | None = None
-    """Name of the clip; by default the first of the file."""
+    """Name of the clip, as people call it: walk for 'AnimalArmature|Walk'; by default the first of the file."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """File to write: .glb, .vrm, .fbx, .bvh or .npz; by default beside the input, with its name and -clip."""
     loop: bool = False

@@ -198,8 +198,8 @@ class EngineOptions:
     """What the file is made for."""
 
     target: Annotated[EngineName | None, tyro.conf.arg(name="for")] = None
-    """What the file is for: names and marks of loops, root bone, frame rate and size as its importer wants them; what
-    is to be set there is printed."""
+    """What the file is for: its importer gets the names and marks of loops, the root bone, the frame rate and the keys
+    that it wants; what is to be set there is printed."""
     reduce: Annotated[float | None, tyro.conf.arg(metavar="PERCENT")] = None
     """Leave out keys as long as no point of the body moves by more than this [% of the height]; by default 0.2 for the
     web, and otherwise all keys stay."""
