@@ -1,4 +1,4 @@
-"""The part of `fbx.py` that asks ufbx: its own evaluation of a file, with nothing changed but axes and units.
+"""The part of `fbx_readers.py` that asks ufbx: its own evaluation of a file, with nothing changed but axes and units.
 
 Reads a list of jobs (JSON) and writes one .npz for each, as `fbx_blender_side.py` does. The scene is evaluated as a
 whole, skinning included, with pivots, inherit modes and curves as the file has them, y up and in metres; gambol goes

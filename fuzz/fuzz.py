@@ -2,6 +2,7 @@
 
     python fuzz/fuzz.py --count 20000 --seed 0 --assets FOLDER
     python fuzz/fuzz.py --format bvh --count 3000
+    python fuzz/fuzz.py --format fbx --count 3000
     python fuzz/fuzz.py --format plain --count 3000
     python fuzz/fuzz.py --format rig --count 1000
 
@@ -35,6 +36,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src"), str(HERE.parent / "tests")]
 
 import numpy as np  # noqa: E402
 from bvh import mutate_bvh, own_bvh_samples, real_bvh_samples  # noqa: E402
+from fbx import mutate_fbx, own_fbx_samples, real_fbx_samples  # noqa: E402
 from mutate import mutate  # noqa: E402
 from plain import mutate_beast, mutate_plain, own_beast_samples, own_plain_samples  # noqa: E402
 from samples import Sample, own_samples, real_samples  # noqa: E402
@@ -126,6 +128,18 @@ def exercise_rig(path: Path, scratch: Path) -> None:
     write_joint_positions(scratch / "joints.json", rigged.character.skeleton)
     read_joint_positions(scratch / "joints.json")
     save_and_reload(rigged.character, scratch / "out.glb")
+
+
+def exercise_fbx(path: Path, scratch: Path) -> None:
+    """Read, pose, write as .fbx and .glb and read both again. ufbx may crash: it runs in a process of its own."""
+    character = load(path)
+    check(character)
+    for clip in list(character.clips.values())[:CLIPS]:
+        character.vertices(clip.sample(character.skeleton, np.array([clip.start, clip.end])))
+    if len(character.skeleton):
+        save_and_reload(character, scratch / "out.fbx")
+        save_and_reload(character, scratch / "out.glb")
+    understand(character, scratch / "out.glb")
 
 
 def exercise_bvh(path: Path, scratch: Path) -> None:
@@ -226,8 +240,8 @@ def save_and_reload(character: Character, target: Path) -> None:
         raise AssertionError(f"gambol cannot read what it wrote: {error}") from error
 
 
-MUTATE = {"gltf": mutate, "bvh": mutate_bvh, "plain": mutate_plain, "rig": mutate_beast}
-EXERCISE = {"gltf": exercise, "bvh": exercise_bvh, "plain": exercise_plain, "rig": exercise_rig}
+MUTATE = {"gltf": mutate, "bvh": mutate_bvh, "fbx": mutate_fbx, "plain": mutate_plain, "rig": mutate_beast}
+EXERCISE = {"gltf": exercise, "bvh": exercise_bvh, "fbx": exercise_fbx, "plain": exercise_plain, "rig": exercise_rig}
 
 
 @cache
@@ -237,6 +251,8 @@ def samples(kind: str) -> tuple[list[Sample], list[float]]:
 
     if kind == "bvh":
         own, real = own_bvh_samples(), real_bvh_samples(assets_folder())
+    elif kind == "fbx":
+        own, real = own_fbx_samples(), real_fbx_samples(assets_folder())
     elif kind == "plain":
         own, real = own_plain_samples(), []
     elif kind == "rig":
@@ -401,6 +417,7 @@ def show(kind: str, seed: int, count: int) -> bool:
         for result in results(kind, seed, count):
             became = result.outcome if result.outcome in ("ok", "refused") else "failed"
             tally[became] += 1
+            tally["stopped"] += "stopped the reader" in result.detail
             noted.update(set(result.warnings))
             slowest, peak = max(slowest, result, key=lambda r: r.seconds), max(peak, result.peak)
             if became == "failed":
@@ -414,7 +431,8 @@ def show(kind: str, seed: int, count: int) -> bool:
     console.print(
         f"{count} {kind} files of seed {seed}: "
         f"{tally['ok']} read, {tally['refused']} refused, {tally['failed']} failed; "
-        f"slowest {slowest.seconds:.1f} s (item {slowest.index}), most memory {peak / 2**20:.0f} MiB"
+        + (f"{tally['stopped']} of the refused crashed ufbx; " if kind == "fbx" else "")
+        + f"slowest {slowest.seconds:.1f} s (item {slowest.index}), most memory {peak / 2**20:.0f} MiB"
     )
     return not tally["failed"]
 

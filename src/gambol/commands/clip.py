@@ -121,7 +121,7 @@ class ClipCommand:
         from gambol.formats import own_suffix
 
         kept = self.file.suffix.lower()
-        return self.file.parent / f"{self.file.stem}-clip{kept if kept in ('.bvh', '.vrm') else own_suffix(kept)}"
+        return self.file.parent / f"{self.file.stem}-clip{kept if kept in ('.bvh', '.vrm') else own_suffix(self.file)}"
 
     def _chosen(self, character: Character) -> Clip:
         wanted = () if self.clip is None else (self.clip,)

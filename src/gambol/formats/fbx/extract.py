@@ -138,11 +138,11 @@ class Extraction:
         color = list(pbr.base_color.value_vec4)[:3] if pbr.base_color.has_value else [1.0, 1.0, 1.0]
         glow = pbr.emission_factor.value_vec4[0] if pbr.emission_factor.has_value else 1.0
         emission = [glow * value for value in list(pbr.emission_color.value_vec4)[:3]]
-        opacity = pbr.opacity.value_vec4
+        clear = fbx.transparency_factor.value_vec4[0] * sum(list(fbx.transparency_color.value_vec4)[:3]) / 3
         return {
             "name": material.name,
             "color": [factor * value for value in color],
-            "opacity": opacity[0] if pbr.opacity.has_value else 1.0,
+            "opacity": pbr.opacity.value_vec4[0] if pbr.opacity.has_value else 1.0 - clear,
             "roughness": pbr.roughness.value_vec4[0] if pbr.roughness.has_value else 1.0,
             "metallic": pbr.metalness.value_vec4[0] if pbr.metalness.has_value else 0.0,
             "emissive": emission if pbr.emission_color.texture is None else [0.0, 0.0, 0.0],
@@ -308,7 +308,7 @@ class Extraction:
             step_custom_duration=STEP,
             step_custom_epsilon=STEP / 10,
         )
-        tracks = []
+        tracks: list[dict[str, Any]] = []
         for node in items(baked.nodes):
             index = self._index.get(node.typed_id)
             if index is None:
@@ -386,7 +386,7 @@ def main() -> None:
     gc.disable()
     limit_memory(int(memory))
     try:
-        np.savez(target, **extract(source))
+        np.savez(target, **extract(source))  # type: ignore[arg-type]
     except TooMuch as error:
         print(error, file=sys.stderr)
         os._exit(REFUSED)

@@ -59,7 +59,9 @@ class MeshReader:
             morph_positions=parts["morphs"] if morphs else None,
             morph_weights=np.nan_to_num(np.array([morph["weight"] for morph in morphs])) if morphs else None,
             morph_names=tuple(printable(morph["name"]) for morph in morphs),
-            **looks,
+            normals=looks["normals"],
+            uvs=looks["uvs"],
+            colors=looks["colors"],
             **binding,
         )
 

@@ -9,7 +9,6 @@ from jaxtyping import Float
 
 from gambol.character.character import Character
 from gambol.character.clip import Clip, frame_times, natural_fps
-from gambol.character.skeleton import Pose
 from gambol.character.transforms import continuous_angles, matrix_from_quaternion
 from gambol.formats.fbx.geometry import CENTIMETRES
 from gambol.formats.fbx.objects import Objects, Property, number, ticks, time
@@ -17,6 +16,8 @@ from gambol.formats.fbx.objects import Objects, Property, number, ticks, time
 LINEAR, CONSTANT = 4, 2
 """Flags of a key: how its curve goes on."""
 KINDS = {"translation": ("Lcl Translation", "T"), "rotation": ("Lcl Rotation", "R"), "scale": ("Lcl Scaling", "S")}
+MOST_FRAMES = 36_000
+"""Keys of a curve: twenty minutes at 30 a second."""
 STILL = 1e-9
 """Change below which a curve needs only its first and last key, relative to its largest value."""
 
@@ -41,7 +42,7 @@ class TakeWriter:
         Joints that the clip says nothing of get a key, too: some programs would leave them as another take had them.
         """
         ends = (("Start", clip.start), ("Stop", clip.end))
-        times = frame_times(clip, natural_fps(clip))
+        times = self._frames(clip)
         pose = clip.sample(self._character.skeleton, times)
         spans = [(f"{kind}{end}", at) for kind in ("Local", "Reference") for end, at in ends]
         stack, _ = self._objects.add(
@@ -49,18 +50,33 @@ class TakeWriter:
         )
         layer, _ = self._objects.add("AnimationLayer", clip.name, "AnimLayer")
         self._objects.connect(layer, stack)
-        moved = {(track.node, track.path): track.interpolation == "STEP" for track in clip.tracks}
-        joints = set(np.flatnonzero(self._character.skeleton.is_joint).tolist())
-        for node, model in self._models.items():
+        moved: dict[tuple[int, str], bool] = {
+            (track.node, track.path): track.interpolation == "STEP" for track in clip.tracks
+        }
+        nodes = list(self._models)
+        values = {
+            "translation": CENTIMETRES * pose.translation[:, nodes],
+            "rotation": _angles(pose.rotation[:, nodes]),
+            "scale": pose.scale[:, nodes],
+        }
+        for column, node in enumerate(nodes):
             for path, (prop, short) in KINDS.items():
-                if node in joints or (node, path) in moved:
-                    values = _values(pose, path, node)
-                    self._curves(layer, model, prop, short, times, values, moved.get((node, path), False))
+                if self._character.skeleton.is_joint[node] or (node, path) in moved:
+                    steps = moved.get((node, path), False)
+                    self._curves(layer, self._models[node], prop, short, times, values[path][:, column], steps)
         for node, weights in pose.morphs.items():
             self._weights(layer, node, times, weights)
         if clip.extras:
             self._lost.append(f"clip '{clip.name}': its extras are not written")
         return clip.name, clip.start, clip.end
+
+    def _frames(self, clip: Clip) -> Float[np.ndarray, " frames"]:
+        """Times of the keys: the clip's own frames, or fewer in a clip of hours."""
+        fps = natural_fps(clip)
+        if clip.duration * fps > MOST_FRAMES:
+            fps = MOST_FRAMES / clip.duration
+            self._lost.append(f"clip '{clip.name}' is {clip.duration:,.0f} s long: it gets {fps:.2g} keys a second")
+        return frame_times(clip, fps)
 
     def _weights(self, layer: int, node: int, times: np.ndarray, weights: Float[np.ndarray, "frames targets"]) -> None:
         for target, channels in enumerate(self._channels.get(node, ())):
@@ -104,12 +120,7 @@ class TakeWriter:
         return curve
 
 
-def _values(pose: Pose, path: str, node: int) -> Float[np.ndarray, "frames 3"]:
-    """Centimetres, degrees or factors."""
-    values = getattr(pose, path)[:, node]
-    if path == "translation":
-        return CENTIMETRES * values
-    if path == "rotation":  # FBX turns about x first: the transpose of Rx Ry Rz with negative angles
-        turned = matrix_from_quaternion(values)
-        return -np.degrees(continuous_angles(np.swapaxes(turned, -1, -2)))
-    return values
+def _angles(wxyz: Float[np.ndarray, "frames nodes 4"]) -> Float[np.ndarray, "frames nodes 3"]:
+    """Degrees about x, y and z; FBX turns about x first: the transpose of Rx Ry Rz with negative angles."""
+    turned = matrix_from_quaternion(wxyz)
+    return -np.degrees(continuous_angles(np.swapaxes(turned, -1, -2)))

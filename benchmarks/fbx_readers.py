@@ -1,6 +1,6 @@
 """Compare what gambol reads from FBX files with Blender's importer and with ufbx's own evaluation.
 
-    python benchmarks/fbx.py [--assets FOLDER] [--blender-python PATH] [--written] [FILES...]
+    python benchmarks/fbx_readers.py [--assets FOLDER] [--blender-python PATH] [--written] [FILES...]
 
 Each file is loaded, every clip posed at five of the file's frames (and, for ufbx, at five times between), and the
 distance of every vertex from where the others have it is taken, relative to the character's height. With `--written`
