@@ -2,6 +2,8 @@
 
     python fuzz/fuzz.py --count 20000 --seed 0 --assets FOLDER
     python fuzz/fuzz.py --format bvh --count 3000
+    python fuzz/fuzz.py --format vrm --count 1000
+    python fuzz/fuzz.py --format usd --count 1000
     python fuzz/fuzz.py --format fbx --count 3000
     python fuzz/fuzz.py --format plain --count 3000
     python fuzz/fuzz.py --format rig --count 1000
@@ -40,6 +42,8 @@ from fbx import mutate_fbx, own_fbx_samples, real_fbx_samples  # noqa: E402
 from mutate import mutate  # noqa: E402
 from plain import mutate_beast, mutate_plain, own_beast_samples, own_plain_samples  # noqa: E402
 from samples import Sample, own_samples, real_samples  # noqa: E402
+from usd_files import mutate_usd, own_usd_samples  # noqa: E402
+from vrm import own_vrm_samples  # noqa: E402
 
 from gambol.character.anatomy import analyze  # noqa: E402
 from gambol.character.bone_mesh import visible  # noqa: E402
@@ -128,6 +132,40 @@ def exercise_rig(path: Path, scratch: Path) -> None:
     write_joint_positions(scratch / "joints.json", rigged.character.skeleton)
     read_joint_positions(scratch / "joints.json")
     save_and_reload(rigged.character, scratch / "out.glb")
+
+
+def exercise_vrm(path: Path, scratch: Path) -> None:
+    """The same for a person: also written as VRM animation, if that can be told of what is left of him."""
+    exercise(path, scratch)
+    character = load(path)
+    for clip in list(character.clips.values())[:CLIPS]:
+        try:
+            export(character, clip, scratch / "again.vrma", fps=10)
+        except GambolError:
+            continue
+        try:
+            check(again := load(scratch / "again.vrma"))
+        except GambolError as error:
+            raise AssertionError(f"gambol cannot read what it wrote: {error}") from error
+        assert again.hints
+
+
+def exercise_usd(path: Path, scratch: Path) -> None:
+    """The same for USD: what breaks its parsers ends their process and is refused, what breaks our reader is not."""
+    try:
+        exercise(path, scratch)
+    except GambolError as error:
+        assert "(code 1)" not in str(error), "the reader failed in its process"
+        raise
+    character = load(path)
+    if len(character.skeleton) > STUDIED or sum(len(mesh.faces) for mesh in character.meshes) > 5000:
+        return
+    save(character, scratch / "again.usda")
+    try:
+        check(again := load(scratch / "again.usda"))
+    except GambolError as error:
+        raise AssertionError(f"gambol cannot read what it wrote: {error}") from error
+    assert len(again.clips) == len(character.clips)
 
 
 def exercise_fbx(path: Path, scratch: Path) -> None:
@@ -240,8 +278,24 @@ def save_and_reload(character: Character, target: Path) -> None:
         raise AssertionError(f"gambol cannot read what it wrote: {error}") from error
 
 
-MUTATE = {"gltf": mutate, "bvh": mutate_bvh, "fbx": mutate_fbx, "plain": mutate_plain, "rig": mutate_beast}
-EXERCISE = {"gltf": exercise, "bvh": exercise_bvh, "fbx": exercise_fbx, "plain": exercise_plain, "rig": exercise_rig}
+MUTATE = {
+    "gltf": mutate,
+    "vrm": mutate,
+    "usd": mutate_usd,
+    "bvh": mutate_bvh,
+    "fbx": mutate_fbx,
+    "plain": mutate_plain,
+    "rig": mutate_beast,
+}
+EXERCISE = {
+    "gltf": exercise,
+    "vrm": exercise_vrm,
+    "usd": exercise_usd,
+    "bvh": exercise_bvh,
+    "fbx": exercise_fbx,
+    "plain": exercise_plain,
+    "rig": exercise_rig,
+}
 
 
 @cache
@@ -251,6 +305,10 @@ def samples(kind: str) -> tuple[list[Sample], list[float]]:
 
     if kind == "bvh":
         own, real = own_bvh_samples(), real_bvh_samples(assets_folder())
+    elif kind == "vrm":
+        own, real = own_vrm_samples(), []
+    elif kind == "usd":
+        own, real = own_usd_samples(), []
     elif kind == "fbx":
         own, real = own_fbx_samples(), real_fbx_samples(assets_folder())
     elif kind == "plain":

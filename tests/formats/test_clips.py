@@ -209,3 +209,14 @@ def test_channels_that_move_no_node_are_passed_over():
     gltf.clip("shine", (0, "translation", [0], [[1, 0, 0]], "LINEAR"), (0, "scale", [0], [[1, 1, 1]], "LINEAR"))
     gltf.json["animations"][0]["channels"][0]["target"] = {"path": "pointer", "extensions": {}}
     assert [track.path for track in gltf.character().clips["shine"].tracks] == ["scale"]
+
+
+def test_of_several_channels_on_one_property_the_last_is_used():
+    gltf = Gltf()
+    gltf.node()
+    tracks = [(0, "translation", [0, 1], [[0, 0, 0], [end, 0, 0]], "LINEAR") for end in (1, 2)]
+    gltf.clip("clip", *tracks)
+    character = gltf.character()
+    (track,) = character.clips["clip"].tracks
+    assert track.values[1, 0] == 2
+    assert any("by several channels" in warning for warning in character.warnings)

@@ -260,6 +260,13 @@ def test_vrm_1_humanoid():
     assert gltf.character().hints == {0: "leftUpperArm", 1: "leftLowerArm"}
 
 
+def test_thumbs_of_vrm_0_are_called_as_in_vrm_1():
+    gltf = arm()
+    bones = [{"bone": "leftThumbProximal", "node": 0}, {"bone": "leftThumbIntermediate", "node": 1}]
+    gltf.json["extensions"] = {"VRM": {"humanoid": {"humanBones": bones}}}
+    assert gltf.character().hints == {0: "leftThumbMetacarpal", 1: "leftThumbProximal"}
+
+
 def test_other_files_have_no_hints():
     assert arm().character().hints == {}
 

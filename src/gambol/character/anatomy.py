@@ -1,6 +1,7 @@
 """Anatomy: which way a character faces and what its parts are, from skeleton and skin, with names only as a hint."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,6 +16,7 @@ from gambol.character.character import Character
 from gambol.character.clip_motion import ClipEvidence, read_clips
 from gambol.character.ends import Ends, find_ends, with_head_in_front, with_named_ends
 from gambol.character.facing import detailed_end, find_facing
+from gambol.character.humanoid import parts_by_hints
 from gambol.character.jaw import Jaw, find_jaw
 from gambol.character.limb_kinds import find_kinds, kinds_by_plan
 from gambol.character.limbs import (
@@ -116,6 +118,7 @@ def analyze(
     Up is +y as glTF demands, unless the character stands on legs only when another axis is up. plan: one of
     `gambol.character.plans.Plan`, which decides what pairs of limbs are legs and wings. parts: the joint where a part
     begins, or its joints from the body outwards, by the names that `gambol info` prints ('left hind leg', 'head').
+    Where the user gives nothing but up, the bones that a VRM names are taken as said, and with them the facing.
     """
     if len(character.skeleton) > MOST_NODES:
         raise GambolError(
@@ -126,7 +129,25 @@ def analyze(
     given_up, given_forward, given_plan = _axis(up), _axis(forward), _plan(plan)
     if given_up and given_forward and given_up[1] == given_forward[1]:
         raise GambolError(f"up {up} and forward {forward} must be different axes")
-    body, nodes = _hung_body(character, np.array(AXES[given_up or "+y"]), parts or {})
+    body = find_body(character)
+    if not (given_forward or given_plan or parts):
+        named = parts_by_hints(character.hints, character.skeleton, body)
+        with suppress(GambolError):  # a file that contradicts itself: what it says is then only a hint
+            return _analyze_as_said(character, body, named, given_up, None, None)
+    nodes = annotated_nodes(character, body, parts or {})
+    return _analyze_as_said(character, body, nodes, given_up, given_forward, given_plan)
+
+
+def _analyze_as_said(
+    character: Character,
+    body: Body,
+    nodes: Mapping[str, tuple[int, ...]],
+    given_up: Axis | None,
+    given_forward: Axis | None,
+    given_plan: Plan | None,
+) -> Anatomy:
+    """The anatomy of a body of which some parts are named, by their nodes."""
+    body = _hung_body(character, body, np.array(AXES[given_up or "+y"]), nodes)
     annotations = annotate(body, nodes, given_plan)
     labels = _labels(character, body, nodes)
     clips = read_clips(character, body)
@@ -160,18 +181,16 @@ def _find_upright(
 
 
 def _hung_body(
-    character: Character, up: Float[np.ndarray, "3"], parts: Mapping[str, str | Sequence[str]]
-) -> tuple[Body, dict[str, tuple[int, ...]]]:
-    """The body with a symmetric tree, in which joints hang as the user says, and the nodes of the parts he names."""
-    body = find_body(character)
-    nodes = annotated_nodes(character, body, parts)
+    character: Character, body: Body, up: Float[np.ndarray, "3"], nodes: Mapping[str, tuple[int, ...]]
+) -> Body:
+    """The body with a symmetric tree, in which joints hang as the named parts say."""
     given = chain_parents(body, nodes)
     body = find_body(character, given) if given else body
     moved = symmetric_parents(body, up, _labels(character, body, nodes))
     elsewhere = {int(body.nodes[j]): int(body.nodes[parent]) if parent >= 0 else -1 for j, parent in moved.items()}
     inner = {node for chain in nodes.values() for node in chain[1:]}
     elsewhere = {node: parent for node, parent in elsewhere.items() if node not in inner}
-    return (find_body(character, {**given, **elsewhere}) if elsewhere else body), nodes
+    return find_body(character, {**given, **elsewhere}) if elsewhere else body
 
 
 def _labels(character: Character, body: Body, parts: Mapping[str, tuple[int, ...]]) -> list[str]:

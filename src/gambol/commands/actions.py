@@ -41,7 +41,7 @@ class ActionsCommand:
     """
 
     file: File
-    """A rigged character (.glb, .vrm, .gltf or .fbx), or an animal of gambol's zoo."""
+    """A rigged character (.glb, .vrm, .gltf, .fbx or .usd), or an animal of gambol's zoo."""
     json: bool = False
     """Print JSON for other programs instead of a table."""
     anatomy: AnatomyGiven = AS_FOUND

@@ -58,8 +58,9 @@ def _with_actions(command: type[Shown]) -> type[Shown]:
 class AnimateCommand:
     """Make a character do what a sentence says, and write the motion as a clip into its own file.
 
-    A run is a folder: clip.glb (your file plus the clip; clip.fbx if yours is one), preview.mp4, sheet.png, report.html
-    and report.json (how good the clip is), and everything needed to resume if it is stopped, by Ctrl-C or worse.
+    A run is a folder: clip.glb (your file plus the clip; clip.fbx or .usd if yours is one), preview.mp4, sheet.png,
+    report.html and report.json (how good the clip is), and everything needed to resume if it is stopped, by Ctrl-C or
+    worse.
 
     The prior tracks, which comes with gambol, knows these actions, at any pace ("strolls", "sprints"):
     {actions}.
@@ -82,7 +83,7 @@ class AnimateCommand:
     """
 
     character: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[CHARACTER]")] = None
-    """A rigged character (.glb, .vrm, .gltf or .fbx), a mesh (.obj, .ply, .stl, .off), or one of the zoo: fox."""
+    """A rigged character (.glb, .vrm, .gltf, .fbx or .usd), a mesh (.obj, .ply, .stl, .off), or one of the zoo: fox."""
     prompt: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[SENTENCE]")] = None
     """What the character does, such as "a fox is walking"."""
     then: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="SENTENCE")] = ()

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 class ClipCommand:
     """Edit a clip: trim, speed, loop, smooth, lock feet, in place or root motion, frame rate.
 
-    The result is one more clip in a copy of your file; a .bvh or .npz holds the clip alone, for other programs.
+    The result is one more clip in a copy of your file; a .bvh, .vrma (people only, for VRM avatars) or .npz holds the
+    clip alone, for other programs.
     Edits are made in this order: trim, speed, loop, smooth, lock feet, in place or root motion, fps, reduce.
     --for makes the clip what an engine's importer expects: godot marks loops in its name; unreal gets one root bone in
     the origin with root motion on it, and keys at 30 a second; blender keys on whole frames, 24 a second; web fewer and
@@ -50,14 +51,15 @@ class ClipCommand:
       gambol clip hero.glb --clip run --loop --for godot           loops there, too
       gambol clip hero.glb --clip run --for unity --animation-only -o hero@run.fbx      no mesh
       gambol clip hero.glb --clip run -o run.bvh                   only written in another format
+      gambol clip hero.vrm --clip run -o run.vrma                  VRM animation: for any VRM avatar
     """
 
     file: File
-    """A rigged character with clips (.glb, .vrm, .gltf or .fbx), or motion capture (.bvh)."""
+    """A rigged character with clips (.glb, .vrm, .gltf, .fbx or .usd), or motion capture (.bvh, .vrma)."""
     clip: str | None = None
     """Name of the clip, as people call it: walk for 'AnimalArmature|Walk'; by default the first of the file."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """File to write: .glb, .vrm, .fbx, .bvh or .npz; by default beside the input, with its name and -clip."""
+    """File to write: .glb, .vrm, .fbx, .usd, .bvh, .vrma or .npz; by default beside the input, its name and -clip."""
     loop: bool = False
     """Cut the clip to its best cycle and close the seam."""
     force: bool = False
@@ -81,16 +83,18 @@ class ClipCommand:
         config = self._config()
         output = self.output or self._beside()
         check_not_input(output, self.file)
-        from gambol.formats import MOTION_SUFFIXES, check_export, check_output
+        from gambol.formats import CAPTURE_SUFFIXES, MOTION_SUFFIXES, check_export, check_output
 
         alone = output.suffix.lower() in MOTION_SUFFIXES
-        captured = self.file.suffix.lower() == ".bvh"
+        captured = self.file.suffix.lower() in CAPTURE_SUFFIXES
         if alone:
             check_export(output)
         else:
             check_output(output, binary=self.file.suffix.lower() != ".gltf")
         if not (config.words or self.name or alone or captured or self.engine.fits or self.animation_only):
-            raise GambolError("nothing to do: say what, as in --loop or --in-place, or write a .bvh or .npz with -o")
+            raise GambolError(
+                "nothing to do: say what, as in --loop or --in-place, or write a .bvh, .vrma or .npz with -o"
+            )
         character = load_character(self.file)
         clip = self._chosen(character)
         if alone:  # where there is no room for events
@@ -118,10 +122,11 @@ class ClipCommand:
         return self.editing.config(trim=part, speed=self.speed, loop=self.loop, force=self.force, fps=self.fps)
 
     def _beside(self) -> Path:
-        from gambol.formats import own_suffix
+        from gambol.formats import CAPTURE_SUFFIXES, own_suffix
 
         kept = self.file.suffix.lower()
-        return self.file.parent / f"{self.file.stem}-clip{kept if kept in ('.bvh', '.vrm') else own_suffix(self.file)}"
+        kept = kept if kept in (*CAPTURE_SUFFIXES, ".vrm") else own_suffix(self.file)
+        return self.file.parent / f"{self.file.stem}-clip{kept}"
 
     def _chosen(self, character: Character) -> Clip:
         wanted = () if self.clip is None else (self.clip,)
@@ -158,9 +163,10 @@ class ClipCommand:
     def _save(self, character: Character, done: FittedClip, output: Path) -> str:
         """Motion capture gets a mesh of its bones, so that there is something to see."""
         from gambol.commands.saving import save_character
+        from gambol.formats import CAPTURE_SUFFIXES
 
         shown = done.character
-        if self.file.suffix.lower() == ".bvh":
+        if self.file.suffix.lower() in CAPTURE_SUFFIXES:
             shown = replace(shown, clips={} if done.clip.name in character.clips else character.clips)
         return save_character(shown, output, done.clip, compact=self.engine.compact) or done.clip.name
 

@@ -22,7 +22,7 @@ class FlexCommand:
     """
 
     file: File
-    """A rigged character: .glb, .vrm, .gltf or .fbx."""
+    """A rigged character: .glb, .vrm, .gltf, .fbx or .usd."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """File to write: a copy of the input with the new clip."""
     degrees: Annotated[float, Range(-180, 180)] = 30.0

@@ -30,7 +30,7 @@ class HarvestCommand:
     """
 
     inputs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE|FOLDER ...")]
-    """Rigged characters, or folders of them (.glb, .gltf, .vrm, .fbx)."""
+    """Rigged characters, or folders of them (.glb, .gltf, .vrm, .fbx, .usd)."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")]
     """Folder for the files of poses."""
     source: Literal["prior", "clips"] = "prior"
@@ -58,7 +58,7 @@ class HarvestCommand:
         jobs = jobs_of(self.inputs, self.creatures if self.source == "prior" else 0)
         if not jobs:
             raise GambolError(
-                "there is no character: give files (.glb, .gltf, .vrm, .fbx), folders of them, or --creatures"
+                "there is no character: give files (.glb, .gltf, .vrm, .fbx, .usd), folders of them, or --creatures"
             )
         job = Job(self.source, self.prior, self.sentence, HarvestConfig(self.seeds, self.poses, self.most), self.output)
         with locked_folder(self.output), progress("harvesting") as advance:

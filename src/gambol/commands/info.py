@@ -28,7 +28,7 @@ class InfoCommand:
     """
 
     file: File
-    """A rigged character (.glb, .vrm, .gltf or .fbx), or motion capture (.bvh)."""
+    """A rigged character (.glb, .vrm, .gltf, .fbx or .usd), or motion capture (.bvh, .vrma)."""
     json: bool = False
     """Print JSON for other programs instead of tables."""
     picture: Annotated[Path | None, tyro.conf.arg(metavar="PNG")] = None

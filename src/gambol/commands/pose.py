@@ -28,7 +28,7 @@ class PoseCommand:
     """
 
     file: File
-    """A character (.glb, .vrm, .gltf or .fbx), a mesh without a skeleton, which gets one, or one of the zoo: fox."""
+    """A character (.glb, .vrm, .gltf, .fbx or .usd), a mesh without a skeleton, which gets one, or of the zoo: fox."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """File to write: .png, or .glb or .fbx for the character with a clip of the pose."""
     reach: Annotated[tyro.conf.UseAppendAction[tuple[str, ...]], tyro.conf.arg(metavar="JOINT=X,Y,Z")] = ()

@@ -42,7 +42,7 @@ class PosesCommand:
     """
 
     file: File
-    """A character (.glb, .vrm, .gltf or .fbx), a mesh without a skeleton, which gets one, or one of the zoo: fox."""
+    """A character (.glb, .vrm, .gltf, .fbx or .usd), a mesh without a skeleton, which gets one, or of the zoo: fox."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """File to write: .png for a sheet, .glb or .fbx for the character with a clip of the poses."""
     count: Annotated[int, Range(1, 1000), tyro.conf.arg(aliases=["-n"])] = 8

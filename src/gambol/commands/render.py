@@ -25,7 +25,7 @@ class RenderCommand:
     """
 
     file: File
-    """A rigged character (.glb, .vrm, .gltf or .fbx), motion capture (.bvh), or one of the zoo: fox."""
+    """A rigged character (.glb, .vrm, .gltf, .fbx or .usd), motion capture (.bvh, .vrma), or one of the zoo: fox."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """File to write: .mp4, .gif or .png; by default the character's name and .mp4. Missing folders are made."""
     clip: str | None = None

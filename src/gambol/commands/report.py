@@ -37,7 +37,7 @@ class ReportCommand:
     """
 
     file: File
-    """A character with clips (.glb, .vrm, .gltf, .fbx or .bvh)."""
+    """A character with clips (.glb, .vrm, .gltf, .fbx, .usd, .bvh or .vrma)."""
     clip: tuple[str, ...] = ()
     """Names of clips; by default all of the file."""
     against: Annotated[str | None, tyro.conf.arg(metavar="OTHER")] = None

@@ -59,11 +59,11 @@ class RetargetCommand:
     """
 
     source: Source
-    """A character with clips (.glb, .vrm, .gltf or .fbx), or motion capture (.bvh)."""
+    """A character with clips (.glb, .vrm, .gltf, .fbx or .usd), or motion capture (.bvh, .vrma)."""
     target: Target
-    """The character that is to move (.glb, .vrm, .gltf or .fbx), a skeleton (.bvh), or one of the zoo: fox."""
+    """The character that is to move (.glb, .vrm, .gltf, .fbx or .usd), a skeleton (.bvh, .vrma), or of the zoo: fox."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
-    """File to write: .glb, .vrm, .fbx, .bvh or .npz; by default beside the target, with its name and -retargeted."""
+    """File to write: .glb, .vrm, .fbx, .usd, .bvh, .vrma or .npz; by default the target's name and -retargeted."""
     clip: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Name of a clip of the source, may be given several times; by default its first."""
     all: bool = False

@@ -39,7 +39,7 @@ class RigCommand:
     """
 
     file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MESH")]
-    """A mesh without a skeleton: .obj, .ply, .stl, .off, .glb, .gltf or .fbx."""
+    """A mesh without a skeleton: .obj, .ply, .stl, .off, .glb, .gltf, .fbx or .usd."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """File to write (.glb or .fbx)."""
     plan: PlanChoice = "auto"

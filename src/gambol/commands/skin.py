@@ -22,9 +22,9 @@ class SkinCommand:
     """
 
     file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MESH")]
-    """The mesh: .obj, .ply, .glb, .vrm, .gltf or .fbx. A skin that it has is dropped."""
+    """The mesh: .obj, .ply, .glb, .vrm, .gltf, .fbx or .usd. A skin that it has is dropped."""
     skeleton: Annotated[Path, tyro.conf.arg(metavar="RIG")]
-    """A rigged character, or a skeleton alone: .glb, .vrm, .gltf or .fbx."""
+    """A rigged character, or a skeleton alone: .glb, .vrm, .gltf, .fbx or .usd."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """File to write (.glb or .fbx)."""
     influences: Annotated[int, Range(1, 16)] = 4

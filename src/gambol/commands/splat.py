@@ -23,7 +23,7 @@ class SplatCommand:
     """
 
     file: File
-    """A character (.glb, .vrm, .gltf or .fbx), or one of the zoo: fox."""
+    """A character (.glb, .vrm, .gltf, .fbx or .usd), or one of the zoo: fox."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """Also write them as .ply, the format of 3DGS programs."""
     picture: Annotated[Path | None, tyro.conf.arg(metavar="PNG")] = None

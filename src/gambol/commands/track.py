@@ -47,7 +47,7 @@ class TrackCommand:
     """
 
     file: File
-    """A rigged character with clips (.glb, .vrm, .gltf or .fbx)."""
+    """A rigged character with clips (.glb, .vrm, .gltf, .fbx or .usd)."""
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None
     """File to write (.glb or .fbx); by default beside the input, with its name and -physics."""
     clip: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ class TweenCommand:
     """
 
     file: File
-    """A character (.glb, .vrm, .gltf or .fbx), a mesh without a skeleton, which gets one, or one of the zoo: fox."""
+    """A character (.glb, .vrm, .gltf, .fbx or .usd), a mesh without a skeleton, which gets one, or of the zoo: fox."""
     keys: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FRAME:POSE ...")]
     """Two keys or more."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]

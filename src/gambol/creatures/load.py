@@ -15,7 +15,7 @@ def load(path: str | Path) -> Character:
 
     text = str(path)
     if text in ("", "."):
-        raise AssetError(f"{text!r} names no character: give a .glb, .gltf, .vrm or .fbx file, or an animal: 'fox'")
+        raise AssetError(f"{text!r} names no character: give a .glb, .vrm, .fbx or .usd file, or an animal: 'fox'")
     plain = not any(mark and mark in text for mark in (os.sep, os.altsep))
     missing = not os.path.exists(path) or (plain and os.path.isdir(path))  # a folder 'fox' does not hide the animal
     if missing and Path(path).suffix.lower() not in formats.READERS:

@@ -16,6 +16,8 @@ READERS = {
     ".glb": "gambol.formats.gltf.reader:load_gltf",
     ".gltf": "gambol.formats.gltf.reader:load_gltf",
     ".vrm": "gambol.formats.gltf.reader:load_gltf",
+    ".vrma": "gambol.formats.gltf.reader:load_gltf",
+    **dict.fromkeys((".usd", ".usda", ".usdc", ".usdz"), "gambol.formats.usd.process:load_usd"),
     ".fbx": "gambol.formats.fbx.reader:read_fbx",
     ".bvh": "gambol.formats.bvh.reader:read_bvh",
     ".obj": "gambol.formats.obj:read_obj",
@@ -26,6 +28,7 @@ READERS = {
 """What reads a file of each ending: a function of its path that returns a `Character`, imported when it is needed."""
 
 WRITERS: dict[str, str] = {
+    **dict.fromkeys((".usd", ".usda", ".usdc", ".usdz"), "gambol.formats.usd.process:save_usd"),
     ".fbx": "gambol.formats.fbx.writer:write_fbx",
 }
 """What writes a whole character anew, by ending: a function of the character, the path and all clips of the new file
@@ -49,8 +52,8 @@ def own_suffix(path: str | Path) -> str:
 def load(path: str | Path) -> Character:
     """Read a character from a file; what kind it is, its ending says.
 
-    A .glb, .gltf, .vrm or .fbx file holds all of a character; a .bvh file a skeleton without a mesh and one clip; an
-    .obj, .ply, .stl or .off file meshes without a skeleton.
+    A .glb, .gltf, .vrm, .fbx, .usd or .usdz file holds all of a character; a .bvh or .vrma file a skeleton without a
+    mesh and its clips; an .obj, .ply, .stl or .off file meshes without a skeleton.
     """
     path = Path(path)
     reader = READERS.get(path.suffix.lower())
@@ -131,8 +134,16 @@ def imported(name: str) -> Callable[..., Any]:
     return getattr(import_module(module), function)
 
 
-MOTION_SUFFIXES = (".bvh", ".npz")
-"""Formats of joints alone, without a mesh."""
+MOTION_WRITERS = {
+    ".bvh": "gambol.formats.bvh.writer:write_bvh",
+    ".npz": "gambol.formats.npz:write_npz",
+    ".vrma": "gambol.formats.gltf.vrma:write_vrma",
+}
+"""What writes a clip without a mesh, by ending: a function of the character, the clip, the path and the frames per
+second, which returns what got lost, in words."""
+MOTION_SUFFIXES = tuple(MOTION_WRITERS)
+CAPTURE_SUFFIXES = (".bvh", ".vrma")
+"""Formats of joints alone that are read as characters without a mesh."""
 
 
 def check_export(path: str | Path) -> None:
@@ -140,21 +151,16 @@ def check_export(path: str | Path) -> None:
     from gambol.files import check_folder
 
     path = Path(path)
-    if path.suffix.lower() not in MOTION_SUFFIXES:
-        raise GambolError(f"a clip alone is written as {' or '.join(MOTION_SUFFIXES)}, got {path}")
+    if path.suffix.lower() not in MOTION_WRITERS:
+        raise GambolError(f"a clip alone is written as {', '.join(MOTION_WRITERS)}, got {path}")
     check_folder(path)
 
 
 def export(character: Character, clip: Clip, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
-    """Write a clip without its mesh: .bvh for other programs, .npz for numpy; returns what got lost, in words.
+    """Write a clip without its mesh: .bvh for other programs, .vrma for VRM avatars, .npz for numpy; returns what got
+    lost, in words.
 
     fps: as the clip was keyed, if not given.
     """
     check_export(path)
-    if Path(path).suffix.lower() == ".npz":
-        from gambol.formats.npz import write_npz
-
-        return write_npz(character, clip, path, fps)
-    from gambol.formats.bvh.writer import write_bvh
-
-    return write_bvh(character, clip, path, fps)
+    return imported(MOTION_WRITERS[Path(path).suffix.lower()])(character, clip, path, fps)

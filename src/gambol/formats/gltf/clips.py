@@ -41,7 +41,7 @@ def _read_tracks(
     document: Document, accessors: Accessors, animation: Fields, name: str, warnings: list[str]
 ) -> list[Track]:
     samplers = animation.children("samplers")
-    tracks = []
+    tracks: dict[tuple[int, str], Track] = {}
     for channel in animation.children("channels"):
         sampler = channel.index("sampler", len(samplers), "samplers")
         target = channel.child("target")
@@ -49,8 +49,12 @@ def _read_tracks(
         path = target.text("path")
         if node is None or sampler is None or path not in (*WIDTHS, "weights"):
             continue  # KHR_animation_pointer and the like: kept in the file, not a motion of nodes
-        tracks.append(_read_track(document, accessors, samplers[sampler], node, path, name, warnings))
-    return tracks
+        if (node, path) in tracks:
+            warning = f"clip '{name}' moves the same property of a node by several channels; the last one is used"
+            if warning not in warnings:
+                warnings.append(warning)
+        tracks[node, path] = _read_track(document, accessors, samplers[sampler], node, path, name, warnings)
+    return list(tracks.values())
 
 
 def _read_track(

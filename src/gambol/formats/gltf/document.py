@@ -120,7 +120,7 @@ _LISTS = (
 def open_document(path: str | Path) -> Document:
     """Read a .glb, .vrm or .gltf file."""
     path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
+    if path.suffix.lower() not in (*SUFFIXES, ".vrma"):
         raise AssetError(f"{path.name}: gambol reads {', '.join(SUFFIXES)}; export the character as .glb")
     return parse_document(read_file(path, LARGEST_FILE), path)
 

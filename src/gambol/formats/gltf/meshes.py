@@ -1,7 +1,6 @@
 """Meshes: triangles, attributes, morph targets and skin weights of a node."""
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from gambol.character.character import Material, Mesh
 from gambol.errors import AssetError
@@ -12,6 +11,7 @@ from gambol.formats.gltf.draco import EXTENSION as DRACO
 from gambol.formats.gltf.draco import decode_draco
 from gambol.formats.gltf.fields import Fields
 from gambol.formats.plain import finite
+from gambol.formats.weights import repaired_weights
 from gambol.text import printable
 
 TRIANGLES, STRIP, FAN = 4, 5, 6
@@ -205,36 +205,13 @@ class MeshReader:
         joints = np.concatenate([attributes[f"JOINTS_{number}"] for number in sets], axis=1)
         weights = np.concatenate([attributes[f"WEIGHTS_{number}"] for number in sets], axis=1).astype(np.float64)
         binds = self._binds.of_skin(skin)
-        weights = self._repaired(name, weights, positions, joints)
+        weights = repaired_weights(name, weights, positions, joints, self._warnings)
         named = joints[weights > 0]
         if named.max() >= len(binds) or named.min() < 0:
             raise AssetError(f"mesh '{name}' refers to joint {named.max()} of a skin of {len(binds)} joints")
         used = weights.max(axis=0) > 0  # a second set is often there but empty
         joints = np.where(weights > 0, joints, 0)
         return binds[joints[:, used]], weights[:, used]
-
-    def _repaired(self, name: str, weights: np.ndarray, positions: np.ndarray, joints: np.ndarray) -> np.ndarray:
-        """Rows that sum to one. Vertices without any weight take those of the nearest vertex that has some."""
-        broken = ~np.isfinite(weights) | (weights < 0)
-        if broken.any():
-            count = broken.any(1).sum()
-            self._warnings.append(f"mesh '{name}': {count} vertices had NaN or negative weights; set to 0")
-        weights = np.where(broken, 0.0, weights)
-        total = weights.sum(1)
-        off = (np.abs(total - 1) > 0.01) & (total > 0)
-        if off.any():
-            self._warnings.append(f"mesh '{name}': weights of {off.sum()} vertices did not sum to 1; normalised")
-        empty = total <= 1e-12
-        if empty.all():
-            raise AssetError(f"mesh '{name}': all skin weights are zero or NaN; bind it again in your 3D program")
-        if empty.any():
-            self._warnings.append(
-                f"mesh '{name}': {empty.sum()} vertices had no weight; they follow their nearest weighted vertex"
-            )
-            nearest = np.flatnonzero(~empty)[_nearest(positions[~empty], positions[empty])]
-            weights[empty], joints[empty] = weights[nearest], joints[nearest]
-            total = weights.sum(1)
-        return weights / total[:, None]
 
 
 def morph_count(mesh: Fields) -> int:
@@ -260,22 +237,6 @@ def _wanted(named: Fields, uv_set: int, skin: int | None) -> list[str]:
     """The attributes a Mesh holds; a file can name thousands that nobody asked for."""
     plain = ["POSITION", "NORMAL", "COLOR_0", f"TEXCOORD_{uv_set}"]
     return plain + [name for name in named.raw if skin is not None and name.startswith(_INFLUENCES)]
-
-
-def _nearest(points: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    """Index of the point nearest to each query; in large meshes within a grid of 1/128 of their size.
-
-    The grid bounds the time: a search from the middle of a sphere visits all points on it (150,000 searches of as many
-    points took more than 100 s), and the tree cannot divide equal points, so they are merged.
-    """
-    points, queries = points.astype(np.float64), queries.astype(np.float64)
-    if len(points) * len(queries) > 1e8:
-        cell = np.ptp(points, axis=0).max() / 128 or 1.0
-        points, queries = np.round(points / cell), np.round(queries / cell)
-    distinct, first = np.unique(points, axis=0, return_index=True)
-    asked, back = np.unique(queries, axis=0, return_inverse=True)
-    _, found = cKDTree(distinct).query(asked)
-    return first[found][back.ravel()]
 
 
 _INFLUENCES = ("JOINTS_", "WEIGHTS_")

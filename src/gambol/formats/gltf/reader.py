@@ -35,8 +35,12 @@ KNOWN = (
 """Beginnings of extension names that are read, or that do not change what moves where."""
 
 
+VRM_ANIMATION = "VRMC_vrm_animation"
+"""The extension of a .vrma file: the motion of a person without a mesh, whose rest pose is VRM's T-pose."""
+
+
 def load_gltf(path: str | Path) -> Character:
-    """Read a .glb, .vrm or .gltf file."""
+    """Read a .glb, .vrm, .vrma or .gltf file."""
     return read_character(open_document(path))
 
 
@@ -44,7 +48,10 @@ def read_character(document: Document) -> Character:
     """Skeleton, meshes, binding, materials and clips of a document, each value checked."""
     accessors = Accessors(document)
     warnings = list(document.warnings)
-    skeleton = read_skeleton(document, warnings)
+    skeleton, hints = read_skeleton(document, warnings), humanoid_bones(document)
+    if VRM_ANIMATION in document.fields.child("extensions"):
+        skeleton.is_joint[list(hints)] = True
+        warnings.extend(_unread_of_animation(document))
     binds = Binds(document, accessors)
     reader = MeshReader(document, accessors, binds, read_materials(document, accessors, warnings), warnings)
     meshes = tuple(mesh for node in visible_nodes(document, skeleton) for mesh in reader.read(node))
@@ -57,10 +64,17 @@ def read_character(document: Document) -> Character:
         bind_nodes=np.array(binds.nodes, np.int64),
         inverse_binds=np.array(binds.matrices).reshape(-1, 4, 4),
         clips=clips,
-        hints=humanoid_bones(document),
+        hints=hints,
         warnings=tuple(map(printable, warnings)),
         source=document,
     )
+
+
+def _unread_of_animation(document: Document) -> Iterator[str]:
+    extension = document.fields.child("extensions").child(VRM_ANIMATION)
+    for key, what in (("expressions", "expressions of the face"), ("lookAt", "where the eyes look")):
+        if key in extension:
+            yield f"the animation has {what}: these are left out"
 
 
 def _extension_warnings(document: Document) -> Iterator[str]:
@@ -192,13 +206,23 @@ class Binds:
 
 
 def humanoid_bones(document: Document) -> dict[int, str]:
-    """What a VRM file says its nodes are: 'hips', 'leftUpperLeg', ...; empty for other files."""
+    """What a VRM, or an animation for one, says its nodes are, as VRM 1.0 calls them: 'hips', 'leftUpperLeg', ...;
+    empty for other files."""
     extensions = document.fields.child("extensions")
-    if "VRMC_vrm" in extensions:
-        bones = extensions.child("VRMC_vrm").child("humanoid").child("humanBones")
+    newer = next((name for name in ("VRMC_vrm", VRM_ANIMATION) if name in extensions), None)
+    if newer:
+        bones = extensions.child(newer).child("humanoid").child("humanBones")
         entries = [(bone, bones.child(bone)) for bone in bones.raw]
     else:
         listed = extensions.child("VRM").child("humanoid").children("humanBones")
-        entries = [(entry.text("bone"), entry) for entry in listed]
+        entries = [(_renamed(entry.text("bone")), entry) for entry in listed]
     nodes = len(document.lists["nodes"])
     return {node: bone for bone, entry in entries if (node := entry.index("node", nodes, "nodes")) is not None}
+
+
+def _renamed(bone: str) -> str:
+    """VRM 0 calls the joints of a thumb as those of other fingers."""
+    for old, new in (("ThumbProximal", "ThumbMetacarpal"), ("ThumbIntermediate", "ThumbProximal")):
+        if bone.endswith(old):
+            return bone.removesuffix(old) + new
+    return bone
