@@ -54,7 +54,7 @@ from gambol.character.rig import build_rig  # noqa: E402
 from gambol.character.skeleton import Pose  # noqa: E402
 from gambol.character.sketch import sketch  # noqa: E402
 from gambol.errors import GambolError  # noqa: E402
-from gambol.formats import READERS, export, load, save  # noqa: E402
+from gambol.formats import READERS, WRITERS, export, load, save  # noqa: E402
 from gambol.formats.convert import ENDINGS, convert  # noqa: E402
 from gambol.formats.gltf.document import SUFFIXES  # noqa: E402
 from gambol.formats.npz import read_npz  # noqa: E402
@@ -220,7 +220,7 @@ def convert_and_reload(character: Character, pose: Pose | None, scratch: Path) -
     """What gambol reads it writes in every format, or refuses with a sentence, and reads again. The clips of a glTF are
     written anew, without the bytes of the old ones."""
     clips = list(character.clips.values())[:CLIPS]
-    for ending in ENDINGS:
+    for ending in (ending for ending in ENDINGS if ending not in WRITERS):  # those take a process each
         target = scratch / f"converted{ending}"
         try:
             lost = convert(character, target, clips, pose=pose if ending in SHAPES else None)
