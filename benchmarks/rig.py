@@ -311,19 +311,26 @@ def walks(folder: Path, out: Path | None) -> Iterator[str]:
     for gait, prompt in (("walk", "it is walking"), ("run", "it is running")):
         yield f"| {gait}: file | artist's skeleton | slide cm/s | ours | slide cm/s | |"
         yield "|---|---|---|---|---|---|"
+        verdicts = []
         for name in WALKERS:
             own = load(folder / name if name.startswith("gltf") else folder / "clips" / name)
             rigged = rig_mesh(bare(own))
-            cells = []
+            cells, verdict = [], []
             for kind, character in (("own", own), ("ours", rigged.character)):
                 clip = animate(character, prompt, name=f"gambol {gait}")
                 said = report(character, clip, prompt=prompt)
                 slide = said.values.get("foot_slide_mean")
                 cells.append(f"{said.verdict} | {'' if slide is None else f'{slide:.1f}'}")
                 reason = said.summary
+                verdict.append(said.verdict)
                 if out:
                     save(character, out / f"{name.replace('/', '-')[:-4]}-{gait}-{kind}.glb", clip, overwrite=True)
+            verdicts.append(verdict)
             yield f"| {name} | {cells[0]} | {cells[1]} | {reason} |"
+        for wanted in ("good", "plausible"):
+            well = [verdict for verdict in verdicts if verdict[0] in ("good", wanted)]
+            kept = sum(verdict[1] in ("good", wanted) for verdict in well)
+            yield f"\n{gait}: of {len(well)} that are {wanted} or better on the artist's skeleton, {kept} are on ours\n"
 
 
 def main() -> None:

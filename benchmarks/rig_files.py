@@ -136,6 +136,18 @@ WALKERS = (
     "gltf/khronos/Fox.glb",
     "gltf/quaternius/Triceratops.glb",
     "gltf/quaternius/Spider.glb",
+    "gltf/threejs/RobotExpressive.glb",
+    "gltf/babylon/HVGirl.glb",
+    "gltf/kaykit/Knight.glb",
+    "gltf/quaternius-more/King.glb",
+    "quaternius-characters/Casual_Female.glb",
+    "quaternius-characters/Goblin_Male.glb",
+    "quaternius-apocalypse/Zombie_Basic.glb",
+    "quaternius-apocalypse/GermanShepherd.glb",
+    "gltf/quaternius/Cow.glb",
+    "gltf/quaternius-more/Bull.glb",
+    "sketchfab-ccby/toon_cat.glb",
+    "gltf/mesh2motion/horse-animations.glb",
 )
 ARTISTS = ("gltf/", "ual/", "quaternius", "sketchfab", "kaykit/")
 """Families whose joints move blended skins and were made by artists."""

@@ -18,7 +18,8 @@ from gambol.motion.chains import END, UPPER
 from gambol.rigging.layout import Layout
 from gambol.rigging.learned.model import JointModel, shipped_model
 from gambol.rigging.learned.network import JointNetwork, JointNetworkConfig
-from gambol.rigging.learned.placing import learned_skeleton, with_learned_joints
+from gambol.rigging.learned.placing import with_learned_joints
+from gambol.rigging.learned.seen_skeleton import learned_skeleton
 from gambol.rigging.learned.slots import INDEX, PARTNERS, PARTS, SLOTS, Slot, filled_slots
 from gambol.rigging.learned.training import train as training_module
 from gambol.rigging.learned.training.examples import example_of, varied

@@ -17,7 +17,8 @@ from gambol.rigging.joint_names import named_as
 from gambol.rigging.joint_positions import move_joints, partners_of
 from gambol.rigging.layout import Layout
 from gambol.rigging.learned.model import Look, shipped_model
-from gambol.rigging.learned.placing import learned_skeleton, plan_seen, share_inside, with_learned_joints
+from gambol.rigging.learned.placing import with_learned_joints
+from gambol.rigging.learned.seen_skeleton import learned_skeleton, plan_seen
 from gambol.rigging.mirror import find_mirror
 from gambol.rigging.options import RigOptions, direction
 from gambol.rigging.parts import find_parts
@@ -160,7 +161,7 @@ def _placed(
         seen = plan_seen(guess, up, forward)
         layout = learned_skeleton(guess, found.mirror, up, forward)
         symmetric = found.mirror.likeness > SYMMETRIC
-        if seen.legs and seen.certainty > LEGS_SEEN and symmetric and share_inside(layout, found.solid) > INSIDE:
+        if seen.legs and seen.certainty > LEGS_SEEN and symmetric and _share_inside(layout, found.solid) > INSIDE:
             note = "its legs do not stand apart, and all joints are where the network sees them"
             return Placement(layout, None, seen.words, forward, certainty, None, seen.certainty, (note,))
     if not _has_plan(found, options, size):
@@ -189,6 +190,11 @@ def _has_plan(found: Found, options: RigOptions, size: float) -> bool:
         return True
     odd = [part for part in (*parts.middle, *parts.single) if part.length > LONG * size]
     return found.mirror.likeness > SYMMETRIC and len(odd) - 2 < MOST_ODD
+
+
+def _share_inside(layout: Layout, solid: Solid) -> float:
+    """Share of joints that lie in the flesh, tips left out."""
+    return float(solid.contains(layout.heads[~np.array(layout.is_tip)]).mean())
 
 
 def _is_person(layout: Layout) -> bool:

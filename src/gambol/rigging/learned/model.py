@@ -14,8 +14,9 @@ from jaxtyping import Float, Int
 
 from gambol.errors import AssetError
 from gambol.rigging.learned.network import JointNetwork, JointNetworkConfig
-from gambol.rigging.learned.slots import PARTNERS, PARTS, SLOTS
+from gambol.rigging.learned.slots import PART_OF, PARTNERS, PARTS, SLOTS
 from gambol.rigging.learned.surface_points import framing, sampled_surface
+from gambol.rigging.mirror import MirrorPlane
 from gambol.tensor_files import read_tensors, write_tensors
 
 DRAWN = 4
@@ -38,6 +39,14 @@ class JointGuess:
     def has(self, chain: str, rank: int = 0) -> float:
         """Probability of having a part."""
         return float(self.parts[PARTS.index((chain, rank))])
+
+    def spread_of(self, chain: str, rank: int) -> float:
+        """The mean spread of the slots of a part."""
+        return float(self.spread[PARTS.index((chain, rank)) == PART_OF].mean())
+
+    def evened(self, mirror: MirrorPlane) -> Float[np.ndarray, "slots 3"]:
+        """Places made the same on both sides."""
+        return (self.places + mirror.image(self.places)[PARTNERS]) / 2
 
 
 @dataclass(frozen=True, eq=False)

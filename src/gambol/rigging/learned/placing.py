@@ -1,24 +1,24 @@
-"""Skeletons of templates and the network put together, and skeletons of the network alone.
+"""Skeletons of templates and the network put together.
 
 A template knows where flesh bends and ends; the network knows where artists put joints in such a body, and what is an
-arm and what a sword. So each joint goes some of the way from where the template has it to where the network sees it;
-limbs that they see in quite different places are the network's, if it is sure.
+arm and what a sword. So each joint goes some of the way from where the template has it to where the network sees it,
+and limbs that only the network sees, if it is sure, are its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
-from gambol.motion.chains import DIGITS, END, GIRDLE, UPPER
+from gambol.motion.chains import DIGITS, END, UPPER
 from gambol.rigging.layout import Layout
 from gambol.rigging.learned.model import JointGuess
-from gambol.rigging.learned.slots import INDEX, MOST_RANKS, PARTNERS, SHARES, SLOTS, TIP, Slot
-from gambol.rigging.limbs import LimbStyle, bug_style, leg_style
+from gambol.rigging.learned.seen_skeleton import ARM_STATIONS, LIMB_JOINTS, SIDES, SURE
+from gambol.rigging.learned.slots import INDEX, SHARES, SLOTS, TIP, Slot
 from gambol.rigging.mirror import MirrorPlane
 from gambol.rigging.solid import Solid
 
@@ -29,23 +29,14 @@ TRUST = {"trunk": 0.6, "neck": 0.5, "tail": 0.2, "leg": 0.5, "arm": 0.3, "wing":
 ELSEWHERE, LONGER = 0.12, 1.3
 """Arms whose joints the two see so far apart on average [longest sides], and which are so much longer for the template,
 go on in what hands hold."""
-SURE = 0.05
-"""[longest sides] The network is sure of limbs whose joints it sees within so much."""
 SAME = 0.06
 """[longest sides] Joints nearer to each other are at the same place."""
 DOUBT, BELIEF = 0.2, 0.6
 """Share of joints at the same place up to which the network is not believed about the others, and from which on it is:
 it has never seen anything like that body."""
-HAS, SEEN = 0.5, 0.8
-"""Probability from which on a body has a part, and one that a template does not find."""
-SIDES = {"L": "left", "R": "right"}
+SEEN = 0.8
+"""Probability from which on a body has limbs that a template does not find."""
 LEG = re.compile(r"(?:(front|hind)_|leg(\d+)_)?(thigh|shin|upper_leg|lower_leg|foot|toes)(_tip)?")
-ARM_STATIONS = {"shoulder": GIRDLE, "upper_arm": UPPER, "forearm": UPPER + 2, "hand": END, "fingers": DIGITS}
-LIMB_JOINTS: dict[str, tuple[Sequence[str], tuple[int, ...]]] = {
-    "arm": (tuple(ARM_STATIONS), (*ARM_STATIONS.values(), TIP)),
-    "wing": (("wing_1", "wing_2", "wing_3"), tuple(range(len(SHARES)))),
-}
-"""Joints of arms and wings, and their stations with that of the tip."""
 LEG_STATIONS: dict[str, tuple[int, ...]] = {
     "thigh": (UPPER,), "upper_leg": (UPPER,), "shin": (UPPER + 2,), "lower_leg": (UPPER + 2,),
     "foot": (UPPER + 4, END), "toes": (END, DIGITS),
@@ -63,45 +54,9 @@ class Learned:
     """What the user should look at."""
 
 
-@dataclass(frozen=True)
-class LearnedPlan:
-    """The limbs that the network sees."""
-
-    legs: int
-    """Pairs of legs."""
-    upright: bool
-    arms: bool
-    wings: bool
-    certainty: float
-    """Of the legs: their probability, 0 if their places are unsure."""
-
-    @property
-    def words(self) -> str:
-        """In the words of `gambol info`."""
-        names = ("no legs", "biped", "quadruped", "six legs", "eight legs")
-        return names[self.legs] + (", winged" if self.wings else "")
-
-
-def plan_seen(guess: JointGuess, up: Float[np.ndarray, 3], forward: Float[np.ndarray, 3]) -> LearnedPlan:
-    """The plan that the network sees."""
-    legs = next((rank for rank in range(MOST_RANKS["leg"]) if guess.has("leg", rank) <= HAS), MOST_RANKS["leg"])
-    way = guess.places[INDEX[Slot("neck", "middle", 0, 1)]] - guess.places[INDEX[Slot("trunk", "middle", 0, 0)]]
-    upright = legs == 1 and float(way @ up) > abs(float(way @ forward))
-    probability = min((guess.has("leg", rank) for rank in range(legs)), default=1 - guess.has("leg"))
-    sure = all(_spread(guess, "leg", rank) < SURE for rank in range(legs))
-    return LearnedPlan(
-        legs, upright, guess.has("arm") > HAS and legs < 2, guess.has("wing") > HAS, probability if sure else 0.0
-    )
-
-
-def _spread(guess: JointGuess, kind: str, rank: int) -> float:
-    slots = [number for slot, number in INDEX.items() if slot.chain == kind and slot.rank == rank]
-    return float(guess.spread[slots].mean())
-
-
 def with_learned_joints(layout: Layout, guess: JointGuess, mirror: MirrorPlane, solid: Solid, size: float) -> Learned:
     """Move the joints of a template towards where the network sees them, and add arms that only it sees."""
-    even = (guess.places + mirror.image(guess.places)[PARTNERS]) / 2
+    even = guess.evened(mirror)
     heads, limbs = layout.heads, _limb_slots(layout.names)
     targets = _targets(layout, even)
     for joint, slots in limbs.items():
@@ -114,7 +69,8 @@ def with_learned_joints(layout: Layout, guess: JointGuess, mirror: MirrorPlane, 
     apart = {joint: float(np.linalg.norm(target - heads[joint])) / size for joint, target in targets.items()}
     inner = [distance for joint, distance in apart.items() if "_tip" not in layout.names[joint]]
     agreement = float(np.mean(np.array(inner) < SAME)) if inner else 1.0
-    believed = float(np.clip((agreement - DOUBT) / (BELIEF - DOUBT), 0, 1))
+    stands = any(SLOTS[slots[0]].chain == "leg" for slots in limbs.values())
+    believed = float(np.clip((agreement - DOUBT) / (BELIEF - DOUBT), 0, 1)) if stands else 0.0
     arms_taken = _arms_elsewhere(layout, limbs, targets, guess, size)
     for joint, target in targets.items():
         chain = SLOTS[limbs[joint][0]].chain if joint in limbs else _middle_chain(layout.names[joint])
@@ -124,7 +80,7 @@ def with_learned_joints(layout: Layout, guess: JointGuess, mirror: MirrorPlane, 
             layout.points[joint] = _inside(solid, heads[joint], target, believed * TRUST[chain])
     notes = ["what its hands hold was not taken for a part of its arms"] if arms_taken else []
     for kind in ("arm", "wing"):
-        if _could_have(kind, set(layout.names)) and guess.has(kind) > SEEN and _spread(guess, kind, 0) < SURE:
+        if _could_have(kind, set(layout.names)) and guess.has(kind) > SEEN and guess.spread_of(kind, 0) < SURE:
             _add_limbs(layout, even, kind)
             notes.append(f"its {kind}s do not stand apart from the body, and are where the network sees them")
     return Learned(agreement, tuple(notes))
@@ -137,11 +93,6 @@ def _inside(solid: Solid, start: Point, target: Point, share: float) -> Point:
         if solid.contains(point[None])[0]:
             return point
     return start
-
-
-def share_inside(layout: Layout, solid: Solid) -> float:
-    """Share of joints that lie in the flesh, tips left out."""
-    return float(solid.contains(layout.heads[~np.array(layout.is_tip)]).mean())
 
 
 def _could_have(kind: str, names: set[str]) -> bool:
@@ -227,65 +178,15 @@ def _arms_elsewhere(
 ) -> bool:
     """Whether the template's arms go on far beyond the hands that the network surely sees, as with swords in them."""
     arms = [joint for joint, slots in limbs.items() if SLOTS[slots[0]].chain == "arm"]
-    if not arms or _spread(guess, "arm", 0) > SURE:
+    if not arms or guess.spread_of("arm", 0) > SURE:
         return False
     apart = np.mean([np.linalg.norm(layout.points[joint] - targets[joint]) for joint in arms])
-    reaches = []
-    for places in (dict(enumerate(layout.points)), targets):
-        ends = [joint for joint in arms if "_tip" in layout.names[joint]]
-        starts = [joint for joint in arms if layout.names[joint].startswith("upper_arm")]
-        pairs = zip(sorted(starts), sorted(ends), strict=True)
-        reaches.append(sum(float(np.linalg.norm(places[end] - places[start])) for start, end in pairs))
-    template, seen = reaches
+    template, seen = (_reach(layout.names, arms, places) for places in (dict(enumerate(layout.points)), targets))
     return bool(apart > ELSEWHERE * size and template > LONGER * seen)
 
 
-def learned_skeleton(
-    guess: JointGuess, mirror: MirrorPlane, up: Float[np.ndarray, 3], forward: Float[np.ndarray, 3]
-) -> Layout:
-    """The skeleton that the network alone sees."""
-    places = (guess.places + mirror.image(guess.places)[PARTNERS]) / 2
-    layout = Layout()
-
-    def at(chain: str, place: int) -> Point:
-        return places[INDEX[Slot(chain, "middle", 0, place)]]
-
-    spine: list[int] = []
-    for place, name in enumerate(("hips", "spine_1", "spine_2", "chest")):
-        spine.append(layout.add(name, spine[-1] if spine else -1, at("trunk", place)))
-    layout.add_chain(["neck", "head"], spine[-1], [at("neck", place) for place in range(3)])
-    if guess.has("tail") > HAS:
-        names = [f"tail_{number}" for number in range(1, len(SHARES))]
-        layout.add_chain(names, spine[0], [at("tail", place) for place in range(len(SHARES))])
-    plan = plan_seen(guess, up, forward)
-    for kind, rank, style, stations in _seen_limbs(guess, plan):
-        for side in SIDES:
-            points = [places[INDEX[Slot(kind, SIDES[side], rank, station)]] for station in stations]
-            if kind == "leg" and plan.legs > 2:
-                parent = min(spine, key=lambda joint: abs(float((layout.points[joint] - points[0]) @ forward)))
-            else:
-                parent = spine[0] if kind == "leg" and rank == 0 else spine[-1]
-            layout.add_chain(style, parent, points, f".{side}")
-    return layout
-
-
-def _seen_limbs(guess: JointGuess, plan: LearnedPlan) -> Iterator[tuple[str, int, Sequence[str], tuple[int, ...]]]:
-    """Kind, rank, names of joints and stations, with that of the tip, of the pairs of limbs that are there."""
-    for rank in range(plan.legs):
-        yield "leg", rank, *_leg(plan.legs, rank, plan.upright)
-    for kind in [kind for kind, there in (("arm", plan.arms), ("wing", plan.wings)) if there]:
-        yield kind, 0, *LIMB_JOINTS[kind]
-    for rank in range(MOST_RANKS["fin"]):
-        if guess.has("fin", rank) > HAS:
-            yield "fin", rank, ("fin",), (0, TIP)
-
-
-def _leg(legs: int, rank: int, upright: bool) -> tuple[Sequence[str], tuple[int, ...]]:
-    """Names of the joints of a leg and their stations, with that of the tip; rank: from the hindmost pair on."""
-    style: LimbStyle
-    if legs > 2:
-        return bug_style(f"leg{legs - rank}_").names, (UPPER, UPPER + 2, UPPER + 4, TIP)
-    style = leg_style(("hind_", "front_")[rank] if legs == 2 else "", upright)
-    if legs == 1:
-        return style.names, (UPPER, UPPER + 2, END, DIGITS, TIP)
-    return style.names, (UPPER, UPPER + 2, UPPER + 4, END, TIP)
+def _reach(names: Sequence[str], arms: Sequence[int], places: Mapping[int, Point]) -> float:
+    """Sum of the distances from the shoulders to the tips of the hands."""
+    starts = sorted(joint for joint in arms if names[joint].startswith("upper_arm"))
+    ends = sorted(joint for joint in arms if "_tip" in names[joint])
+    return sum(float(np.linalg.norm(places[end] - places[start])) for start, end in zip(starts, ends, strict=True))
