@@ -42,11 +42,11 @@ def test_its_commands_run(fox, tmp_path):
     save(fox[0], tmp_path / "fox.glb", fox[1])
     blocks = re.findall(r"```\n(.+?)```", PAGE, re.DOTALL)
     commands = re.findall(r"^gambol (.+)$", "\n".join(blocks), re.MULTILINE)
-    assert len(commands) == 5
+    assert len(commands) == 7
     for command in commands:
         small = ["--size", "48", "--samples", "1"] if command.startswith("render") else []
         run("-m", "gambol", *shlex.split(command), *small, cwd=tmp_path)
-    assert (tmp_path / "walk.mp4").exists()
+    assert (tmp_path / "walk.mp4").exists() and (tmp_path / "fox-clip.fbx").exists()
 
 
 def test_its_table_lists_the_arrays(fox, tmp_path):
