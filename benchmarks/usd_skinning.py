@@ -102,12 +102,12 @@ def row_of(name: str, folder: Path) -> list[str]:
         times, theirs = paths_by_usd(path)
     else:
         given = load(name)
-        clip = next(iter(given.clips.values()), None) or gait(given, analyze(given), "walk")
-        given = replace(given, clips={clip.name: clip.from_zero()}, source=None)
+        first = (next(iter(given.clips.values()), None) or gait(given, analyze(given), "walk")).from_zero()
+        given = replace(given, clips={first.name: first}, source=None)
         path = folder / f"{given.name}.usdc"
         save(given, path)
         times, theirs = paths_by_usd(path)
-        outward = distance(paths_of(given, clip.from_zero(), times), theirs)
+        outward = distance(paths_of(given, first, times), theirs)
     character = load(path)
     clip = next(iter(character.clips.values()), None)
     inward = distance(paths_of(character, clip, times), theirs)
