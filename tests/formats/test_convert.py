@@ -148,7 +148,7 @@ def test_every_format_from_glb_and_into_glb(walking, tmp_path):
         again = load(tmp_path / f"{ending[1:]}-to.glb")
         assert len(again.meshes) == len(character.meshes) and len(again.clips) == len(character.clips)
         if not character.meshes:
-            with pytest.raises(GambolError, match="has no mesh, and a .stl holds nothing else"):
+            with pytest.raises(GambolError, match="has no mesh"):
                 convert(character, tmp_path / "no.stl")
 
 
