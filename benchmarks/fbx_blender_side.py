@@ -1,4 +1,4 @@
-"""The part of `fbx_readers.py` that runs inside Blender: import FBX files, pose them, write down where the vertices are.
+"""The part of `fbx_readers.py` that runs in Blender: import FBX files, pose them, write down where the vertices are.
 
 Run with an interpreter that has `bpy`; knows nothing of gambol. Reads a list of jobs (JSON) and writes one .npz for
 each. Positions are turned into glTF's axes: y up. Whatever Blender's importer prints as a warning is kept.

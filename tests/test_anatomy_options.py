@@ -60,7 +60,7 @@ def test_every_command_reads_the_joints(dog_file, command, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dog.toml").write_text('head = "hed"')
     arguments = [dog_file if argument == "DOG" else argument for argument in command]
-    assert "joint 'hed' does not exist. Available: hips" in refused([*arguments, "--joints", "dog.toml"], capsys)
+    assert "there is no joint 'hed'. Available: hips" in refused([*arguments, "--joints", "dog.toml"], capsys)
     assert "--joints no.toml does not exist" in refused([*arguments, "--joints", "no.toml"], capsys)
     assert "a plan with 8 legs needs 4 pair(s)" in refused([*arguments, "--plan", "eight-legs"], capsys)
 

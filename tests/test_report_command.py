@@ -113,7 +113,7 @@ def test_mistakes_are_one_line(fox_file, tmp_path, capsys):
     assert "has no clip 'fly'. Available: walk, trot" in refused(capsys, fox_file, "--clip", "fly")
     assert "choose it by --clip" in refused(capsys, fox_file, "--against", "walk")
     error = refused(capsys, fox_file, "--clip", "walk", "--against", "nothing.glb")
-    assert "neither a file nor a clip" in error
+    assert "no clip 'nothing.glb' to compare with, and there is no such file" in error
     assert "--against-clip needs --against" in refused(capsys, fox_file, "--against-clip", "walk")
     assert "has no clips" in refused(capsys, _without_clips(tmp_path))
     (tmp_path / "taken").write_text("")

@@ -18,6 +18,7 @@ import tyro
 from gambol.commands.actions import ActionsCommand
 from gambol.commands.animate import AnimateCommand
 from gambol.commands.clip import ClipCommand
+from gambol.commands.convert import ConvertCommand
 from gambol.commands.create import CreateCommand
 from gambol.commands.eval_prior import EvalPriorCommand
 from gambol.commands.flex import FlexCommand
@@ -50,6 +51,7 @@ EPILOGUE = """examples:
   gambol animate hero.glb "a knight is running" -o hero-run   the same with a file of your own
   gambol track hero.glb --clip run -o hero-physics.glb        make a clip physically plausible: no skating, no floating
   gambol clip hero.glb --clip run --loop --in-place           edit a clip: loop, root motion, frame rate, foot lock
+  gambol convert hero.fbx hero.glb            a file in another format
   gambol retarget horse.glb --clip gallop wolf.glb -o wolf-gallop.glb   carry a clip onto another character
   gambol report hero.glb --clip run                           how good a clip is: a table, report.json and a page in 3D
   gambol actions fox                          what it can be told to do, and how well that is known
@@ -70,6 +72,7 @@ Command = (
     Annotated[AnimateCommand, tyro.conf.subcommand("animate")]
     | Annotated[TrackCommand, tyro.conf.subcommand("track")]
     | Annotated[ClipCommand, tyro.conf.subcommand("clip")]
+    | Annotated[ConvertCommand, tyro.conf.subcommand("convert")]
     | Annotated[RetargetCommand, tyro.conf.subcommand("retarget")]
     | Annotated[ReportCommand, tyro.conf.subcommand("report")]
     | Annotated[ActionsCommand, tyro.conf.subcommand("actions")]

@@ -42,6 +42,9 @@ SPEED = Range(0.01, 100)
 SMOOTH = Range(0.001, 2)
 """Standard deviation of the filter that smooths a clip [s]."""
 
+REDUCTION = Range(0, 20)
+"""Largest error of key reduction [% of the height]."""
+
 GAUSSIANS = Range(16, 1_000_000)
 FITTED_VIEWS = Range(4, 2000)
 """Views that Gaussians are fitted to."""

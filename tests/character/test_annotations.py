@@ -113,7 +113,7 @@ def test_a_list_of_joints_hangs_each_on_the_one_before():
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"head": "hed"}, "joint 'hed' does not exist. Available: hips, spine, chest"),
+        ({"head": "hed"}, "there is no joint 'hed'. Available: hips, spine, chest"),
         ({"lefty": "head"}, "there is no part 'lefty'. Parts are named as in: head, neck, tail, left leg"),
         ({"left leg 3 of 2": "thigh.L"}, "there is no part 'left leg 3 of 2'"),
         ({"left leg": "tail.1"}, "the left leg has no mirror image among the joints: name the right leg as well"),

@@ -42,7 +42,7 @@ def test_its_commands_run(fox, tmp_path):
     save(fox[0], tmp_path / "fox.glb", fox[1])
     blocks = re.findall(r"```\n(.+?)```", PAGE, re.DOTALL)
     commands = re.findall(r"^gambol (.+)$", "\n".join(blocks), re.MULTILINE)
-    assert len(commands) == 4
+    assert len(commands) == 7
     for command in commands:
         small = ["--size", "48", "--samples", "1"] if command.startswith("render") else []
         run("-m", "gambol", *shlex.split(command), *small, cwd=tmp_path)

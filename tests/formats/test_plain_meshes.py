@@ -240,6 +240,14 @@ def test_ply_with_broken_numbers_or_kinds_is_refused(tmp_path, old, new, message
         load(written(tmp_path, "broken.ply", text.replace(old, new)))
 
 
+def test_ply_whose_faces_have_no_corners_is_refused(tmp_path):
+    header = "ply\nformat ascii 1.0\nelement vertex 0\nproperty float x\nproperty float y\nproperty float z\n"
+    path = tmp_path / "a.ply"
+    path.write_text(f"{header}element face 2\nproperty list uchar int vertex_indices\nend_header\n0\n0\n")
+    with pytest.raises(AssetError, match="no face"):
+        load(path)
+
+
 def test_ply_of_nothing_but_blanks_is_refused(tmp_path):
     header = ply("", [(0, 1, 2)]).decode().split("end_header\n")[0].replace("vertex 4", "vertex 1")
     with pytest.raises(AssetError, match="the file ends too early"):

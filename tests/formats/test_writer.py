@@ -109,7 +109,7 @@ def test_any_extras_survive(extras, extension, chunk):
 def saved_bytes(document: Document, clip: Clip) -> Document:
     """What saving would write, without a disk."""
     content = copy.deepcopy(document.json)
-    _, chunks = append_clip(content, document.chunks, clip)
+    chunks = append_clip(content, document.chunks, clip)
     return parse_document(glb_bytes(content, chunks))
 
 

@@ -158,7 +158,7 @@ def test_frames_count_through_rounds_that_are_no_whole_number_of_them(frame):
 @pytest.mark.parametrize(
     "wish, message",
     [
-        ({"freeze": ("nose",)}, "has no joint 'nose' to freeze. Available: "),
+        ({"freeze": ("nose",)}, "has no joint 'nose'. Available: "),
         ({"pins": ((400, "rest"),)}, "the clip has frames 0 to 59"),
         ({"pins": ((3, "wink"),)}, "has no clip 'wink'. Available: rest"),
         ({"pins": ((3, "rest"), (3, "rest"))}, "pinned to the same frame"),

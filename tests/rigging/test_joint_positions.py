@@ -125,7 +125,7 @@ def test_files_that_say_nothing_clear_are_refused(tmp_path, text, told):
 
 
 def test_unknown_joints_are_refused_with_those_there_are(fox):
-    with pytest.raises(GambolError, match=r"no joint elbow to move; available: hips, spine_1, .*tail_1"):
+    with pytest.raises(GambolError, match=r"no joint 'elbow'. Available: hips, spine_1, .*tail_1"):
         gambol.rig(fox, joints={"elbow": [0, 0, 0]})
     whole = {"a": {"parent": None, "position": [0, 0.4, 0]}}
     with pytest.raises(GambolError, match="file of joints gives all"):

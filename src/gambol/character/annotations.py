@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from gambol.character.body import Body
 from gambol.character.character import Character
 from gambol.character.limbs import LimbKind
+from gambol.character.lookup import find_joint
 from gambol.character.plans import LEG_PAIRS, Plan, is_winged
 from gambol.character.symmetry import has_cycle
 from gambol.errors import GambolError
@@ -21,8 +22,6 @@ Side = Literal["left", "right"]
 ENDS = ("head", "neck", "tail")
 PARTS = "head, neck, tail, left leg, right front leg, left hind leg, right leg 2 of 3, left arm, right wing, left fin"
 """Examples of what can be named; the names are those that `gambol info` prints."""
-MOST_SHOWN = 60
-"""Joints that an error lists."""
 SNAP = 0.97
 """Cosine: a direction this close to an axis of the file is that axis, since characters stand along axes."""
 SURE = 10.0
@@ -147,18 +146,9 @@ def annotated_nodes(
 def _node(character: Character, body: Body, joint: str) -> int:
     """The node of a joint, given by its name or, since names repeat, by its number as in '#12'."""
     names = character.skeleton.names
-    there = [int(node) for node in body.nodes if names[node] == joint]
-    if not there and re.fullmatch(r"#\d{1,9}", joint) and int(joint[1:]) in body.nodes:
-        return int(joint[1:])
-    if len(there) > 1:
-        numbers = ", ".join(f"'#{node}'" for node in there)
-        raise GambolError(f"{len(there)} joints are called '{printable(joint)}': name it by its node, one of {numbers}")
-    if not there:
-        known = list(dict.fromkeys(printable(names[node]) for node in sorted(body.nodes.tolist())))
-        more = f" and {len(known) - MOST_SHOWN} more, see gambol info" if len(known) > MOST_SHOWN else ""
-        why = "moves no part of the mesh" if joint in names else "does not exist"
-        raise GambolError(f"joint '{printable(joint)[:60]}' {why}. Available: {', '.join(known[:MOST_SHOWN])}{more}")
-    return there[0]
+    there = {node: names[node] for node in sorted(body.nodes.tolist())}
+    unmoved = joint in names and joint not in there.values()
+    return find_joint(there, joint, "no part of the mesh is moved by" if unmoved else "there is no joint")
 
 
 def chain_parents(body: Body, parts: Mapping[str, tuple[int, ...]]) -> dict[int, int]:

@@ -24,12 +24,17 @@ FACE = ("eye", "eyes", "eyeball", "eyeballs", "pupil", "pupils", "iris", "mouth"
 """What stands in front of a head, in names of meshes and materials."""
 
 
-def words(name: str) -> list[str]:
-    """Lower-case words of a joint's name: 'mixamorig:LeftUpLeg' -> mixamorig, left, up, leg."""
+def tokens(name: str) -> list[str]:
+    """Lower-case words and numbers of a name: 'mixamorig:LeftHandIndex1' -> mixamorig, left, hand, index, 1."""
     spaced = re.sub(r"FBXASC\d{3}", " ", name)  # how FBX exporters escape characters such as the dot
     spaced = re.sub(r"([a-z\d])([A-Z])", r"\1 \2", spaced)
     spaced = re.sub(r"([A-Z])([A-Z][a-z])", r"\1 \2", spaced)  # LLeg, RArm
-    return [word.lower() for word in re.findall(r"[A-Za-z]+", spaced)]
+    return [token.lower() for token in re.findall(r"[A-Za-z]+|[0-9]+", spaced)]
+
+
+def words(name: str) -> list[str]:
+    """Lower-case words of a joint's name: 'mixamorig:LeftUpLeg' -> mixamorig, left, up, leg."""
+    return [token for token in tokens(name) if token.isalpha()]
 
 
 def side(name: str) -> Literal["left", "right"] | None:

@@ -18,7 +18,16 @@ import tyro
 
 from gambol.actions import listing
 from gambol.commands.messages import say, warn
-from gambol.commands.options import AS_FOUND, AS_MADE, AnatomyGiven, Editing, check_name, rigged
+from gambol.commands.options import (
+    AS_FOUND,
+    AS_MADE,
+    FOR_ANY,
+    AnatomyGiven,
+    Editing,
+    ForEngine,
+    check_name,
+    rigged,
+)
 from gambol.errors import GambolError
 from gambol.files import locked_folder
 from gambol.ranges import CONTROL_SCALE, FPS, MOST_FRAMES, SECONDS, SEED, STRENGTH, Weight, check_frames
@@ -61,6 +70,7 @@ class AnimateCommand:
       gambol animate fox "a fox is walking"                        one of gambol's own zoo
       gambol animate hero.glb "a knight is running" -o hero-run    your own file
       gambol animate cow.obj "a cow is walking"                    a mesh without a skeleton: it gets one first
+      gambol animate hero.glb "a knight runs" --for godot           its importer sets the clip to loop
       gambol animate --resume hero-run                             continue after Ctrl-C
       gambol animate hero.glb "a man jumps" --preset draft --watch
       gambol animate hero.glb "a knight walks, then bows"          one clip of both; or --then "he bows"
@@ -118,7 +128,7 @@ class AnimateCommand:
     """Hold a pose at a frame: rest, a clip's first frame (20:idle), or any time of it in seconds (20:idle@0.5). May be
     given several times."""
     freeze: Annotated[tuple[str, ...], tyro.conf.arg(metavar="JOINT ...")] = ()
-    """Joints that do not move, or move as in the clip of --init or --guide."""
+    """Joints that do not move, or move as in the clip of --init or --guide. hand.L is 'mixamorig:LeftHand', too."""
     prior: Annotated[str | None, tyro.conf.arg(metavar="PRIOR")] = None
     """The model that the motion comes from: tracks, the default, which samples how the parts of a body move; pixels,
     gambol's small video model; or another one that `gambol priors` lists, a folder, or a hub id."""
@@ -137,6 +147,7 @@ class AnimateCommand:
     watch: bool = False
     """Open a page that shows the motion while it is made."""
     editing: Editing = AS_MADE
+    engine: ForEngine = FOR_ANY
     export: Annotated[tuple[Literal["bvh", "npz"], ...], tyro.conf.arg(metavar="{bvh,npz} ...")] = ()
     """Also write the clip alone, without a mesh: .bvh for other programs, .npz for numpy."""
     anatomy: AnatomyGiven = AS_FOUND
@@ -165,6 +176,7 @@ class AnimateCommand:
         check_frames(self.seconds or 0.0, self.fps)
         check_name(self.name)
         self.editing.check()
+        self.engine.check()
         self._check_guide()
         starts = self.init is not None or (self.guide is not None and self.guide_as == "start")
         if not starts and self.strength != USUAL_STRENGTH:
@@ -249,6 +261,8 @@ class AnimateCommand:
             prior=choice.lasting(),
             name=self.name,
             edit=self.editing.config(),
+            engine=self.engine.target,
+            reduce=self.engine.bound,
             export=tuple(dict.fromkeys(self.export)),
             **self.anatomy.lasting(),
             threads=torch.get_num_threads(),
@@ -292,7 +306,7 @@ class AnimateCommand:
                     "prompt": "the sentence",
                     "anatomy": "--up, --forward, --plan and --joints",
                 }
-                spoken["editing"] = self.editing.given
+                spoken["editing"], spoken["engine"] = self.editing.given, "--for and --reduce"
                 given = spoken.get(field.name, "--" + field.name.replace("_", "-"))
                 raise GambolError(f"--resume uses the run's own settings: leave out {given}")
         if not folder.is_dir():
@@ -406,6 +420,8 @@ def _print_summary(run: Run, result: RunResult) -> None:
     loops = "loops" if result.loops else "does not loop"
     say(f"wrote {run.folder}/: {names}; clip '{result.name}', {result.seconds:.2f} s, {loops}")
     say(result.summary)
+    for sentence in result.advice:
+        say(sentence)
 
 
 def free_folder(character: str, prompt: str) -> Path:

@@ -13,8 +13,9 @@ import tyro
 from gambol.character.axes import AxisChoice
 from gambol.character.plans import PlanChoice
 from gambol.commands.messages import say, warn
+from gambol.engines.targets import ENGINES, Engine, EngineName
 from gambol.errors import GambolError
-from gambol.ranges import SMOOTH
+from gambol.ranges import REDUCTION, SMOOTH
 
 if TYPE_CHECKING:
     from gambol.character.anatomy import Anatomy
@@ -101,16 +102,15 @@ def rigged(mesh: Character, anatomy: AnatomyOptions) -> Character:
 
 
 def clips_named(character: Character, file: Path, wanted: Sequence[str]) -> list[str]:
-    """Names of the wanted clips, each once; all clips if none is named. GambolError if a clip does not exist."""
+    """Names of the wanted clips in the file, each once; all if none is named. GambolError if one does not exist."""
+    from gambol.character.lookup import find_clip
+
     there = list(character.clips)
     if not there:
         raise GambolError(
             f"'{character.name}' has no clips; make one first, as in gambol animate {file.name} 'it walks'"
         )
-    for name in wanted:
-        if name not in there:
-            raise GambolError(f"'{character.name}' has no clip '{name}'. Available: {', '.join(there)}")
-    return list(dict.fromkeys(wanted)) or there
+    return list(dict.fromkeys(find_clip(character, name).name for name in wanted)) or there
 
 
 def check_name(name: str | None) -> None:
@@ -191,6 +191,47 @@ class EditOptions:
 
 
 AS_MADE = EditOptions()
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """What the file is made for."""
+
+    target: Annotated[EngineName | None, tyro.conf.arg(name="for")] = None
+    """What the file is for: its importer gets the names and marks of loops, the root bone, the frame rate and the keys
+    that it wants; what is to be set there is printed."""
+    reduce: Annotated[float | None, tyro.conf.arg(metavar="PERCENT")] = None
+    """Leave out keys as long as no point of the body moves by more than this [% of the height]; by default 0.2 for the
+    web, and otherwise all keys stay."""
+
+    @property
+    def row(self) -> Engine | None:
+        return ENGINES[self.target] if self.target else None
+
+    @property
+    def compact(self) -> bool:
+        """Whether rotations are written as 16-bit numbers."""
+        return bool(self.row and self.row.compact)
+
+    @property
+    def bound(self) -> float | None:
+        """Largest error of key reduction [height]; None if that is not said."""
+        return None if self.reduce is None else self.reduce / 100
+
+    @property
+    def fits(self) -> bool:
+        """Whether anything is asked for."""
+        return self.target is not None or self.reduce is not None
+
+    def check(self) -> None:
+        if self.reduce is not None:
+            REDUCTION.check("--reduce", self.reduce)
+
+
+FOR_ANY = EngineOptions()
+
+ForEngine = Annotated[EngineOptions, tyro.conf.arg(name="")]
+"""`EngineOptions` as options of the command itself, without a prefix."""
 
 Editing = Annotated[EditOptions, tyro.conf.arg(name="")]
 """`EditOptions` as options of the command itself, without a prefix."""

@@ -51,9 +51,8 @@ class PoseCommand:
         space = open_space(self.file, self.weights, self.anatomy)
         world = space.solve(handles, space.pose_at(self.start), self.keep or None)
         write_poses(space, world, self.output, "pose")
-        names = space.joints
         for name, place in handles.items():
-            reached = world[0, names.index(name), :, 3].double().numpy()
+            reached = world[0, space.joint(name), :, 3].double().numpy()
             away = 100 * float(np.linalg.norm(reached - np.array(place))) / space.anatomy.height
             said = "reached" if away < 1 else f"{away:.0f} % of the height away: it cannot be reached from here"
             say(f"{name}: {said}")

@@ -107,21 +107,22 @@ class ReportCommand:
 
     def _other(self, character: Character, anatomy: Anatomy, clip: str, prior: VideoPrior | None) -> Report:
         """The clip to compare with: of the same file, or of another."""
+        from gambol.character.lookup import find_clip
         from gambol.creatures.load import load
 
         assert self.against is not None
-        if self.against in character.clips and not self.against_clip:
-            return self._measure(character, anatomy, self.against, prior, f"'{self.against}'")
         path = Path(self.against)
-        if not path.exists():
-            raise GambolError(
-                f"--against {self.against} is neither a file nor a clip of '{character.name}'. "
-                f"Clips: {', '.join(character.clips)}"
-            )
+        if self.against in character.clips or not path.exists():
+            if self.against_clip:
+                raise GambolError(f"--against-clip is for a file, and --against {self.against} is none")
+            own = find_clip(character, self.against, "to compare with, and there is no such file").name
+            return self._measure(character, anatomy, own, prior, f"'{own}'")
         other = load(path)
         names = list(other.clips)
-        wanted = self.against_clip or (clip if clip in names else names[0] if len(names) == 1 else "")
-        if wanted not in names:
+        wanted = clip if clip in names else names[0] if len(names) == 1 else ""
+        if self.against_clip:
+            wanted = find_clip(other, self.against_clip, where=path.name).name
+        if not wanted:
             raise GambolError(
                 f"choose a clip of {path.name} by --against-clip. Available: {', '.join(names) or 'none'}"
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,10 +14,12 @@ from gambol.commands.messages import say, warn
 from gambol.commands.options import (
     AS_FOUND,
     AS_MADE,
+    FOR_ANY,
     NO_HINT,
     AnatomyGiven,
     AnatomyOptions,
     Editing,
+    ForEngine,
     check_name,
     check_not_input,
     clips_named,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from gambol.character.anatomy import Anatomy
     from gambol.character.character import Character
     from gambol.character.clip import Clip
+    from gambol.engines.fit import FittedClip
     from gambol.motion.retarget import RetargetedClip
 
 Source = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")]
@@ -52,6 +54,7 @@ class RetargetCommand:
       gambol retarget horse.glb --clip gallop wolf.glb -o wolf-gallop.glb
       gambol retarget hero.glb --clip run --clip jump monster.glb     two clips
       gambol retarget hero.glb --all monster.glb -o all.glb           all clips of the source
+      gambol retarget walk.bvh hero.glb --for unreal --animation-only -o walk.fbx
       gambol retarget capture.bvh hero.glb -o hero.bvh                only the clip, for other programs
     """
 
@@ -72,6 +75,9 @@ class RetargetCommand:
     fix_feet: Annotated[bool, NO_HINT] = True
     """Do not set feet on the ground or keep them from sliding: only rotations and the scaled path are carried over."""
     editing: Editing = AS_MADE
+    engine: ForEngine = FOR_ANY
+    animation_only: bool = False
+    """Write joints and the new clips alone: no mesh, none of the target's own clips."""
     anatomy: AnatomyGiven = AS_FOUND
     source_up: AxisChoice = "auto"
     """The axis that points up in the source; --up, --forward, --plan and --joints are those of the target."""
@@ -100,8 +106,8 @@ class RetargetCommand:
         source, target = load_character(self.source), load_character(self.target)
         names = clips_named(source, self.source, self.clip)
         names = names if self._several else names[:1]
-        written: list[str] = []
-        saver = ClipSaver(output)
+        written: list[Clip] = []
+        saver = ClipSaver(output, self.engine.compact)
         for name in names:
             try:
                 done = self._retargeted(source, source.clips[name], target)
@@ -110,11 +116,11 @@ class RetargetCommand:
                     raise
                 warn(f"left out '{name}': {error}")
                 continue
-            edited = self._edited(done, alone)
-            write = partial(self._export, done, output) if alone else partial(self._save, target, done, saver)
-            written.append(write(edited))
-            say(f"wrote {output}: clip '{written[-1]}', {edited.duration:.2f} s")
-            self._print(done, edited)
+            fitted = self._fitted(done, alone, [clip.name for clip in written])
+            kept = self._export(fitted, output, written) if alone or self.animation_only else self._save(fitted, saver)
+            written.append(kept)
+            say(f"wrote {output}: clip '{kept.name}', {kept.duration:.2f} s")
+            self._print(done, fitted)
         if not written:
             raise GambolError(f"none of the clips of '{source.name}' could be carried over")
 
@@ -126,6 +132,7 @@ class RetargetCommand:
         """Refuse wrong values before anything heavy is loaded."""
         check_name(self.name)
         self.editing.check()
+        self.engine.check()
         if self.all and self.clip:
             raise GambolError("--all takes every clip: leave out --clip")
         if self._several and self.name:
@@ -156,39 +163,46 @@ class RetargetCommand:
                 on_progress=shown,
             )
 
-    def _edited(self, done: RetargetedClip, alone: bool) -> Clip:
-        """The clip with the edits that were asked for, and its events unless the file has no room for them."""
-        from gambol.editing.edit import edit
+    def _fitted(self, done: RetargetedClip, alone: bool, written: list[str]) -> FittedClip:
+        """The clip with the edits that were asked for, as the engine wants it, and its events unless the file has no
+        room for them. written: names of clips of this run."""
+        from gambol.engines.fit import fit
 
         config = self.editing.config()
-        edited = edit(done.target, done.anatomy, done.clip, replace(config, events=config.events and not alone))
-        return edited.clip
+        config = replace(config, events=config.events and not alone)
+        taken = [*written, *(() if self.animation_only else done.target.clips)]
+        given: dict = {"reduce": self.engine.bound, "taken": taken}
+        return fit(done.target, done.anatomy, done.clip, config, self.engine.target, **given)
 
-    def _save(self, target: Character, done: RetargetedClip, saver: ClipSaver, clip: Clip) -> str:
+    def _save(self, fitted: FittedClip, saver: ClipSaver) -> Clip:
         """A skeleton gets a mesh of its bones, so that it can be seen."""
-        bare = not any(len(mesh.faces) for mesh in target.meshes)
-        new = replace(done.target, clips={}) if bare else target
-        return saver.add(new, clip)
+        from gambol.character.bone_mesh import has_bone_mesh
 
-    def _export(self, done: RetargetedClip, output: Path, clip: Clip) -> str:
+        new = replace(fitted.character, clips={}) if has_bone_mesh(fitted.character) else fitted.character
+        return replace(fitted.clip, name=saver.add(new, fitted.clip))
+
+    def _export(self, fitted: FittedClip, output: Path, written: list[Clip]) -> Clip:
+        """The clips without a mesh; .bvh and .npz hold one, as evenly spaced poses."""
         from gambol.character.clip import natural_fps
-        from gambol.formats import export
+        from gambol.formats.convert import convert
 
-        for lost in export(done.target, clip, output, natural_fps(clip)):
+        clips, fps = [*written, fitted.clip], natural_fps(fitted.clip)
+        for lost in convert(fitted.character, output, clips, meshes=False, fps=fps, compact=self.engine.compact):
             warn(lost)
-        return clip.name
+        return fitted.clip
 
-    def _print(self, done: RetargetedClip, edited: Clip) -> None:
-        """Print what was dropped, and how much feet slide."""
+    def _print(self, done: RetargetedClip, fitted: FittedClip) -> None:
+        """Print what was dropped, how much feet slide, and what to do in the engine."""
         for note in done.notes:
             say(note)
-        before, after = (_slide(done.target, done.anatomy, each) for each in (done.unfixed, edited))
-        if after is None or before is None:
-            return
-        if self.fix_feet and done.clip is not done.unfixed:
-            say(f"feet slide {after:.1f} cm/s at a height of 1 m, {before:.1f} before they were locked")
-        else:
-            say(f"feet slide {after:.1f} cm/s at a height of 1 m")
+        before = _slide(done.target, done.anatomy, done.unfixed)
+        after = _slide(fitted.character, fitted.anatomy, fitted.clip)
+        if after is not None and before is not None:
+            locked = self.fix_feet and done.clip is not done.unfixed
+            told = f", {before:.1f} before they were locked" if locked else ""
+            say(f"feet slide {after:.1f} cm/s at a height of 1 m{told}")
+        for sentence in fitted.advice:
+            say(sentence)
 
 
 def _slide(character: Character, anatomy: Anatomy, clip: Clip) -> float | None:

@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     from gambol.character.clip import Clip
 
 
-def save_character(character: Character, output: Path, clip: Clip | None = None, overwrite: bool = False) -> str | None:
-    """Write the character, with one more clip if there is one, and warn of what gets lost; returns the clip's name."""
+def save_character(
+    character: Character, output: Path, clip: Clip | None = None, overwrite: bool = False, compact: bool = False
+) -> str | None:
+    """Write the character, with one more clip if there is one, and warn of what gets lost; returns the clip's name.
+
+    compact: rotations as 16-bit numbers, in glTF.
+    """
     from gambol.formats import save
 
     lost: list[str] = []
-    name = save(character, output, clip, overwrite, lost)
+    name = save(character, output, clip, overwrite, lost, compact)
     for each in lost:
         warn(each)
     return name
@@ -27,8 +32,8 @@ def save_character(character: Character, output: Path, clip: Clip | None = None,
 class ClipSaver:
     """Adds clips to one file, each as soon as it is made."""
 
-    def __init__(self, output: Path):
-        self._output = output
+    def __init__(self, output: Path, compact: bool = False):
+        self._output, self._compact = output, compact
         self._written: Character | None = None
 
     def add(self, character: Character, clip: Clip) -> str:
@@ -42,6 +47,6 @@ class ClipSaver:
             source = self._written
         else:
             source = load(self._output)
-        name = save_character(source, self._output, clip, overwrite=more) or clip.name
+        name = save_character(source, self._output, clip, more, self._compact) or clip.name
         self._written = replace(source, clips={**source.clips, name: replace(clip, name=name)})
         return name

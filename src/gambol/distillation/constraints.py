@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool
 
 from gambol.character.character import Character
+from gambol.character.lookup import find_joint, find_moment
 from gambol.character.rig import Rig
 from gambol.distillation.config import AnimateConfig
 from gambol.errors import GambolError
@@ -43,11 +44,9 @@ def constraints_of(character: Character, rig: Rig, config: AnimateConfig, start:
 
 def _frozen(character: Character, rig: Rig, names: tuple[str, ...]) -> Bool[np.ndarray, " joints"]:
     """Return which joints are frozen."""
-    own = [character.skeleton.names[node] for node in rig.nodes]
-    for name in names:
-        if name not in own:
-            raise GambolError(f"'{character.name}' has no joint '{name}' to freeze. Available: {', '.join(own)}")
-    return np.array([name in names for name in own], bool)
+    own = {int(node): character.skeleton.names[node] for node in rig.nodes}
+    frozen = [find_joint(own, name, f"'{character.name}' has no joint") for name in names]
+    return np.isin(rig.nodes, frozen)
 
 
 def _pin(character: Character, rig: Rig, frame: int, pose: str, frames: int, cycles: int, loops: bool) -> Pin:
@@ -58,20 +57,12 @@ def _pin(character: Character, rig: Rig, frame: int, pose: str, frames: int, cyc
     moment = (frame * cycles % frames) / frames if loops else frame / frames
     if pose == "rest":
         return Pin(moment, torch.zeros(len(rig.nodes), 3), 0.0, torch.zeros(3))
-    name, _, seconds = pose.rpartition("@")
-    name, seconds = (name, seconds) if name else (pose, "0")
-    if name == "rest":
+    if pose.startswith("rest@"):
         raise GambolError(f"pin {frame}:{pose}: the rest pose has no time; pin {frame}:rest")
-    if name not in character.clips:
-        known = ", ".join(["rest", *character.clips])
-        raise GambolError(f"pin {frame}:{pose}: '{character.name}' has no clip '{name}'. Available: {known}")
-    clip = character.clips[name]
     try:
-        time = clip.start + float(seconds)
-    except ValueError:
-        raise GambolError(f"pin {frame}:{pose}: after @ comes a time in seconds, as in '{name}@0.5'") from None
-    if not clip.start <= time <= clip.end + 1e-6:
-        raise GambolError(f"pin {frame}:{pose}: the clip '{name}' lasts {clip.duration:.2f} s")
+        clip, time = find_moment(character, pose)
+    except GambolError as error:
+        raise GambolError(f"pin {frame}:{pose}: {error}") from None
     found = rig_motion_of(character, rig, clip, np.array([time, time + 1e-6]), loops=False)
     up = torch.as_tensor(rig.root_axes[:, 0], dtype=torch.float32)
     return Pin(moment, found.angles[0], float(found.root_translation[0] @ up), found.root_angles[0])

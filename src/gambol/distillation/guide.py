@@ -13,6 +13,7 @@ from torch import Tensor
 
 from gambol.character.character import Character
 from gambol.character.clip import Clip
+from gambol.character.lookup import find_clip
 from gambol.character.rig import Rig
 from gambol.character.skeleton import Skeleton
 from gambol.errors import GambolError
@@ -88,12 +89,9 @@ def clip_to_start_from(character: Character, config: AnimateConfig) -> Clip:
     if config.guide is not None:
         clip, lone = guide_clip(character, config.guide.motion), "give two poses or more, or its first frame as guide"
         what = f"the guide '{printable(config.guide.motion)}'"
-    elif config.init in character.clips:
-        assert config.init is not None
-        clip, lone = character.clips[config.init], f"pin it instead, as in --pin 0:{config.init}"
-        what = f"the clip '{config.init}'"
     else:
-        raise GambolError(f"'{character.name}' has no clip '{config.init}' to start from. {_available(character)}")
+        clip = find_clip(character, config.init or "", "to start from")
+        what, lone = f"the clip '{clip.name}'", f"pin it instead, as in --pin 0:{clip.name}"
     if clip.duration <= 0:
         raise GambolError(f"{what} is a single pose: {lone}")
     if clip.duration > LONGEST_START and not is_row_of_poses(clip, config):
@@ -104,20 +102,12 @@ def clip_to_start_from(character: Character, config: AnimateConfig) -> Clip:
     return clip
 
 
-def _available(character: Character) -> str:
-    return f"Available: {', '.join(character.clips)}" if character.clips else "It has none"
-
-
 def guide_clip(character: Character, motion: str) -> Clip:
     """Return a guide as a clip of the character. motion: the name of a clip, FILE, or FILE:CLIP."""
-    if motion in character.clips:
-        return character.clips[motion]
-    found = guide_file(motion)
+    found = None if motion in character.clips else guide_file(motion)
     if found is None:
-        raise GambolError(
-            f"'{character.name}' has no clip '{printable(motion)}' to be guided by, and there is no such file "
-            f"({', '.join(clip_suffixes())}). {_available(character)}"
-        )
+        known = ", ".join(clip_suffixes())
+        return find_clip(character, motion, f"to be guided by, and there is no such file ({known})")
     from gambol.formats import load
 
     file, name = found
@@ -153,9 +143,7 @@ def _chosen(character: Character, other: Character, file: Path, name: str) -> Cl
     """Return the clip of a file: the one that is named, or the only one that the character does not have itself."""
     clips = other.clips
     if name:
-        if name not in clips:
-            raise GambolError(f"{file} has no clip '{printable(name)}'. {_available(other)}")
-        return clips[name]
+        return find_clip(other, name, where=str(file))
     new = [each for each in clips if each not in character.clips] or list(clips)
     if not new:
         raise GambolError(f"{file} holds no clip to be guided by; gambol poses and gambol tween write one")

@@ -9,11 +9,13 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from gambol.character.character import Character
+from gambol.character.clip import Clip
 from gambol.distillation.problem import Problem
 from gambol.distillation.run import FILES, MOVIE, NUMBERS, REPORT, SHEET, Run, read_losses
 from gambol.distillation.run_config import RunConfig
 from gambol.distillation.stage_runner import StageRunner
-from gambol.editing.edit import edit
+from gambol.engines.fit import FittedClip, fit
+from gambol.engines.targets import ENGINES
 from gambol.errors import GambolError
 from gambol.files import write_file
 from gambol.formats import export, own_suffix, save
@@ -39,6 +41,8 @@ class RunResult:
     """One line on how good the clip is."""
     written: tuple[Path, ...]
     warnings: tuple[str, ...]
+    advice: tuple[str, ...]
+    """What is to be done in the engine that the file is for."""
 
 
 def draw_with(clip_renderer: ClipRenderer, problem: Problem) -> Callable[[StageRunner, Path], None]:
@@ -85,17 +89,17 @@ def write_outputs(
     folder, config, motion = run.folder, run.run_config, runner.rig_motion()
     losses = read_losses(folder)
     warnings = [*problem.warnings, *(row["trouble"] for row in losses)]
-    clip = problem.clip(motion, config.name or problem.title)
-    try:
-        clip = edit(problem.character, problem.anatomy, clip, config.edit).clip
-    except GambolError as error:
-        warnings.append(f"the clip is written without the edits asked for: {error}")
+    fitted = _fitted(problem, problem.clip(motion, config.name or problem.title), config, warnings)
+    character, clip = fitted.character, fitted.clip
+    if character is not problem.character:  # it has got a root bone
+        clip_renderer = ClipRenderer(character, fitted.anatomy)
     path = folder / clip_file(problem.character)
-    name = save(problem.character, path, clip, lost=warnings) or clip.name
+    compact = bool(config.engine and ENGINES[config.engine].compact)
+    name = save(character, path, clip, lost=warnings, compact=compact) or clip.name
     written = [path]
     for kind in config.export:
         written.append(folder / f"clip.{kind}")
-        warnings += export(problem.character, clip, written[-1], problem.config.fps)
+        warnings += export(character, clip, written[-1], problem.config.fps)
     try:
         most = DRAFT_MOVIE_FPS if config.preset == "draft" else MOVIE_FPS
         clip_renderer.movie(clip, folder / MOVIE, folder / SHEET, min(problem.config.fps, most), on_progress)
@@ -106,7 +110,7 @@ def write_outputs(
     try:
         named = replace(clip, name=name)
         judge = problem.prior if isinstance(problem.prior, VideoPrior) else None
-        found = report(problem.character, named, problem.anatomy, prompt=_sentence(config), prior=judge)
+        found = report(character, named, fitted.anatomy, prompt=_sentence(config), prior=judge)
         write_file(folder / NUMBERS, json_of(found).encode())
         written.append(folder / NUMBERS)
     except GambolError as error:
@@ -128,7 +132,19 @@ def write_outputs(
     write_file(folder / REPORT, run_page(details, found).encode())
     written.append(folder / REPORT)
     summary = found.summary if found else "the clip could not be measured"
-    return RunResult(name, clip.duration, problem.loops, summary, tuple(written), tuple(details.warnings))
+    warned = tuple(details.warnings)
+    return RunResult(name, clip.duration, problem.loops, summary, tuple(written), warned, fitted.advice)
+
+
+def _fitted(problem: Problem, clip: Clip, config: RunConfig, warnings: list[str]) -> FittedClip:
+    """Return the clip with its edits and as its engine wants it; without them, and with a warning, if that fails."""
+    character, anatomy = problem.character, problem.anatomy
+    options: dict = {"reduce": config.reduce, "taken": character.clips, "loops": problem.loops}
+    try:
+        return fit(character, anatomy, clip, config.edit, config.engine, **options)
+    except GambolError as error:
+        warnings.append(f"the clip is written without the edits asked for: {error}")
+        return FittedClip(character, anatomy, clip, (), ())
 
 
 def _sentence(config: RunConfig) -> str:

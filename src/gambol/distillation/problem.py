@@ -12,6 +12,7 @@ from gambol.actions import ACTIONS, Action
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
+from gambol.character.lookup import find_clip
 from gambol.character.rig import Rig
 from gambol.distillation.config import AnimateConfig
 from gambol.distillation.guide import Guide
@@ -163,7 +164,7 @@ class Problem:
 
     def _outside_as_it_was(self, whole: RigMotion) -> RigMotion:
         """Take frames outside the segment that was redone straight from the clip."""
-        clip = self.character.clips[self.config.init or ""]
+        clip = find_clip(self.character, self.config.init or "")
         times = clip.start + clip.duration * whole.along.double().numpy()
         was = rig_motion_of(self.character, self.rig, clip, times, whole.loops)
         free = self.constraints.freedom(was)

@@ -16,6 +16,7 @@ from gambol.distillation.config import AnimateConfig, Preset
 from gambol.distillation.guide import hash_guide
 from gambol.distillation.problem import Problem
 from gambol.editing.edit import EditConfig
+from gambol.engines.targets import EngineName
 from gambol.errors import GambolError
 from gambol.jsonable import from_json, parse_json
 from gambol.priors.catalogue import BUILT_IN, DEFAULT
@@ -75,6 +76,10 @@ class RunConfig:
     """Name of the clip; by default the action."""
     edit: EditConfig = field(default_factory=EditConfig)
     """Edits of the clip before it is written."""
+    engine: EngineName | None = None
+    """What the clip's file is for; any program if None."""
+    reduce: float | None = None
+    """Largest error of key reduction [height]; what the engine wants if None."""
     export: tuple[Literal["bvh", "npz"], ...] = ()
     """Formats in which the clip is also written without a mesh."""
     up: AxisChoice = "auto"

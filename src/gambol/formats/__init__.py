@@ -59,7 +59,7 @@ def load(path: str | Path) -> Character:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise AssetError(f"{path.name}: gambol reads {', '.join(READERS)}; export the character as .glb or .fbx")
-    return _imported(reader)(path)
+    return imported(reader)(path)
 
 
 def check_output(path: str | Path, binary: bool = False) -> None:
@@ -86,13 +86,14 @@ def save(
     clip: Clip | None = None,
     overwrite: bool = False,
     lost: list[str] | None = None,
+    compact: bool = False,
 ) -> str | None:
     """Write the character's own file again, with one more clip; returns the clip's name in the file.
 
     As glTF, everything else in the file stays as it was: the file is copied, so changes made to the character's own
     fields are not written. A character without a glTF file gets a fresh one. Other formats are written anew from what
     gambol knows of the character; what they cannot hold is added to `lost`, in words. Refuses to replace the input
-    file unless told to `overwrite`.
+    file unless told to `overwrite`. compact: rotations as 16-bit numbers in glTF.
     """
     from gambol.formats.gltf.create import document_from_character
     from gambol.formats.gltf.document import Document
@@ -103,13 +104,14 @@ def save(
         return _save_anew(character, path, clip, overwrite, [] if lost is None else lost)
     source = character.source
     document = source if isinstance(source, Document) else document_from_character(character)
-    return save_gltf(document, path, clip, overwrite)
+    return save_gltf(document, path, clip, overwrite, compact)
 
 
 def _save_anew(character: Character, path: Path, clip: Clip | None, overwrite: bool, lost: list[str]) -> str | None:
     """Write the character with its clips, and one more, in a format of `WRITERS`."""
+    from gambol.character.lookup import free_clip_name
     from gambol.files import check_folder
-    from gambol.text import printable, unique_name
+    from gambol.text import printable
 
     check_folder(path)
     own: Path | None = getattr(character.source, "path", None)
@@ -120,13 +122,14 @@ def _save_anew(character: Character, path: Path, clip: Clip | None, overwrite: b
     if clip is not None:
         if not clip.tracks:
             raise GambolError(f"clip '{clip.name}' has no tracks: nothing moves, so there is nothing to save")
-        name = unique_name(printable(clip.name), {each.name for each in clips})
+        name = free_clip_name(printable(clip.name), [each.name for each in clips])
         clips.append(replace(clip, name=name))
-    lost.extend(_imported(WRITERS[path.suffix.lower()])(character, path, clips))
+    lost.extend(imported(WRITERS[path.suffix.lower()])(character, path, clips))
     return name
 
 
-def _imported(name: str) -> Callable[..., Any]:
+def imported(name: str) -> Callable[..., Any]:
+    """The function that a row of `READERS` or `WRITERS` names."""
     module, _, function = name.partition(":")
     return getattr(import_module(module), function)
 
@@ -160,4 +163,4 @@ def export(character: Character, clip: Clip, path: str | Path, fps: float | None
     fps: as the clip was keyed, if not given.
     """
     check_export(path)
-    return _imported(MOTION_WRITERS[Path(path).suffix.lower()])(character, clip, path, fps)
+    return imported(MOTION_WRITERS[Path(path).suffix.lower()])(character, clip, path, fps)

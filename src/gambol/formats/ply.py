@@ -41,6 +41,8 @@ def read_ply(path: Path) -> Character:
     faces = lists if isinstance(lists, np.ndarray) and lists.shape[1:] == (3,) else fans(list(lists))
     if not (np.abs(faces) < 2**53).all() or (faces != np.trunc(faces)).any():  # NaN is not below either
         raise AssetError(f"{path}: a face names a vertex by a number that is not whole")
+    if not len(faces):
+        raise AssetError(f"{path} has no face of three corners or more")
     positions, normals = _columns(vertices, "x y z"), _columns(vertices, "nx ny nz")
     assert positions is not None
     uvs = _columns(vertices, "s t" if "s" in vertices else "u v")

@@ -17,6 +17,7 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.bone_mesh import has_bone_mesh
 from gambol.character.character import Character
 from gambol.character.clip import Clip, Track, natural_fps
+from gambol.character.lookup import find_clip
 from gambol.character.rig import Rig, build_rig
 from gambol.character.skeleton import Skeleton
 from gambol.errors import GambolError
@@ -120,10 +121,7 @@ def retarget(
 def _clip_of(character: Character, clip: Clip | str) -> Clip:
     """The clip itself, by its name if that is given, starting at 0 s."""
     if isinstance(clip, str):
-        if clip not in character.clips:
-            there = ", ".join(character.clips) or "none"
-            raise GambolError(f"'{character.name}' has no clip '{clip}'. Available: {there}")
-        clip = character.clips[clip]
+        clip = find_clip(character, clip)
     if not clip.tracks:
         raise GambolError(f"the clip '{clip.name}' has no tracks: nothing moves in it")
     return clip.from_zero()

@@ -15,6 +15,7 @@ from gambol.actions import ACTIONS
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
+from gambol.character.lookup import find_clip
 from gambol.character.rig import Rig, build_rig
 from gambol.editing.locking import STANDS
 from gambol.errors import GambolError
@@ -170,8 +171,8 @@ class PhysicalCharacter:
         clip = self._clip(name)
         measures = ground_values(normalize_clip(self.character, clip, self.anatomy))
         fix_feet = fix_feet and not _stands(measures)
-        locked_clip = self.locker.lock(clip, action_of_clip(name), fps or self.fps, fix_feet, on_progress)
-        return TrackingTarget(self, name, locked_clip, measures)
+        locked_clip = self.locker.lock(clip, action_of_clip(clip.name), fps or self.fps, fix_feet, on_progress)
+        return TrackingTarget(self, clip.name, locked_clip, measures)
 
     def _at_its_pace(self, ragdoll: Ragdoll) -> Ragdoll:
         """The ragdoll with gravity scaled if its gaits are implausibly slow or fast for its size: the units of a file
@@ -191,17 +192,15 @@ class PhysicalCharacter:
         return replace(ragdoll, gravity=ragdoll.gravity * (USUAL_PACE / pace) ** 2)
 
     def _clip(self, name: str) -> Clip:
-        clips = self.character.clips
-        if name not in clips:
-            there = f"Available: {', '.join(clips)}" if clips else "It has none"
-            raise GambolError(f"'{self.character.name}' has no clip '{name}'. {there}")
-        clip = clips[name]
+        clip = find_clip(self.character, name)
         if not clip.duration > SHORTEST:
-            others = ", ".join(other for other in clips if other != name)
+            others = ", ".join(other for other in self.character.clips if other != clip.name)
             there = f". Available: {others}" if others else ""
-            raise GambolError(f"the clip '{name}' is a single pose: there is no motion to track{there}")
+            raise GambolError(f"the clip '{clip.name}' is a single pose: there is no motion to track{there}")
         if clip.duration > LONGEST:
-            raise GambolError(f"the clip '{name}' lasts {clip.duration:.1f} s; up to {LONGEST:.0f} s can be tracked")
+            raise GambolError(
+                f"the clip '{clip.name}' lasts {clip.duration:.1f} s; up to {LONGEST:.0f} s can be tracked"
+            )
         return clip
 
     def contact_points(self, ragdoll: Ragdoll) -> tuple[Int[Tensor, " points"], Float[Tensor, "points 3"]]:

@@ -13,6 +13,7 @@ from torch import Tensor
 from gambol.character.anatomy import Anatomy, analyze
 from gambol.character.character import Character
 from gambol.character.clip import Clip
+from gambol.character.lookup import find_joint, find_moment
 from gambol.character.rig import build_rig
 from gambol.errors import GambolError
 from gambol.language import require_intent
@@ -57,6 +58,12 @@ class PoseSpace:
         """Names of the joints, in the order of the poses."""
         return [self.character.skeleton.names[node] for node in self.anatomy.body.nodes]
 
+    def joint(self, name: str) -> int:
+        """Index of the joint that a name means; see `gambol.character.lookup`."""
+        nodes = self.anatomy.body.nodes.tolist()
+        own = dict(zip(nodes, self.joints, strict=True))
+        return nodes.index(find_joint(own, name, f"'{self.character.name}' has no joint"))
+
     @property
     def rest(self) -> Poses:
         """The pose that the skin was bound in."""
@@ -66,18 +73,8 @@ class PoseSpace:
         """A pose by its name: 'rest', a clip (its first frame), or 'walk@0.5' (half a second into it)."""
         if moment == "rest":
             return self.rest
-        clips = self.character.clips
-        name, _, seconds = moment.rpartition("@")
-        name, seconds = (name, seconds) if name and moment not in clips else (moment, "0")
-        if name not in clips:
-            raise GambolError(f"'{self.character.name}' has no clip '{name}'. Available: {', '.join(['rest', *clips])}")
-        try:
-            time = clips[name].start + float(seconds)
-        except ValueError:
-            raise GambolError(f"'{moment}': after @ comes a time in seconds, as in '{name}@0.5'") from None
-        if not clips[name].start <= time <= clips[name].end + 1e-6:
-            raise GambolError(f"'{moment}': the clip '{name}' lasts {clips[name].duration:.2f} s")
-        world = world_poses(self.character.skeleton, self.anatomy, clips[name], np.array([time]))
+        clip, time = find_moment(self.character, moment)
+        world = world_poses(self.character.skeleton, self.anatomy, clip, np.array([time]))
         return self.poses_of(torch.as_tensor(world[..., :3, :]).float())
 
     def poses_of(self, T_world_joint: Float[Tensor, "poses joints 3 4"]) -> Poses:
@@ -137,13 +134,11 @@ class PoseSpace:
         names of joints that stay where they are in `start`; by default feet that stand and whose leg is not moved.
         """
         start = self.rest if start is None else start
-        names = self.joints
-        for name in (*handles, *(keep or ())):
-            if name not in names:
-                raise GambolError(f"'{self.character.name}' has no joint '{name}'. Available: {', '.join(names)}")
         places = body_points(self.skeleton, start)[1][0].double().numpy()
-        moved = [names.index(name) for name in handles]
-        kept = self._standing(start, moved) if keep is None else [names.index(name) for name in keep]
+        moved = [self.joint(name) for name in handles]
+        if len(set(moved)) < len(moved):
+            raise GambolError("two handles are of one joint: give each joint one place")
+        kept = self._standing(start, moved) if keep is None else [self.joint(name) for name in keep]
         joints = np.array([*moved, *(joint for joint in kept if joint not in moved)], np.int64)
         if not len(joints):
             raise GambolError("there is nothing to reach: give at least one handle")

@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Float
 
 from gambol.character.annotation_file import read_joint_file
+from gambol.character.lookup import find_joint
 from gambol.character.skeleton import Skeleton
 from gambol.errors import GambolError
 from gambol.files import write_file
@@ -135,14 +136,9 @@ def move_joints(layout: Layout, given: JointPositions, mirror: MirrorPlane, part
 
     The mirror image of a joint follows if it was one and has no position of its own.
     """
-    number = {name: joint for joint, name in enumerate(layout.names)}
-    unknown = [name for name in given.points if name not in number]
-    if unknown:
-        raise GambolError(
-            f"there is no joint {_listed(unknown)} to move; available: {', '.join(layout.names)}. "
-            "A whole skeleton needs a parent for each joint"
-        )
-    moved = {number[name]: np.array(point) for name, point in given.points.items()}
+    own = dict(enumerate(layout.names))
+    refusal = "a skeleton of your own needs a parent for each joint, and to be moved there is no joint"
+    moved = {find_joint(own, name, refusal): np.array(point) for name, point in given.points.items()}
     for joint, point in list(moved.items()):
         partner = partners[joint]
         if partner >= 0 and partner not in moved:

@@ -51,6 +51,7 @@ def extract(path: str) -> dict[str, np.ndarray]:
 
     scene = ufbx.load_file(
         path,
+        file_format=ufbx.FileFormat.FBX,  # ufbx reads .obj, too, and files beside it
         target_axes=ufbx.axes_right_handed_y_up,
         target_unit_meters=1.0,
         space_conversion=ufbx.SpaceConversion.MODIFY_GEOMETRY,
@@ -95,7 +96,7 @@ class Extraction:
         self._index = {node.typed_id: index for index, node in enumerate(self._nodes)}
         self._materials = {material.element_id: i for i, material in enumerate(items(scene.materials))}
         self._textures = {texture.element_id: i for i, texture in enumerate(items(scene.textures))}
-        self._vertices = self._morphed = self._keys = 0
+        self._meshes = self._vertices = self._morphed = self._keys = 0
         self._channels: dict[int, list[tuple[int, int, int]]] = {}
         """Of each blend channel by its element: the meshes' nodes, the target's place there, and how many there are."""
 
@@ -192,7 +193,10 @@ class Extraction:
         prefix = f"mesh {number} "
         values, faces, corner_vertex = self._welded(node, mesh, corners, materials)
         self._vertices += len(corner_vertex)
-        if self._vertices > MOST_VERTICES or len(self._index) > MOST_NODES:
+        self._meshes += 1
+        if self._meshes > MOST_MESHES:
+            raise TooMuch(f"it shows more than {MOST_MESHES:,} meshes: merge them first")
+        if self._vertices > MOST_VERTICES:
             raise TooMuch(f"it has more than {MOST_VERTICES:,} vertices: decimate it first")
         points = array(mesh.vertices).reshape(-1, 3)
         self._arrays |= {prefix + key: value for key, value in values.items()}

@@ -82,7 +82,7 @@ def _source(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarra
 
 
 def _require_fbx(path: Path) -> None:
-    """ufbx reads .obj files as well, and files beside them; here only FBX is wanted."""
+    """A file that only has the name is refused before a process is started for it."""
     head = read_file(path)[:4096]
     if not any(signature in head for signature in SIGNATURES):
         raise AssetError(f"{path} is no FBX file: it does not begin like one")

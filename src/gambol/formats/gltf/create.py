@@ -24,11 +24,12 @@ IMAGE_EXTENSIONS |= {"image/avif": "EXT_texture_avif", "image/ktx2": "KHR_textur
 """The extension a texture needs for each image type."""
 
 
-def document_from_character(character: Character) -> Document:
+def document_from_character(character: Character, compact: bool = False) -> Document:
     """A GLB that reads back as the same character: nodes keep their indices, clips keep theirs.
 
     Meshes that share a node become primitives of one glTF mesh, since a node carries only one; they share the name
-    of the first. Meshes without a face are left out: nothing of them can be seen. Hints are not written.
+    of the first. Meshes without a face are left out: nothing of them can be seen. Hints are not written. compact:
+    rotations of clips as 16-bit numbers.
     """
     builder = _Builder()
     nodes = _nodes(character.skeleton)
@@ -49,7 +50,7 @@ def document_from_character(character: Character) -> Document:
     chunks: tuple[tuple[bytes, bytes], ...] | None = ((BIN_CHUNK, bytes(builder.blob)),) if builder.blob else ()
     for name, clip in character.clips.items():
         if clip.tracks:
-            _, chunks = append_clip(content, chunks, replace(clip, name=name))
+            chunks = append_clip(content, chunks, replace(clip, name=name), compact)
     return parse_document(glb_bytes(content, chunks or ()))
 
 

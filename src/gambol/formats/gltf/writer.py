@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -12,6 +13,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from gambol.character.clip import Clip, Track
+from gambol.character.lookup import free_clip_name
 from gambol.character.transforms import decompose, xyzw_from_wxyz
 from gambol.errors import AssetError, GambolError
 from gambol.files import check_folder, write_file
@@ -20,48 +22,54 @@ from gambol.formats.gltf.clips import WIDTHS
 from gambol.formats.gltf.document import BIN_CHUNK, SUFFIXES, Document, glb_bytes, json_bytes
 from gambol.formats.gltf.fields import Fields
 from gambol.formats.gltf.materials import mime_of
-from gambol.text import printable, unique_name
+from gambol.text import printable
 
-FLOAT = 5126
+FLOAT, SHORT = 5126, 5122
+SHORTEST = 32767
+"""What stands for 1 in normalised 16-bit numbers."""
 KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3", "weights": "SCALAR"}
 
 
-def save_gltf(document: Document, path: str | Path, clip: Clip | None = None, overwrite: bool = False) -> str | None:
+def save_gltf(
+    document: Document, path: str | Path, clip: Clip | None = None, overwrite: bool = False, compact: bool = False
+) -> str | None:
     """Write the document, with the clip appended if there is one; returns the name the clip got.
 
     A .glb or .vrm stays binary; a .gltf can be written as .gltf or packed into a .glb. Files it refers to are copied
-    along. The file appears whole or not at all.
+    along. The file appears whole or not at all. compact: rotations as 16-bit numbers.
     """
     path = Path(path)
     check_target(path, document.chunks is not None)
     if document.path and path.exists() and document.path.exists() and path.samefile(document.path) and not overwrite:
         raise AssetError(f"{path} is the input itself; give another name (in Python: overwrite=True)")
-    packed = document.chunks is None and path.suffix.lower() != ".gltf"
+    is_packed = document.chunks is None and path.suffix.lower() != ".gltf"
     name, data = None, document.raw
-    if clip is not None or packed:
+    if clip is not None or is_packed:
         content = copy.deepcopy(document.json)
-        chunks = _pack(document, content) if packed else document.chunks
+        chunks = packed(document, content) if is_packed else document.chunks
         if clip is not None:
-            name, chunks = append_clip(content, chunks, clip)
+            name = free_clip_name(printable(clip.name), _clip_names(content))
+            chunks = append_clip(content, chunks, replace(clip, name=name), compact)
         data = json_bytes(content, indent=2) if chunks is None else glb_bytes(content, chunks)
-    if not packed:
+    if not is_packed:
         _copy_references(document, path.parent)
     write_file(path, data)
     return name
 
 
 def append_clip(
-    content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...] | None, clip: Clip
-) -> tuple[str, tuple[tuple[bytes, bytes], ...] | None]:
-    """Add an animation to a file's JSON, in place, and its keys to the binary chunk; returns name and chunks."""
+    content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...] | None, clip: Clip, compact: bool = False
+) -> tuple[tuple[bytes, bytes], ...] | None:
+    """Add an animation to a file's JSON, in place, and its keys to the binary chunk, which is returned.
+
+    compact: rotations as normalised 16-bit numbers, off by up to 4e-5 rad, which glTF allows.
+    """
     if not clip.tracks:
         raise GambolError(f"clip '{clip.name}' has no tracks: nothing moves, so there is nothing to save")
     nodes = content.get("nodes", [])
     for track in clip.tracks:
         _check_track(clip.name, track, len(nodes))
     animations = content.setdefault("animations", [])
-    taken = [animation.get("name") for animation in animations if isinstance(animation, dict)]
-    name = unique_name(printable(clip.name), {printable(name) for name in taken if isinstance(name, str)})
     blob = bytearray()
     first_view = len(content.setdefault("bufferViews", []))
     accessors = content.setdefault("accessors", [])
@@ -71,17 +79,25 @@ def append_clip(
         times = _stored_times(track)
         key = times.tobytes()
         if key not in clocks:
-            clocks[key] = _add_accessor(accessors, blob, times, "SCALAR", first_view, bounds=True)
+            clocks[key] = add_accessor(accessors, blob, times, "SCALAR", first_view, bounds=True)
         values = _stored_values(track)
-        output = _add_accessor(accessors, blob, values, KINDS[track.path], first_view)
+        if compact and track.path == "rotation" and track.interpolation != "CUBICSPLINE":
+            values = np.round(np.clip(values, -1, 1) * SHORTEST).astype("<i2")
+        output = add_accessor(accessors, blob, values, KINDS[track.path], first_view)
         samplers.append({"input": clocks[key], "interpolation": track.interpolation, "output": output})
         channels.append({"sampler": len(samplers) - 1, "target": {"node": track.node, "path": track.path}})
-    buffer, offset, chunks = _append_bytes(content, chunks, bytes(blob))
+    buffer, offset, chunks = append_bytes(content, chunks, bytes(blob))
     content["bufferViews"].append({"buffer": buffer, "byteOffset": offset, "byteLength": len(blob)})
     extras = {"extras": dict(clip.extras)} if clip.extras else {}
-    animations.append({"name": name, "channels": channels, "samplers": samplers, **extras})
+    animations.append({"name": clip.name, "channels": channels, "samplers": samplers, **extras})
     _replace_matrices(nodes, {track.node for track in clip.tracks})
-    return name, chunks
+    return chunks
+
+
+def _clip_names(content: dict[str, Any]) -> list[str]:
+    """Names of a file's animations, as they are read."""
+    names = [each.get("name") for each in content.get("animations", []) if isinstance(each, dict)]
+    return [printable(name) for name in names if isinstance(name, str)]
 
 
 def _check_track(name: str, track: Track, nodes: int) -> None:
@@ -116,10 +132,12 @@ def _stored_values(track: Track) -> np.ndarray:
     return np.ascontiguousarray(values, dtype="<f4").reshape(-1, width)
 
 
-def _add_accessor(
+def add_accessor(
     accessors: list, blob: bytearray, values: np.ndarray, kind: str, view: int, bounds: bool = False
 ) -> int:
     accessor: dict[str, Any] = {"bufferView": view, "byteOffset": len(blob), "componentType": FLOAT}
+    if values.dtype == np.int16:
+        accessor |= {"componentType": SHORT, "normalized": True}
     accessor |= {"count": len(values), "type": kind}
     if bounds:  # required for key times
         accessor |= {"min": [float(values.min())], "max": [float(values.max())]}
@@ -128,7 +146,7 @@ def _add_accessor(
     return len(accessors) - 1
 
 
-def _append_bytes(
+def append_bytes(
     content: dict[str, Any], chunks: tuple[tuple[bytes, bytes], ...] | None, blob: bytes
 ) -> tuple[int, int, tuple[tuple[bytes, bytes], ...] | None]:
     """Put bytes behind the binary chunk of a GLB, or into a new buffer inside the JSON of anything else."""
@@ -158,7 +176,7 @@ def _replace_matrices(nodes: list[dict[str, Any]], animated: set[int]) -> None:
             nodes[index]["scale"] = scale.tolist()
 
 
-def _pack(document: Document, content: dict[str, Any]) -> tuple[tuple[bytes, bytes], ...]:
+def packed(document: Document, content: dict[str, Any]) -> tuple[tuple[bytes, bytes], ...]:
     """Bring all buffers and images of a .gltf into one binary chunk; views are moved, their bytes are not changed."""
     blob = bytearray()
     fallbacks: list[dict[str, Any]] = []

@@ -1,0 +1,133 @@
+"""Any file that can be read, written as any that can be written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from gambol.character.character import Character
+from gambol.character.clip import Clip
+from gambol.character.skeleton import Pose
+from gambol.errors import GambolError
+from gambol.files import check_folder
+from gambol.formats import MOTION_SUFFIXES, READERS, WRITERS, export, imported
+from gambol.formats.gltf.document import SUFFIXES, Document
+from gambol.formats.shapes import SHAPES, write_shape
+
+ENDINGS = tuple(dict.fromkeys((*SUFFIXES, *WRITERS, *MOTION_SUFFIXES, *SHAPES)))
+"""Endings of files that can be written."""
+VRM = ("VRM", "VRMC_vrm")
+"""Extensions without which a .vrm is none."""
+
+
+def check_conversion(path: Path) -> None:
+    """Refuse, before any work, a file that cannot be written by its ending, or because its folder is missing."""
+    if path.suffix.lower() not in ENDINGS:
+        name = path.name or repr(str(path))
+        raise GambolError(f"{name}: gambol writes {', '.join(ENDINGS)}; use a name that ends in one of them")
+    check_folder(path)
+
+
+def convert(
+    character: Character,
+    path: str | Path,
+    clips: Sequence[Clip] | None = None,
+    *,
+    meshes: bool = True,
+    fps: float | None = None,
+    pose: Pose | None = None,
+    compact: bool = False,
+) -> tuple[str, ...]:
+    """Write a character into a file of another format; returns what got lost, in words.
+
+    clips: those of the new file; by default all of the character's, as they are. meshes: False for joints and clips
+    alone. fps: of formats that hold one pose after the other; by default as the clip was keyed. pose: of formats that
+    hold a shape; by default at rest. compact: rotations as 16-bit numbers in glTF. A glTF file that becomes one keeps
+    all that gambol does not know of, too.
+    """
+    path = Path(path)
+    check_conversion(path)
+    own: Path | None = getattr(character.source, "path", None)
+    if own and path.exists() and own.exists() and path.samefile(own):
+        raise GambolError(f"{path} is the input itself; give another name")
+    ending = path.suffix.lower()
+    if ending in SHAPES:
+        return (*_unsaid(character, clips, ending), *write_shape(character, path, pose))
+    named = [replace(clip, name=name) for name, clip in character.clips.items()] if clips is None else clips
+    moving = [clip for clip in named if clip.tracks]
+    if ending in MOTION_SUFFIXES:
+        return (*_only_motion(character, ending), *export(character, _only(character, moving, ending), path, fps))
+    if ending in WRITERS:
+        return tuple(imported(WRITERS[ending])(character, path, moving, meshes=meshes))
+    return _as_gltf(character, path, None if clips is None else moving, meshes, compact)
+
+
+def _as_gltf(
+    character: Character, path: Path, clips: list[Clip] | None, meshes: bool, compact: bool
+) -> tuple[str, ...]:
+    """clips: None for those of the file, byte by byte."""
+    from gambol.formats.gltf.create import document_from_character
+    from gambol.formats.gltf.rewrite import as_text, with_clips
+    from gambol.formats.gltf.writer import save_gltf
+
+    source, text = character.source, path.suffix.lower() == ".gltf"
+    if path.suffix.lower() == ".vrm" and not (meshes and isinstance(source, Document) and _is_vrm(source)):
+        raise GambolError(
+            f"{path.name}: a .vrm says which bone is which and under what licence, which '{character.name}' does not; "
+            "write a .glb"
+        )
+    lost: list[str] = []
+    if isinstance(source, Document) and meshes:
+        document = source if clips is None else with_clips(source, clips, text, compact)
+        if clips is not None and any(b"KHR_animation_pointer" in data for data in (source.raw,)):
+            lost.append("what the clips move besides nodes and morph targets (KHR_animation_pointer) is left out")
+    else:
+        shown = character if meshes else replace(character, meshes=())
+        own = character.clips if clips is None else {clip.name: clip for clip in clips}
+        if not meshes:
+            own = {name: _without_morphs(clip, lost) for name, clip in own.items()}
+        document = document_from_character(replace(shown, clips=own), compact)
+    save_gltf(as_text(document) if text else document, path)
+    return tuple(lost)
+
+
+def _is_vrm(document: Document) -> bool:
+    used = document.json.get("extensionsUsed")
+    return isinstance(used, list) and any(name in used for name in VRM)
+
+
+def _without_morphs(clip: Clip, lost: list[str]) -> Clip:
+    """Without a mesh there is nothing whose shape could change."""
+    kept = tuple(track for track in clip.tracks if track.path != "weights")
+    if len(kept) < len(clip.tracks):
+        lost.append(f"clip '{clip.name}' moves morph targets: these are left out with the meshes")
+    return replace(clip, tracks=kept)
+
+
+def _only(character: Character, clips: Sequence[Clip], ending: str) -> Clip:
+    if len(clips) == 1:
+        return clips[0]
+    if not clips:
+        raise GambolError(f"'{character.name}' has no clip, and a {ending} holds nothing else")
+    raise GambolError(f"a {ending} holds one clip: choose one with --clip. Available: {', '.join(character.clips)}")
+
+
+def _only_motion(character: Character, ending: str) -> list[str]:
+    return [f"the mesh is left out: a {ending} holds joints and one clip"] if character.meshes else []
+
+
+def _unsaid(character: Character, clips: Sequence[Clip] | None, ending: str) -> list[str]:
+    """What a shape has no room for, beside what its writer says."""
+    lost = []
+    if character.skeleton.is_joint.any():
+        lost.append(f"the skeleton is left out: a {ending} holds a shape, here in one pose")
+    if character.clips if clips is None else clips:
+        lost.append("clips are left out")
+    return lost
+
+
+def check_readable(file: Path) -> None:
+    """Refuse a file whose ending says that it is not read; a name without an ending may be an animal of the zoo."""
+    if file.suffix and file.exists() and file.suffix.lower() not in READERS:
+        raise GambolError(f"{file.name}: gambol reads {', '.join(READERS)}")
