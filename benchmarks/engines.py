@@ -26,7 +26,7 @@ from gambol.character.clip import natural_fps
 from gambol.creatures.gaits import gait
 from gambol.editing.edit import EditConfig
 from gambol.engines.fit import fit
-from gambol.engines.targets import ENGINES
+from gambol.engines.targets import ENGINES, EngineName
 from gambol.formats.convert import convert
 
 SIDE = Path(__file__).with_name("engines_side")
@@ -34,7 +34,7 @@ TOLERANCE = 1e-3
 """Largest distance of a joint [height]: Blender's and our interpolation of rotations differ between keys."""
 
 
-def made(name: str, engine: str, folder: Path) -> tuple[Path, str, int]:
+def made(name: str, engine: EngineName, folder: Path) -> tuple[Path, str, int]:
     """A file for an engine, the name of its clip, and the bytes of the same file with all keys and for no engine."""
     character, clip_name = load(name.partition(":")[0]), name.partition(":")[2]
     anatomy = analyze(character)
@@ -130,7 +130,7 @@ def main() -> int:
                         cell = str(found_wrong) if side == "validate" else compared(answer, path, clip, times, False)
                         cells[number if number == 0 else number + 1] = cell
                 if arguments.blender_python:
-                    answer = asked([arguments.blender_python, str(SIDE / "blender.py")], job, folder)
+                    answer = asked([arguments.blender_python, str(SIDE / "blender_import.py")], job, folder)
                     cells[1] = compared(answer, path, clip, times, True)
                     if answer["off_frame"] > 1e-3:
                         cells[1] += f", keys {answer['off_frame']:.2f} frames off"
