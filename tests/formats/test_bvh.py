@@ -333,7 +333,7 @@ def test_a_name_or_a_folder_that_cannot_be_written(tmp_path):
     character = random_character(1)
     clip = random_clip(character, 1)
     for path in ("a.txt", "a.glb"):
-        with pytest.raises(GambolError, match=r"written as \.bvh or \.npz"):
+        with pytest.raises(GambolError, match=r"written as \.bvh, \.npz, \.vrma"):
             check_export(tmp_path / path)
     with pytest.raises(AssetError, match="does not exist"):
         export(character, clip, tmp_path / "nowhere" / "a.bvh")
