@@ -32,6 +32,7 @@ def joint(names, name):
         (["A|Run", "B|Run"], "a|run", "A|Run"),
         (["Armature|mixamo.com|Layer0", "idle"], "LAYER0", "Armature|mixamo.com|Layer0"),
         (["Attack1", "Attack2"], "attack 2", "Attack2"),
+        (["A|TRex_Walk", "A|TRex_Walk_Fast", "A|TRex_Run"], "walk", "A|TRex_Walk"),
         (["|", "x"], "|", "|"),
     ],
 )

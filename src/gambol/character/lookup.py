@@ -47,13 +47,22 @@ def free_clip_name(name: str, taken: Iterable[str], numbered: str = "{}.{:03d}")
 
 def find_clip(character: Character, name: str, what: str = "", also: Sequence[str] = (), where: str = "") -> Clip:
     """The clip that a name means: as it is written in the file, in any case, without what stands before the last '|',
-    with or without blanks, '_' and '-'. GambolError if there is none, or if it may be several.
+    with or without blanks, '_' and '-', and without words that all clips have. GambolError if there is none, or if it
+    may be several.
 
     what: ends the error, as in 'to start from'; also: what else could have been named; where: the file, if not the
     character's own.
     """
     clips = list(character.clips)
-    keys: tuple[Key, ...] = (str, str.casefold, clip_key, lambda name: re.sub(r"[\W_]+", "", clip_key(name)))
+    said = [set(tokens(short_name(clip))) for clip in clips]
+    common = set.intersection(*said) if len(said) > 1 else set()  # 'TRex' of 'TRex_Walk' and 'TRex_Run'
+    keys: tuple[Key, ...] = (
+        str,
+        str.casefold,
+        clip_key,
+        lambda name: re.sub(r"[\W_]+", "", clip_key(name)),
+        lambda name: tuple(word for word in tokens(short_name(name)) if word not in common),
+    )
     found = _meant(name, clips, keys)
     if len(found) == 1:
         return character.clips[clips[found[0]]]
