@@ -38,9 +38,10 @@ of legs than spiders have are feelers, too."""
 LEGS_SEEN, INSIDE = 0.9, 0.9
 """Probability of legs, and share of joints inside, from which on the network is believed that a body has legs where a
 template sees none."""
-ODD, CLEAR = 0.45, 0.2
-"""How badly a body looks with y up that other axes are tried, and how much better it must look with one of these: a
-person who lies looks 0.3 with y up, as a quadruped, and 1.0 as a person."""
+ODD, WELL = 0.45, 0.6
+"""How badly a body looks with y up that other axes are tried, and how well it must look with one of these: a person who
+lies looks 0.3 with y up, as a quadruped, and 1.0 as a person. Insects and spiders, on which templates and the network
+agree little, look like people with their belly forward (0.54); they keep y."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +81,12 @@ def place_joints(
     y is up unless the body then looks odd, and clearly better with another axis up.
     """
     found, placed = _place(solid, meshes, vertices, faces, options, options.up or "+y")
-    if options.up is None and options.plan is None and _looks(found, placed) < ODD:
+    given = options.up is not None or options.plan is not None or len(found.parts.legs) > 2
+    if not given and _looks(found, placed) < ODD:
         others = [up for up in ("+z", "-z", "+x", "-x", "-y") if not options.forward or options.forward[1] != up[1]]
         tried = [_place(solid, meshes, vertices, faces, options, up) for up in others]
         best = max(tried, key=lambda each: _looks(*each))
-        if _looks(*best) > max(ODD, _looks(found, placed) + CLEAR):
+        if _looks(*best) > WELL:
             return best
     return found, placed
 
