@@ -119,7 +119,8 @@ def _place(
             lines = Centrelines(other.solid, other.parts.centre)
             again = _placed(other, forward, certainty, lines, look, replace(options, plan=plan))
             gain = (again.agreement or 0.0) - (placed.agreement or 0.0)
-            if gain > BETTER or (gain >= 0 and placed.roles and len(placed.roles.legs) > MOST_PAIRS):
+            too_many = placed.roles and len(placed.roles.legs) > MOST_PAIRS
+            if not other.parts.hidden and (gain > BETTER or (gain >= 0 and too_many)):
                 return other, again
     return found, placed
 
