@@ -30,7 +30,8 @@ def joint(names, name):
         (["Armature|walk", "Walk"], "Walk", "Walk"),
         (["Walk", "walk"], "walk", "walk"),
         (["A|Run", "B|Run"], "a|run", "A|Run"),
-        (["Armature|mixamo.com|Layer0", "idle"], "LAYER0", "Armature|mixamo.com|Layer0"),
+        (["Armature|mixamo.com|Layer0", "idle"], "Mixamo.com", "Armature|mixamo.com|Layer0"),
+        (["Armature|Walk|BaseLayer", "Armature|Run|BaseLayer"], "walk", "Armature|Walk|BaseLayer"),
         (["Attack1", "Attack2"], "attack 2", "Attack2"),
         (["A|TRex_Walk", "A|TRex_Walk_Fast", "A|TRex_Run"], "walk", "A|TRex_Walk"),
         (["|", "x"], "|", "|"),
@@ -122,3 +123,15 @@ def test_a_second_clip_of_a_name_leaves_both_usable():
     assert free_clip_name("Run", taken) == "Run.001" and free_clip_name("trot", taken) == "trot"
     both = with_clips(*taken, second)
     assert find_clip(both, "walk").name == taken[0] and find_clip(both, second).name == second
+
+
+@pytest.mark.parametrize("said", ["hand.L", "left hand", "hand_l", "LeftHand"])
+def test_the_hands_of_a_whole_mixamo_rig_are_found(said):
+    """Two of three of its joints have 'hand' in their names."""
+    names = [*MIXAMO, *(f"mixamorig:{part}" for part in ("Spine2", "Neck", "RightUpLeg", "LeftLeg", "RightLeg"))]
+    for side in ("Left", "Right"):
+        names += [f"mixamorig:{side}{part}" for part in ("Shoulder", "Arm", "Foot", "ToeBase")]
+        fingers = [f"{finger}{n}" for finger in ("Thumb", "Index", "Middle", "Ring", "Pinky") for n in range(1, 5)]
+        names += [f"mixamorig:{side}Hand{finger}" for finger in fingers]
+    names = list(dict.fromkeys(names))
+    assert joint(names, said) == "mixamorig:LeftHand"

@@ -141,3 +141,19 @@ def test_what_was_done_is_said(body, walk):
     reduced = reduce_keys(*body, walk, 2e-3)
     assert f"{reduced.after:,} of {reduced.before:,} keys kept" in reduced.note and "% of the height" in reduced.note
     assert reduce_keys(*body, Clip("x", ())).note == "" and BOUND < 1e-3
+
+
+def test_a_clip_is_held_where_only_the_rest_pose_lasts_longer(body):
+    """What ends first must not be stretched to the end."""
+    character, anatomy = body
+    rest = character.skeleton.rest
+    node = int(anatomy.body.nodes[-1])
+    turned = normalize(rest.rotation[node] + np.array([0.0, 0.4, 0.0, 0.0]))
+    nod = Track(
+        node, "rotation", np.array([0.0, 0.5, 1.0]), np.stack([rest.rotation[node], turned, rest.rotation[node]])
+    )
+    still = Track(0, "translation", np.array([0.0, 2.0]), np.repeat(rest.translation[:1], 2, axis=0))
+    clip = Clip("nod", (nod, still))
+    reduced = reduce_keys(character, anatomy, clip, 1e-3)
+    assert reduced.clip.duration == pytest.approx(2) and reduced.error <= 1e-3
+    assert furthest(character, clip, reduced.clip) <= 1e-3 * anatomy.height

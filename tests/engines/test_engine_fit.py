@@ -12,6 +12,7 @@ from gambol.editing.path import find_path
 from gambol.engines.fit import fit
 from gambol.engines.root_bone import has_root_bone, with_root_bone
 from gambol.engines.targets import ENGINES
+from gambol.errors import GambolError
 from gambol.formats import load, save
 from gambol.formats.convert import convert
 
@@ -162,3 +163,10 @@ def test_mistakes_are_one_sentence(walking, tmp_path, capsys, options, told):
     with pytest.raises(SystemExit):
         main(["clip", str(tmp_path / "dog.glb"), "-o", str(tmp_path / "x.glb"), *options])
     assert told in capsys.readouterr().err
+
+
+def test_what_has_no_skin_gets_no_root_bone(walking):
+    character, anatomy = walking[:2]
+    loose = replace(character, skeleton=replace(character.skeleton, is_joint=np.zeros(len(character.skeleton), bool)))
+    with pytest.raises(GambolError, match="has no skin"):
+        with_root_bone(loose, anatomy)

@@ -10,6 +10,7 @@ from gambol.engines.targets import ENGINES
     [
         ("godot", "AnimalArmature|Walk", True, (), "Walk-loop"),
         ("godot", "walk-loop", True, (), "walk-loop"),
+        ("godot", "walk loop", True, (), "walk-loop"),  # as `gambol clip --loop` calls it
         ("godot", "walk", True, ("Walk-loop",), "walk_1-loop"),  # Godot drops the mark: both would be 'walk'
         ("godot", "walk", True, ("A|walk",), "walk_1-loop"),
         ("godot", "hit", False, (), "hit"),

@@ -16,8 +16,11 @@ from gambol.text import printable
 
 MOST_SHOWN = 60
 """Names that an error lists."""
-COMMON = 0.6
-"""A word in more than this share of a skeleton's names, as 'mixamorig', says nothing about a joint."""
+COMMON = 0.8
+"""A word in more than this share of a skeleton's names, as 'mixamorig', says nothing about a joint; 'hand' is in two of
+three of Mixamo's."""
+LAYER = re.compile(r"base ?layer|layer ?\d+", re.IGNORECASE)
+"""What Blender writes behind the name of an action from FBX."""
 PREFIXES = {"mixamorig", "bip", "def", "j", "jnt", "joint", "valve", "biped"}
 """Words that rigging programs write before the names of joints."""
 NUMBER = re.compile(r"#\d{1,9}")
@@ -25,8 +28,13 @@ Key = Callable[[str], object]
 
 
 def short_name(name: str) -> str:
-    """What people call a clip: 'Walk' of 'AnimalArmature|Walk', since Blender writes the armature before it."""
-    return next((part.strip() for part in reversed(name.split("|")) if part.strip()), name)
+    """What people call a clip: 'Walk' of 'AnimalArmature|Walk', since Blender writes the armature before it, and of
+    'Armature|Walk|BaseLayer'."""
+    parts = [part.strip() for part in name.split("|") if part.strip()]
+    own = [part for part in parts if not LAYER.fullmatch(part)]
+    if not parts:
+        return name
+    return own[-1] if len(own) > 1 else parts[-1]
 
 
 def clip_key(name: str) -> str:

@@ -128,8 +128,10 @@ class ConvertCommand:
         """Motion capture gets a mesh of its bones where there is room for one, so that there is something to see."""
         from gambol.character.bone_mesh import visible
         from gambol.formats import MOTION_SUFFIXES
+        from gambol.formats.gltf.document import SUFFIXES, Document
 
-        return character if self.animation_only or ending in MOTION_SUFFIXES else visible(character)
+        kept = isinstance(character.source, Document) and ending in SUFFIXES
+        return character if kept or self.animation_only or ending in MOTION_SUFFIXES else visible(character)
 
     def _pose(self, character: Character) -> Pose | None:
         from gambol.character.lookup import find_moment

@@ -198,9 +198,9 @@ def _lasting(tracks: tuple[Track, ...], clip: Clip) -> tuple[Track, ...]:
     first, last = tracks[0], replace(clip, tracks=tracks)
     if last.start <= clip.start and last.end >= clip.end:
         return tracks
-    times = first.times.copy()
-    times[0], times[-1] = clip.start, clip.end
-    if len(times) == 1:
-        times = np.array([clip.start, clip.end])
-        return (replace(first, times=times, values=np.repeat(first.values, 2, axis=0)), *tracks[1:])
-    return (replace(first, times=times), *tracks[1:])
+    times, values = first.times, first.values
+    if last.start > clip.start:
+        times, values = np.append(clip.start, times), np.concatenate([values[:1], values])
+    if last.end < clip.end:
+        times, values = np.append(times, clip.end), np.concatenate([values, values[-1:]])
+    return (replace(first, times=times, values=values), *tracks[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from gambol.character.lookup import free_clip_name, short_name
@@ -14,6 +15,8 @@ def clip_name(name: str, loops: bool, taken: Iterable[str], engine: Engine) -> s
     safe = "".join("_" if letter in engine.unsafe_in_clips else letter for letter in short_name(name)).strip()
     others = [_unmarked(each, engine) for each in taken]
     bare = _unmarked(safe, engine)
+    if loops and engine.loop_ending:  # 'walk loop' is what `gambol clip --loop` calls it
+        bare = re.sub(r"(?<=\S)[ _]loop$", "", bare, flags=re.IGNORECASE)
     if not loops and _seems_to_loop(bare, engine):
         bare += "-once"
     room = engine.longest_name - len(engine.loop_ending.encode()) - 4  # for a number

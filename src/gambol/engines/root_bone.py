@@ -11,6 +11,7 @@ import numpy as np
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.skeleton import line_up
+from gambol.errors import GambolError
 from gambol.formats.gltf.accessors import Accessors
 from gambol.formats.gltf.create import document_from_character
 from gambol.formats.gltf.document import Document, glb_bytes, json_bytes, parse_document
@@ -36,6 +37,8 @@ def has_root_bone(character: Character) -> bool:
 
 def with_root_bone(character: Character, anatomy: Anatomy) -> tuple[Character, Anatomy]:
     """The character with a root bone, if it has none, and its anatomy; all nodes keep their numbers."""
+    if not character.skeleton.is_joint.any():
+        raise GambolError(f"'{character.name}' has no skin, which a root bone belongs to; choose another engine")
     if has_root_bone(character):
         return character, anatomy
     source = character.source

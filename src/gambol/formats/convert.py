@@ -11,14 +11,14 @@ from gambol.character.clip import Clip
 from gambol.character.skeleton import Pose
 from gambol.errors import GambolError
 from gambol.files import check_folder
-from gambol.formats import MOTION_SUFFIXES, READERS, WRITERS, export, imported
+from gambol.formats import MOTION_SUFFIXES, READERS, WRITERS, check_output, export, imported
 from gambol.formats.gltf.document import SUFFIXES, Document
 from gambol.formats.shapes import SHAPES, write_shape
 
-ENDINGS = tuple(dict.fromkeys((*SUFFIXES, *WRITERS, *MOTION_SUFFIXES, *SHAPES)))
-"""Endings of files that can be written."""
 VRM = ("VRM", "VRMC_vrm")
 """Extensions without which a .vrm is none."""
+ENDINGS = tuple(dict.fromkeys((*SUFFIXES, *WRITERS, *MOTION_SUFFIXES, *SHAPES)))
+"""Endings of files that can be written."""
 
 
 def check_conversion(path: Path) -> None:
@@ -26,7 +26,7 @@ def check_conversion(path: Path) -> None:
     if path.suffix.lower() not in ENDINGS:
         name = path.name or repr(str(path))
         raise GambolError(f"{name}: gambol writes {', '.join(ENDINGS)}; use a name that ends in one of them")
-    check_folder(path)
+    check_output(path) if path.suffix.lower() in WRITERS else check_folder(path)
 
 
 def convert(

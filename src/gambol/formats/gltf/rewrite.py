@@ -84,6 +84,9 @@ def _pruned(content: dict[str, Any], chunks: Chunks) -> Chunks:
         holder["byteOffset"] = start + shift
     if not moved:
         del content["buffers"][0]
+        for holder in _byte_ranges(content):
+            if type(holder.get("buffer")) is int:
+                holder["buffer"] -= 1
         if not content["buffers"]:
             del content["buffers"]
         return chunks[1:]

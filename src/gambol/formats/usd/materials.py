@@ -62,7 +62,10 @@ class MaterialReader:
         threshold = float(self._value(shader, "opacityThreshold", [0.0])[0][0])
         found, wrap, coordinates = self._texture(texture) if texture else (None, (10497, 10497), "")
         if texture and found:
-            color = np.clip(_array(texture, "scale", [1.0] * 4)[:3], 0.0, 1.0)
+            scale = np.clip(_array(texture, "scale", [1.0] * 4), 0.0, 1.0)
+            color = scale[:3]
+            if opacity_texture is not None:
+                opacity = scale[3:]
         seen_through = opacity[0] < 1 or opacity_texture is not None
         mode: Literal["OPAQUE", "MASK", "BLEND"] = "OPAQUE"
         if seen_through:

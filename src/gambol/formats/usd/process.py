@@ -95,7 +95,8 @@ def _limit(memory: int) -> None:
         import resource
     except ImportError:  # Windows
         return
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (memory if hard < 0 else min(memory, hard), hard))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

@@ -103,7 +103,7 @@ class MaterialWriter:
                 stream = io.BytesIO()
                 Image.open(io.BytesIO(data)).convert("RGBA").save(stream, "PNG")
                 data, ending = stream.getvalue(), ".png"
-            except (OSError, ValueError, SyntaxError):
+            except Exception:  # whatever a broken image makes Pillow raise
                 self._lost.append(f"texture '{texture.name}' is {texture.mime}, which USD cannot hold: left out")
                 return None
         name = f"{self._folder}/{self._file_names.take(texture.name, 'texture')}{ending}"
