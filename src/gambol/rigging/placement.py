@@ -38,7 +38,7 @@ of legs than spiders have are feelers, too."""
 LEGS_SEEN, INSIDE = 0.9, 0.9
 """Probability of legs, and share of joints inside, from which on the network is believed that a body has legs where a
 template sees none."""
-ODD, WELL = 0.45, 0.6
+ODD, WELL = 0.45, 0.5
 """How badly a body looks with y up that other axes are tried, and how well it must look with one of these: a person who
 lies looks 0.3 with y up, as a quadruped, and 1.0 as a person. Insects and spiders, on which templates and the network
 agree little, look like people with their belly forward (0.54); they keep y."""
