@@ -80,12 +80,13 @@ def place_joints(
 
     y is up unless the body then looks odd, and clearly better with another axis up.
     """
-    found, placed = _place(solid, meshes, vertices, faces, options, options.up or "+y")
+    found, placed = _place(find_body(solid, options.up or "+y", options), meshes, vertices, faces, options)
     given = options.up is not None or options.plan is not None or len(found.parts.legs) > 2
     if not given and _looks(found, placed) < ODD:
         others = [up for up in ("+z", "-z", "+x", "-x", "-y") if not options.forward or options.forward[1] != up[1]]
-        tried = [_place(solid, meshes, vertices, faces, options, up) for up in others]
-        best = max(tried, key=lambda each: _looks(*each))
+        bodies = [find_body(solid, up, options) for up in others]
+        tried = [_place(body, meshes, vertices, faces, options) for body in bodies if body.mirror.likeness > SYMMETRIC]
+        best = max(tried, key=lambda each: _looks(*each), default=(found, placed))
         if _looks(*best) > WELL:
             return best
     return found, placed
@@ -98,14 +99,13 @@ def _looks(found: Found, placed: Placement) -> float:
 
 
 def _place(
-    solid: Solid,
+    found: Found,
     meshes: list[Mesh],
     vertices: Float[np.ndarray, "vertices 3"],
     faces: Int[np.ndarray, "faces 3"],
     options: RigOptions,
-    upward: str,
 ) -> tuple[Found, Placement]:
-    found, up = find_body(solid, upward, options), direction(upward)
+    up = direction(found.up)
     axis = np.cross(found.mirror.normal, up)
     axis *= 1.0 if axis @ (0.001, 0.002, 1.0) >= 0 else -1.0
     look = None if options.method == "templates" else shipped_model().look(vertices, faces, up, axis)
@@ -115,7 +115,7 @@ def _place(
     plan = _other_plan(placed, look, up) if options.plan is None else None
     if plan is not None:
         with suppress(GambolError):  # too few limbs stick out of the mesh for that plan
-            other = find_body(solid, upward, replace(options, plan=plan))
+            other = find_body(found.solid, found.up, replace(options, plan=plan))
             lines = Centrelines(other.solid, other.parts.centre)
             again = _placed(other, forward, certainty, lines, look, replace(options, plan=plan))
             gain = (again.agreement or 0.0) - (placed.agreement or 0.0)
