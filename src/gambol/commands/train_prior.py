@@ -11,6 +11,7 @@ import tyro
 from gambol.commands.messages import say
 from gambol.errors import GambolError
 from gambol.files import locked_folder, write_file
+from gambol.priors.pixels.stage import Stage
 from gambol.ranges import Range
 from gambol.text import encodable
 
@@ -50,6 +51,9 @@ class TrainPriorCommand:
     """pixels: start with the weights of an earlier training, or with those that come with gambol: pixels."""
     lr_decay: float = 0.3
     """Last part of the training, from 0 to 1, in which the learning rate falls; 1 suits --init-weights."""
+    stages: tuple[Stage, ...] = ("none",)
+    """pixels: where figures are shown, by turns: in place on an even background (none), travelling over a ground, or
+    over a ground with a shadow."""
     creatures: int | None = None
     """Random creatures to train on, about a second each at every start; by default 160 for tracks, 900 for pixels."""
     batch: Annotated[int, Range(1, 10_000)] = 24
@@ -112,6 +116,7 @@ class TrainPriorCommand:
 
         given = self.init_weights
         start = shipped() if given == Path("pixels") and not given.exists() else given
+        stages = tuple(dict.fromkeys(self.stages))
         network = load_network(start) if start else None
         clips, retargeted = self._read_clips()
         creatures = 900 if self.creatures is None else self.creatures
@@ -122,7 +127,8 @@ class TrainPriorCommand:
         of_clips = f"{len(clips):,} from clips, {len(retargeted):,} of the clips' characters in synthetic gaits"
         say(f"{len(synthetic):,} motions of {creatures:,} creatures, {of_clips}")
         config = TrainConfig(videos=self.videos, batch=self.batch, seed=self.seed, lr_decay=self.lr_decay)
-        training = Training(config, BatchSampler(synthetic, clips, config.network.size, retargeted), held_out)
+        sampler = BatchSampler(synthetic, clips, config.network.size, retargeted, stages)
+        training = Training(config, sampler, held_out)
         if (self.folder / "state.pt").exists():
             training.load(self.folder / "state.pt")
             say(f"resuming after {training.step * self.batch:,} videos")
@@ -135,6 +141,7 @@ class TrainPriorCommand:
             "creatures": creatures,
             "clips": len(clips),
             "retargeted": len(retargeted),
+            "stages": list(stages),
             "exclude": list(self.exclude),
             "start": start.name if start else None,
         }
@@ -151,6 +158,8 @@ class TrainPriorCommand:
         Range(0, HELD_OUT // APART - 1).check("--seed", self.seed)
         if not 0 < self.lr_decay <= 1:
             raise GambolError(f"--lr-decay must be more than 0 and at most 1, got {self.lr_decay:g}")
+        if not self.stages:
+            raise GambolError("--stages names no stage")
         if self.exclude and not self.clips:
             raise GambolError("--exclude names files of --clips, which is not given")
         if self.prior == "pixels" and len(self.clips) > 1:

@@ -228,7 +228,9 @@ def _layout(
             timing = timing_without_loop(natural, config.seconds, config.fps)
         else:
             timing = timing_for(natural, config.seconds, config.fps, loops=cyclic or bool(config.loop), cyclic=cyclic)
-        return RigMotion.at_rest(joints, prior.format.frames[0], timing.seconds, timing.loops), timing
+        glides = not prior.in_place and walks(ACTIONS[intent.action])
+        glide = glide_of(anatomy, config, timing.seconds) if glides else None
+        return RigMotion.at_rest(joints, prior.format.frames[0], timing.seconds, timing.loops, glide), timing
     fps = prior.format.fps
     seconds = config.seconds or (max(prior.format.frames) - 1) / fps
     loops = cyclic if config.loop is None else config.loop

@@ -212,7 +212,7 @@ def roughness(movement: PosedFrames, base: RigMotion, length: float) -> Float[Te
     last frame; of a loop, also across the seam. Translations count in leg lengths."""
     shift, turns = movement.root_translation, movement.root_angles
     if base.loops:  # without the displacement and the turn of a cycle, which are not periodic
-        shift = shift - base.along[:, None] * base.travel
+        shift = shift - base.along[:, None] * movement.travel
         turns = turns - base.along[:, None] * torch.tensor([base.turn, 0.0, 0.0])
     controls = torch.cat([movement.angles.flatten(1), shift / length, turns], 1)
     if base.loops:

@@ -80,7 +80,8 @@ def _sample_and_fit(problem: Problem, number: int, level: float, motion: RigMoti
 
 
 def _score(problem: Problem, motion: RigMotion) -> Stage:
-    params = FrameParameters(problem.rig, motion, problem.length, problem.constraints)
+    walking = problem.displacement is None and isinstance(problem.prior, VideoPrior)  # its pace is seen
+    params = FrameParameters(problem.rig, motion, problem.length, problem.constraints, may_travel=walking)
     cuboids = fit_cuboids(problem.character, problem.rig)
     observer, ground = _observer(problem, params), problem.anatomy.ground
     return ScoreDistillation(observer, cuboids, params, ground, problem.config.score, problem.implausibility)

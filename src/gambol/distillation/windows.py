@@ -113,7 +113,7 @@ def onwards_of(params: MotionParameters, movement: PosedFrames) -> Float[Tensor,
         return None
     turn = rotation_about(params.up, base.turn + params.turned())
     middle = params.kinematics.pivot + movement.root_translation[0]
-    return torch.cat([turn, (base.travel + middle - turn @ middle)[:, None]], 1)
+    return torch.cat([turn, (movement.travel + middle - turn @ middle)[:, None]], 1)
 
 
 def _fading(starts: tuple[int, ...], length: int, alone: int = 0) -> Float[Tensor, "windows length"]:

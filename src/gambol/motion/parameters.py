@@ -38,6 +38,8 @@ class PosedFrames:
     """Displacement of the body [file units]."""
     root_angles: Float[Tensor, "frames 3"]
     """Yaw, pitch and roll of the body [rad]."""
+    travel: Float[Tensor, 3]
+    """Way of the body in a cycle; zero if the motion does not loop [file units]."""
 
 
 class MotionParameters(torch.nn.Module):
@@ -52,7 +54,11 @@ class MotionParameters(torch.nn.Module):
 
     def moved(self, controls: Controls, effort: Float[Tensor, "frames moved 3"]) -> PosedFrames:
         angles, shift, turns = self.constraints.applied(controls, self.base, self.up)
-        return PosedFrames(self.kinematics(angles, shift, turns), angles, effort, shift, turns)
+        return PosedFrames(self.kinematics(angles, shift, turns), angles, effort, shift, turns, self.travel())
+
+    def travel(self) -> Float[Tensor, 3]:
+        """Return the way of the body in a cycle [file units]."""
+        return self.base.travel
 
     def turned(self) -> float:
         """Angle by which a cycle turns to the left more than the base motion does [rad]."""
@@ -67,6 +73,7 @@ class MotionParameters(torch.nn.Module):
             angles=now.angles,
             root_translation=now.root_translation,
             root_angles=now.root_angles,
+            travel=now.travel,
             turn=self.base.turn + self.turned(),
         )
 
@@ -74,16 +81,29 @@ class MotionParameters(torch.nn.Module):
 class FrameParameters(MotionParameters):
     """Every angle of every frame is a parameter of its own, as in AKD."""
 
-    def __init__(self, rig: Rig, base: RigMotion, length: float, constraints: Constraints | None = None):
+    def __init__(
+        self,
+        rig: Rig,
+        base: RigMotion,
+        length: float,
+        constraints: Constraints | None = None,
+        may_travel: bool = False,
+    ):
+        """may_travel: whether a loop may go farther, or less far, than the base motion does."""
         super().__init__(rig, base, constraints)
         self.length = length
         self.angles = torch.nn.Parameter(torch.zeros_like(base.angles))
         self.shift = torch.nn.Parameter(torch.zeros_like(base.root_translation))
         self.turns = torch.nn.Parameter(torch.zeros_like(base.root_angles))
+        self.way = torch.nn.Parameter(torch.zeros(3), requires_grad=may_travel and base.loops)
+        """How much farther a cycle leads [leg lengths]."""
+
+    def travel(self) -> Float[Tensor, 3]:
+        return self.base.travel + self.length * self.way
 
     def forward(self) -> PosedFrames:
         base = self.base
-        shift = base.root_translation + self.length * self.shift
+        shift = base.root_translation + self.length * (self.shift + base.along[:, None] * self.way)
         return self.moved((base.angles + self.angles, shift, base.root_angles + self.turns), self.angles)
 
 

@@ -7,6 +7,8 @@ are not asked about.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from jaxtyping import Float
@@ -23,8 +25,10 @@ from gambol.priors.pixels.data.clips import LONGEST, cycles_of
 from gambol.priors.pixels.data.cycle import ActionCycle, poses_in_place
 from gambol.priors.pixels.figure import draw_stick_figure, limb_weights, scaled
 from gambol.priors.pixels.views import StickViews
-from gambol.priors.prior import VideoPrior
 from gambol.priors.views import ClipVideos
+
+if TYPE_CHECKING:
+    from gambol.priors.pixels.prior import PixelPrior
 
 VIEWS = 2
 """Cameras, one on either side."""
@@ -43,7 +47,7 @@ look for it. Less is left as it is, as in training."""
 
 
 def clip_videos(
-    prior: VideoPrior, character: Character, anatomy: Anatomy, clip: Clip, contacts: Contacts
+    prior: PixelPrior, character: Character, anatomy: Anatomy, clip: Clip, contacts: Contacts
 ) -> ClipVideos | None:
     """The clip's first cycle, or its action if it does not loop, from both sides; None if it holds none."""
     for name in kinds_of(contacts):
@@ -57,7 +61,7 @@ def clip_videos(
     return None
 
 
-def words_for(kind: ClipKind, prior: VideoPrior) -> tuple[str, ...]:
+def words_for(kind: ClipKind, prior: PixelPrior) -> tuple[str, ...]:
     """The actions of a prior's vocabulary that a clip of a kind can be. Asked about all 18, the pixel prior names 8
     of 22 artists' clips."""
     known = ACTIONS if prior.vocabulary is None else prior.vocabulary
@@ -88,10 +92,10 @@ def kinds_of(contacts: Contacts) -> tuple[ClipKind, ...]:
     return ("leaps", "gestures") if not down.any(0).all() else ("gestures",)
 
 
-def _cycle_videos(prior: VideoPrior, anatomy: Anatomy, cycle: ActionCycle, words: tuple[str, ...]) -> ClipVideos:
-    renderer = StickViews(draw_stick_figure(anatomy), VIEWS, prior.format.sizes[0][0])
+def _cycle_videos(prior: PixelPrior, anatomy: Anatomy, cycle: ActionCycle, words: tuple[str, ...]) -> ClipVideos:
+    renderer = StickViews(draw_stick_figure(anatomy), VIEWS, prior.format.sizes[0][0], prior.stage)
     loops = ACTIONS[cycle.action].loops
-    poses = poses_in_place(cycle) if loops else cycle.T_world_joint
+    poses = poses_in_place(cycle) if loops and prior.in_place else cycle.T_world_joint
     poses = _brought_back(anatomy, poses, loops, renderer.length)
     with torch.no_grad():
         videos, rests = renderer.render(torch.as_tensor(poses[..., :3, :]).float()), renderer.rest_images()

@@ -19,6 +19,7 @@ from gambol.character.limbs import Limb
 from gambol.motion.legs import leg_length
 from gambol.render.cameras import Cameras, orbit
 from gambol.render.gaussians import pack
+from gambol.render.ground_plane import GroundPlane
 from gambol.render.rasterize import rasterize
 
 HIND = {"left": (0.90, 0.12, 0.12), "right": (0.10, 0.22, 0.92)}
@@ -63,6 +64,8 @@ class StickFigure:
     """Start and end in the neutral pose [file units]."""
     up: Float[np.ndarray, 3]
     forward: Float[np.ndarray, 3]
+    ground: float
+    """Height of the ground along up [file units]."""
     leg: float
     """Length of its legs, or what stands for it in a body without [file units]."""
 
@@ -99,7 +102,8 @@ def draw_stick_figure(anatomy: Anatomy) -> StickFigure:
     colors = np.array([stroke[3] for stroke in strokes]).reshape(-1, 3)
     widths = np.array([stroke[4] for stroke in strokes])
     parts = tuple(stroke[5] for stroke in strokes)
-    return StickFigure(joints, ends, colors, widths, parts, rest, anatomy.up, anatomy.forward, leg_length(anatomy))
+    axes = (anatomy.up, anatomy.forward)
+    return StickFigure(joints, ends, colors, widths, parts, rest, *axes, anatomy.ground, leg_length(anatomy))
 
 
 def _middle(anatomy: Anatomy, roots: list[int], in_limbs: set[int]) -> list[tuple[int, np.ndarray, str]]:
@@ -201,12 +205,16 @@ def render_strokes(
     colors: Float[Tensor, "*frames strokes 3"],
     widths: Float[Tensor, "*frames strokes"],
     cameras: Cameras,
+    ground: GroundPlane | None = None,
 ) -> Float[Tensor, "frames height width 3"]:
-    """Pictures of strokes; widths in file units; a stroke of width 0 is not drawn."""
+    """Pictures of strokes, on an even background or on a ground; widths in file units; a stroke of width 0 is not
+    drawn."""
     widths = widths.expand(points.shape[:-2])
     means, covariances = gaussians_of(points, widths)
     opacities = (OPACITY * (widths > 0)).repeat_interleave(STROKE_GAUSSIANS, -1)
     shades = colors.expand(*points.shape[:-2], 3).repeat_interleave(STROKE_GAUSSIANS, -2)
+    if ground is not None:
+        return ground.render(means, covariances, opacities, shades, cameras)
     background = torch.full((3,), BACKGROUND).to(points)
     return rasterize(means, covariances, opacities, shades, cameras).over(background)
 

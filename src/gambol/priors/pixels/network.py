@@ -20,6 +20,7 @@ from torch.nn import functional
 
 from gambol.priors.pixels.actions import PIXEL_ACTIONS
 from gambol.priors.pixels.data.cycle import FRAMES
+from gambol.priors.pixels.stage import Stage
 from gambol.ranges import Range
 
 EMBEDDING_SIZE = len(PIXEL_ACTIONS) + 1
@@ -119,6 +120,8 @@ class PixelNetwork(nn.Module):
         """One row for each action of the table, the last for none."""
         self.actions = tuple(PIXEL_ACTIONS)
         """The actions that it was trained on, in the order of the table."""
+        self.stages: tuple[Stage, ...] = ("none",)
+        """The stages on which it was shown figures."""
         self.pace = nn.Parameter(0.1 * torch.randn(width))
         self.moment = nn.Parameter(0.5 * torch.randn(times, width))
         self.level = nn.Sequential(nn.Linear(64, width), nn.SiLU(), nn.Linear(width, width))

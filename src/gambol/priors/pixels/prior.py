@@ -34,6 +34,7 @@ from gambol.priors.pixels.network import (
     prompt_embedding,
     set_action_embedding,
 )
+from gambol.priors.pixels.stage import Stage
 from gambol.priors.pixels.views import StickViews
 from gambol.priors.prior import Control, Prompt, SamplingPreset, VideoFormat, VideoPrior
 from gambol.priors.schedule import FlowSchedule
@@ -56,10 +57,15 @@ class PixelPrior(VideoPrior):
     name = "pixels"
     reference = "rest"
     vocabulary = tuple(PIXEL_ACTIONS)
-    in_place = True
     presets = PRESETS
 
-    def __init__(self, network: PixelNetwork):
+    def __init__(self, network: PixelNetwork, stage: Stage = "none"):
+        """stage: where it sees figures; one of those that the network was trained on."""
+        if stage not in network.stages:
+            known = " and ".join(f"'{each}'" for each in network.stages)
+            raise GambolError(f"these weights know figures on the stages {known} only, not on '{stage}'")
+        self.name = "pixels" if stage == "none" else f"pixels-{stage}"
+        self.stage, self.in_place = stage, stage == "none"
         self.network = network.eval().requires_grad_(False)
         self.vocabulary = network.actions
         size = network.config.size
@@ -67,9 +73,9 @@ class PixelPrior(VideoPrior):
         self.schedule = FlowSchedule()
 
     @staticmethod
-    def load(path: Path | None = None) -> PixelPrior:
+    def load(path: Path | None = None, stage: Stage = "none") -> PixelPrior:
         """Read the prior from a file that `save_network` wrote, by default the one that comes with gambol."""
-        return PixelPrior(load_network(path or shipped()))
+        return PixelPrior(load_network(path or shipped(stage)), stage)
 
     def embed(self, text: str) -> Prompt:
         """The action and the pace a sentence speaks of, or the more general action that the prior knows. The empty
@@ -107,7 +113,7 @@ class PixelPrior(VideoPrior):
         return clean.unflatten(0, (count, batch)).unbind(0)
 
     def views(self, character: Character, anatomy: Anatomy, rig: Rig, start: RigMotion, count: int) -> StickViews:
-        return StickViews(draw_stick_figure(anatomy), count, self.format.sizes[0][0])
+        return StickViews(draw_stick_figure(anatomy), count, self.format.sizes[0][0], self.stage)
 
     def clip_videos(self, character: Character, anatomy: Anatomy, clip: Clip, contacts: Contacts) -> ClipVideos | None:
         from gambol.priors.pixels.clip_videos import clip_videos
@@ -133,16 +139,17 @@ class PixelPrior(VideoPrior):
         return torch.cat(answers)
 
 
-def shipped() -> Path:
+def shipped(stage: Stage = "none") -> Path:
     """The weights that come with gambol."""
-    return Path(str(files("gambol.priors.pixels") / "weights.safetensors"))
+    return Path(str(files("gambol.priors.pixels") / ("weights" if stage == "none" else "ground")) + ".safetensors")
 
 
 def save_network(network: PixelNetwork, path: Path, facts: dict | None = None) -> None:
     """Weights in half precision, with the shape of the network, the actions that it knows and how it was trained."""
     state = {**network.state_dict(), "action": action_embedding(network)}
     tensors = {name: value.detach().half().contiguous() for name, value in state.items()}
-    about = {"network": asdict(network.config), "actions": network.actions, "facts": facts or {}}
+    about = {"network": asdict(network.config), "actions": network.actions, "stages": network.stages}
+    about["facts"] = facts or {}
     write_tensors(path, tensors, {name: json.dumps(value) for name, value in about.items()})
 
 
@@ -154,6 +161,7 @@ def load_network(path: Path) -> PixelNetwork:
         if "actions" not in facts:
             raise ValueError("it does not say which actions it was trained on")
         actions = from_json(tuple[str, ...], parse_json(facts["actions"]), "actions")
+        stages = from_json(tuple[Stage, ...], parse_json(facts.get("stages", '["none"]')), "stages")
         with torch.device("meta"):  # takes no memory
             shapes = {name: value.shape for name, value in PixelNetwork(config).state_dict().items()}
         if shapes | {"action": tensors["action"].shape} != {name: value.shape for name, value in tensors.items()}:
@@ -161,6 +169,7 @@ def load_network(path: Path) -> PixelNetwork:
         tensors = {name: value.float() for name, value in tensors.items()}
         network = PixelNetwork(config)
         set_action_embedding(network, actions, tensors["action"])
+        network.stages = stages
         network.load_state_dict({**tensors, "action": network.action.detach()})
     except (GambolError, TypeError, KeyError, ValueError, RuntimeError, ArithmeticError) as error:
         raise AssetError(f"'{path}' holds no weights of the prior pixels: {error}") from error

@@ -1,6 +1,8 @@
-"""The views of the pixel prior: a stick figure, rendered in place from several sides."""
+"""The views of the pixel prior: a stick figure, rendered from several sides, in place or over a ground."""
 
 from __future__ import annotations
+
+import copy
 
 import numpy as np
 import torch
@@ -9,6 +11,8 @@ from torch import Tensor
 
 from gambol.priors.image_loss import loss_to_videos
 from gambol.priors.pixels.figure import BACKGROUND, ELEVATION, OPACITY, STROKE_GAUSSIANS, StickFigure, aim, gaussians_of
+from gambol.priors.pixels.ground import ground_of, moved, path_of
+from gambol.priors.pixels.stage import Stage
 from gambol.priors.views import PoseLoss
 from gambol.render.cameras import concatenate
 from gambol.render.rasterize import rasterize
@@ -20,9 +24,10 @@ see depth."""
 
 
 class StickViews:
-    """Renders a stick figure with cameras that stand where the prior was trained, left and right by turns."""
+    """Renders a stick figure with cameras that stand where the prior was trained, left and right by turns. On a ground
+    they follow the figure."""
 
-    def __init__(self, figure: StickFigure, views: int, size: int):
+    def __init__(self, figure: StickFigure, views: int, size: int, stage: Stage = "none"):
         if not 1 <= views <= len(ORDER):
             raise ValueError(f"there must be 1 to {len(ORDER)} views, got {views}")
         aimed = [aim(figure, azimuth, ELEVATION, size) for azimuth in ORDER[:views]]
@@ -32,18 +37,28 @@ class StickViews:
         """Half the side of each picture at the character's middle [file units]."""
         self.joints = np.unique(figure.joints)
         """Indices of the joints whose motion is visible."""
+        self.ground = ground_of(figure, stage)
+        self._rest = torch.as_tensor(figure.rest, dtype=torch.float32)
+        self._path: Float[Tensor, "frames 3"] | None = None
+        """How far the cameras have gone in each frame; None if they follow the motion they render."""
 
     def render(
         self, T_world_joint: Float[Tensor, "frames joints 3 4"], views: Int[Tensor, " chosen"] | None = None
     ) -> Float[Tensor, "chosen frames size size 3"]:
-        """Videos of a motion in place [sRGB]; a figure that travels leaves the picture."""
+        """Videos of a motion [sRGB]; without a ground a figure that travels leaves the picture."""
         return self.render_points(self.figure.points(T_world_joint), views)
 
     def following(self, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> StickViews:
-        return self
+        if self.ground is None:
+            return self
+        aimed = copy.copy(self)
+        aimed._path = path_of(self.figure.points(T_world_joint), self._rest)
+        return aimed
 
     def rest_images(self) -> Float[Tensor, "views size size 3"]:
-        return self.render_points(torch.as_tensor(self.figure.rest, dtype=torch.float32)[None])[:, 0]
+        standing = copy.copy(self)
+        standing._path = None
+        return standing.render_points(self._rest[None])[:, 0]
 
     def loss_to(self, videos: Float[Tensor, "views frames size size 3"]) -> PoseLoss:
         return loss_to_videos(self, videos, _limb_colors(self.figure), BACKGROUND)
@@ -51,18 +66,23 @@ class StickViews:
     def render_points(
         self, points: Float[Tensor, "frames strokes 2 3"], views: Int[Tensor, " chosen"] | None = None
     ) -> Float[Tensor, "chosen frames size size 3"]:
-        """Videos of strokes (`StickFigure.points`), as `figure.render_strokes` gives them. Colours are relative to the
-        background, so that its transmittance and the gradient of that need not be computed."""
+        """Videos of strokes (`StickFigure.points`), as `figure.render_strokes` gives them. Without a ground, colours
+        are relative to the background, so that its transmittance and the gradient of that need not be computed."""
         chosen = torch.arange(self.views) if views is None else views
         frames = len(points)
-        colors = torch.as_tensor(self.figure.colors).to(points) - BACKGROUND
+        colors = torch.as_tensor(self.figure.colors).to(points)
         widths = torch.as_tensor(self.figure.widths).to(points) * self.halves[:, None].to(points)
         view = chosen.repeat_interleave(frames)
         means, covariances = gaussians_of(points.repeat(len(chosen), 1, 1, 1), widths[view])
         opacities = torch.full(means.shape[1:2], OPACITY)
         shades = colors.repeat_interleave(STROKE_GAUSSIANS, 0)
-        pictures = rasterize(means, covariances, opacities, shades, self.cameras[view]).image
-        return (pictures + BACKGROUND).unflatten(0, (len(chosen), frames))
+        if self.ground is None:
+            pictures = rasterize(means, covariances, opacities, shades - BACKGROUND, self.cameras[view]).image
+            return (pictures + BACKGROUND).unflatten(0, (len(chosen), frames))
+        way = path_of(points, self._rest) if self._path is None else self._path
+        cameras = moved(self.cameras[view], way.repeat(len(chosen), 1))
+        pictures = self.ground.render(means, covariances, opacities, shades, cameras)
+        return pictures.unflatten(0, (len(chosen), frames))
 
 
 def _limb_colors(figure: StickFigure) -> Float[Tensor, "parts 3"]:

@@ -13,12 +13,15 @@ import torch
 from jaxtyping import Float
 from scipy.interpolate import CubicSpline
 from torch import Tensor
+from torch.nn import functional
 
 from gambol.actions import ACTIONS
 from gambol.character.anatomy import Anatomy
 from gambol.priors.pixels.actions import PIXEL_ACTIONS
 from gambol.priors.pixels.data.cycle import FRAMES, ActionCycle
 from gambol.priors.pixels.figure import ELEVATION, VIEWS, StickFigure, aim, render_strokes
+from gambol.priors.pixels.ground import ground_of, moved, path_of
+from gambol.priors.pixels.stage import STAGES, Stage
 from gambol.render.cameras import concatenate
 
 ASTRAY, ZOOMED, SHIFTED = 3.0, 1.02, 0.015
@@ -41,12 +44,18 @@ class StrokeMotion:
     colors: Float[np.ndarray, "strokes 3"]
     widths: Float[np.ndarray, " strokes"]
     parts: tuple[str, ...]
+    travel: Float[np.ndarray, 3]
+    """Way of the whole body in a cycle [leg lengths]."""
 
     def figure(self) -> StickFigure:
         """The figure at rest, to aim a camera at."""
         joints = np.arange(len(self.rest))
         up, forward = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
-        return StickFigure(joints, self.rest, self.colors, self.widths, self.parts, self.rest, up, forward, 1.0)
+        return StickFigure(joints, self.rest, self.colors, self.widths, self.parts, self.rest, up, forward, 0.0, 1.0)
+
+    def travelling(self) -> Float[np.ndarray, "frames strokes 2 3"]:
+        """Start and end of each stroke in each frame, on its way [leg lengths]."""
+        return self.points + (np.arange(FRAMES, dtype=np.float32) / FRAMES)[:, None, None, None] * self.travel
 
 
 def stroke_motion_of(figure: StickFigure, anatomy: Anatomy, cycle: ActionCycle) -> StrokeMotion:
@@ -58,7 +67,8 @@ def stroke_motion_of(figure: StickFigure, anatomy: Anatomy, cycle: ActionCycle) 
     axes = np.stack([anatomy.left, anatomy.up, anatomy.forward], axis=1) / figure.leg
     canonical = [np.ascontiguousarray((found - origin) @ axes, np.float32) for found in (points, figure.rest)]
     colors, widths = figure.colors.astype(np.float32), figure.widths.astype(np.float32)
-    return StrokeMotion(cycle.action, cycle.pace, canonical[0], canonical[1], colors, widths, figure.parts)
+    travel = (cycle.travel @ axes).astype(np.float32)
+    return StrokeMotion(cycle.action, cycle.pace, canonical[0], canonical[1], colors, widths, figure.parts, travel)
 
 
 def mirrored(motion: StrokeMotion) -> StrokeMotion | None:
@@ -83,7 +93,10 @@ def mirrored(motion: StrokeMotion) -> StrokeMotion | None:
         errors = [_apart(motion.points[:, chosen], spline(_phases(delay))[:, partners][:, chosen]) for delay in delays]
         points = spline(_phases(delays[int(np.argmin(errors))])).astype(np.float32)
     parts = tuple(motion.parts[i] for i in partners)
-    return replace(motion, points=points, rest=motion.rest * flip, colors=motion.colors[partners], parts=parts)
+    colors = motion.colors[partners]
+    return replace(
+        motion, points=points, rest=motion.rest * flip, colors=colors, parts=parts, travel=motion.travel * flip
+    )
 
 
 def _phases(delay: float) -> Float[np.ndarray, " frames"]:
@@ -97,7 +110,8 @@ def _apart(a: Float[np.ndarray, "frames strokes 2 3"], b: Float[np.ndarray, "fra
 
 
 def varied(motion: StrokeMotion, generator: np.random.Generator) -> StrokeMotion:
-    """The same motion in random proportions. Legs that grow carry the body higher, so feet stay where they stood."""
+    """The same motion in random proportions. Legs that grow carry the body higher, so feet stay where they stood, and
+    farther."""
     factors = {kind: float(most ** generator.uniform(-1, 1)) for kind, most in FACTORS.items()}
     stretch = np.array([1.25 ** generator.uniform(-1, 1), 1.0, 1.2 ** generator.uniform(-1, 1)], np.float32)
     parents, anchors = _hung(motion.rest)
@@ -119,7 +133,8 @@ def varied(motion: StrokeMotion, generator: np.random.Generator) -> StrokeMotion
             moved[:, stroke, 0] = moved[:, parents[stroke], anchors[stroke]] + start - anchor
         moved[:, stroke, 1] = moved[:, stroke, 0] + factor * (both[:, stroke, 1] - start)
     moved *= stretch
-    return replace(motion, rest=moved[0], points=moved[1:])
+    farther = float(np.mean(list(factor_of.values()))) if factor_of else 1.0
+    return replace(motion, rest=moved[0], points=moved[1:], travel=motion.travel * stretch * np.float32(farther))
 
 
 def _hung(rest: Float[np.ndarray, "strokes 2 3"]) -> tuple[list[int], list[int]]:
@@ -152,9 +167,27 @@ def with_arms_elsewhere(motion: StrokeMotion, generator: np.random.Generator) ->
 
 
 def render_motions(
-    motions: Sequence[StrokeMotion], generator: np.random.Generator, size: int, jitter: float = 1.0
+    motions: Sequence[StrokeMotion],
+    generator: np.random.Generator,
+    size: int,
+    jitter: float = 1.0,
+    stages: Sequence[Stage] = ("none",),
 ) -> tuple[Float[Tensor, "motions frames size size 3"], Float[Tensor, "motions size size 3"]]:
-    """Videos, each from one of the usual cameras (jitter 0: exactly so), and the pictures of the figures at rest."""
+    """Videos, each from one of the usual cameras (jitter 0: exactly so) on one of these stages, and the pictures of the
+    figures at rest."""
+    videos = torch.zeros(len(motions), 1 + FRAMES, size, size, 3)
+    drawn = generator.integers(len(stages), size=len(motions)) if len(stages) > 1 else np.zeros(len(motions), int)
+    for stage in STAGES:
+        chosen = [number for number in range(len(motions)) if stages[drawn[number]] == stage]
+        if chosen:
+            videos[chosen] = _render([motions[number] for number in chosen], generator, size, jitter, stage)
+    return videos[:, 1:], videos[:, 0]
+
+
+def _render(
+    motions: Sequence[StrokeMotion], generator: np.random.Generator, size: int, jitter: float, stage: Stage
+) -> Float[Tensor, "motions pictures size size 3"]:
+    """The figure at rest and the frames of its motion, on one stage."""
     strokes = max(len(motion.rest) for motion in motions)
     points = torch.zeros(len(motions), 1 + FRAMES, strokes, 2, 3)
     colors, widths = torch.zeros(len(motions), strokes, 3), torch.zeros(len(motions), strokes)
@@ -166,12 +199,16 @@ def render_motions(
         shift = tuple(jitter * generator.uniform(-SHIFTED, SHIFTED, 2))
         camera, half = aim(motion.figure(), azimuth, elevation, size, zoom=zoom, shift=shift)
         count = len(motion.rest)
-        points[number, 0, :count] = torch.from_numpy(motion.rest)
-        points[number, 1:, :count] = torch.from_numpy(motion.points)
+        rest = torch.from_numpy(motion.rest)
+        frames = torch.from_numpy(motion.points if stage == "none" else motion.travelling())
+        points[number, 0, :count], points[number, 1:, :count] = rest, frames
         colors[number, :count] = torch.from_numpy(motion.colors)
         widths[number, :count] = torch.from_numpy(motion.widths) * half
-        cameras.append(camera)
+        still = concatenate([camera] * (1 + FRAMES))
+        cameras.append(still if stage == "none" else moved(still, functional.pad(path_of(frames, rest), (0, 0, 1, 0))))
     every = torch.arange(len(motions)).repeat_interleave(1 + FRAMES)
-    pictures = render_strokes(points.flatten(0, 1), colors[every], widths[every], concatenate(cameras)[every])
-    pictures = pictures.unflatten(0, (len(motions), -1))
-    return pictures[:, 1:], pictures[:, 0]
+    middle = replace(motions[0].figure(), rest=np.zeros_like(motions[0].rest))  # one ground for all
+    pictures = render_strokes(
+        points.flatten(0, 1), colors[every], widths[every], concatenate(cameras), ground_of(middle, stage)
+    )
+    return pictures.unflatten(0, (len(motions), -1))

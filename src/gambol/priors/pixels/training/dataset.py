@@ -28,6 +28,7 @@ from gambol.priors.pixels.data.stroke_motion import (
 from gambol.priors.pixels.data.synthetic import motions_of_body, motions_of_creature
 from gambol.priors.pixels.figure import draw_stick_figure, limb_weights, scaled
 from gambol.priors.pixels.network import prompt_embedding
+from gambol.priors.pixels.stage import Stage
 from gambol.render.cache import fingerprint
 
 APART = 100_000
@@ -115,15 +116,16 @@ class BatchSampler:
         clips: Sequence[StrokeMotion],
         size: int,
         retargeted: Sequence[StrokeMotion] = (),
+        stages: Sequence[Stage] = ("none",),
     ):
         """synthetic: gaits of creatures; clips: artists' clips; retargeted: gaits of artists' characters. size: of the
-        videos [pixels]."""
-        self.size = size
+        videos [pixels]. stages: where figures are shown, each as often as the others."""
+        self.size, self.stages = size, tuple(stages)
         self.synthetic, self.clips, self.retargeted = (_by_action(each) for each in (synthetic, clips, retargeted))
         known = self.synthetic.keys() | self.clips.keys() | self.retargeted.keys()
         self.actions = sorted(known, key=list(ACTIONS).index)
         every = [*synthetic, *clips, *retargeted]
-        arrays = [array for motion in every for array in (motion.points, motion.rest)]
+        arrays = [array for motion in every for array in (motion.points, motion.rest, motion.travel)]
         self.fingerprint = fingerprint([*arrays, *(motion.action for motion in every)])
         """A hash of all motions."""
         shares = np.array([PIXEL_ACTIONS[action].weight for action in self.actions])
@@ -132,7 +134,7 @@ class BatchSampler:
     def batch(self, generator: np.random.Generator, size: int) -> Batch:
         """A batch of so many videos."""
         chosen = [self._choose(generator) for _ in range(size)]
-        videos, rests = render_motions(chosen, generator, self.size)
+        videos, rests = render_motions(chosen, generator, self.size, stages=self.stages)
         return batch_of(chosen, videos, rests)
 
     def _choose(self, generator: np.random.Generator) -> StrokeMotion:

@@ -72,7 +72,7 @@ class Training:
         torch.manual_seed(config.seed)
         self.config, self.sampler = config, sampler
         self.network = PixelNetwork(config.network)
-        self.network.actions = tuple(sampler.actions)
+        self.network.actions, self.network.stages = tuple(sampler.actions), sampler.stages
         self.average = {name: value.detach().clone() for name, value in self.network.named_parameters()}
         named = dict(self.network.named_parameters())
         matrices = [value for name, value in named.items() if name.startswith("blocks") and "scales" not in name]
@@ -85,7 +85,8 @@ class Training:
         generator = np.random.default_rng([config.seed, 77])
         chosen = generator.choice(len(held_out), min(64, len(held_out)), replace=False)
         motions = [held_out[i] for i in chosen]
-        self.held_out = batch_of(motions, *render_motions(motions, generator, config.network.size, jitter=0.0))
+        size = config.network.size
+        self.held_out = batch_of(motions, *render_motions(motions, generator, size, 0.0, sampler.stages))
 
     def begin_with(self, network: PixelNetwork) -> None:
         """Start from trained weights instead of random ones; actions that they do not know are learnt anew."""
@@ -167,7 +168,7 @@ class Training:
         """The network with the average of its weights."""
         network = PixelNetwork(self.config.network)
         network.load_state_dict(self.average)
-        network.actions = self.network.actions
+        network.actions, network.stages = self.network.actions, self.network.stages
         return network.eval()
 
     def _origin(self) -> dict[str, object]:
@@ -175,6 +176,7 @@ class Training:
         return {
             "settings": asdict(replace(self.config, videos=0)),
             "actions in the table": list(PIXEL_ACTIONS),
+            "stages": list(self.sampler.stages),
             "creatures or clips": self.sampler.fingerprint,
         }
 
