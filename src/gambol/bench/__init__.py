@@ -1,0 +1,1 @@
+"""Comparisons and ablations, as the papers have them, by one command: `gambol bench`."""
