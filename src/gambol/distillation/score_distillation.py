@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Protocol, runtime_checkable
+from typing import Annotated, Literal, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -25,16 +25,27 @@ from gambol.motion.cuboids import Cuboids, corner_positions
 from gambol.motion.foot_lock import LOW, FootLoads
 from gambol.motion.ground import ground_loss
 from gambol.motion.optimization import Adam, Losses, Optimization
-from gambol.motion.parameters import FrameParameters, PosedFrames
+from gambol.motion.parameters import CurveParameters, FrameParameters, PosedFrames
 from gambol.motion.rig_motion import RigMotion
 from gambol.poses.plausibility import ImplausibilityLoss
 from gambol.priors.prior import Control, Prompt, VideoPrior
 from gambol.priors.sample import draw_noise
 from gambol.priors.schedule import Latents, Level, Schedule
-from gambol.priors.score import DISTILLATION_SCHEDULES, DistillationSchedule, sds, surrogate
+from gambol.priors.score import (
+    DISTILLATION_SCHEDULES,
+    DistillationSchedule,
+    inverted_noise,
+    matched_noise,
+    sds,
+    surrogate,
+)
 from gambol.priors.tracks.prior import BodyTrackPrior
 from gambol.priors.views import ViewRenderer
 from gambol.ranges import SEED, Count, Range, Rate, Weight
+
+NoiseSource = Literal["drawn", "matched", "inverted"]
+INVERSION_GUIDANCE = -6.5
+"""Guidance on the way from the video to its noise (SDI; the authors' -7.5 is -6.5 as guidance is counted here)."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,12 @@ class ScoreConfig:
     steps: Count = 10_000
     plan: DistillationSchedule = DISTILLATION_SCHEDULES["paper"]
     """Noise levels and guidance."""
+    noise: NoiseSource = "drawn"
+    """Where the noise comes from: drawn anew in every step (SDS, as AKD does it), drawn and then changed to what the
+    prior takes for noise (RFDS-Rev, one call more), or inverted from the video (SDI, ten calls more)."""
+    harmonics: Annotated[int, Range(0, 64)] = 0
+    """Harmonics of smooth curves that are optimised, instead of every angle of every frame; 0 for the latter, as in
+    AKD."""
     smooth: Weight = 0.18
     """l1: weight of the mean second difference of angles. AKD's 2e5 belongs to a loss that is summed over a latent of
     13 x 60 x 90 x 16; per element that is this."""
@@ -81,7 +98,7 @@ class VideoObserver:
     def __init__(
         self,
         renderer: ViewRenderer,
-        params: FrameParameters,
+        params: FrameParameters | CurveParameters,
         prior: VideoPrior,
         prompt: Prompt,
         negative: Prompt | None,
@@ -167,7 +184,7 @@ class ScoreDistillation(Optimization):
         self,
         observer: Observer,
         cuboids: Cuboids,
-        params: FrameParameters,
+        params: FrameParameters | CurveParameters,
         ground: float,
         config: ScoreConfig,
         implausibility: ImplausibilityLoss | None = None,
@@ -176,7 +193,7 @@ class ScoreDistillation(Optimization):
         self.implausibility = implausibility if config.plausible else None
         self.observer, self.cuboids, self.ground = observer, cuboids, ground
         self.config, self.steps, self.length = config, config.steps, float(params.length)
-        self.params = params  # the variables: three angles for every joint and frame, and the root's path
+        self.params: FrameParameters | CurveParameters = params  # three angles for every joint and frame; root's path
         self.adam = Adam(params, (0.9, 0.99))
 
     def step(self, number: int) -> Losses:
@@ -190,7 +207,8 @@ class ScoreDistillation(Optimization):
         def ask(noisy: Latents, level: Level) -> Latents:
             return denoise(noisy, level, guidance)
 
-        gradient = sds(seen, draw_noise(seen, random), level, self.observer.schedule, ask)  # z - z_hat
+        noise = self._noise(seen, level, denoise, random)
+        gradient = sds(seen, noise, level, self.observer.schedule, ask)  # z - z_hat
         losses = {
             "score": surrogate(latents, gradient) / latents.numel(),
             "smooth": config.smooth * roughness(movement, self.params.base, self.length),
@@ -201,6 +219,21 @@ class ScoreDistillation(Optimization):
         total = sum(losses.values(), torch.zeros(()))
         self.adam.step(total, config.lr * (1 - (1 - config.lr_end) * progress))
         return {"total": total.item(), **{name: value.item() for name, value in losses.items()}}
+
+    def _noise(
+        self,
+        seen: Latents,
+        level: float,
+        denoise: Callable[[Latents, Level, float], Latents],
+        random: torch.Generator,
+    ) -> Latents:
+        schedule = self.observer.schedule
+        if self.config.noise == "inverted":
+            return inverted_noise(seen, level, schedule, lambda noisy, at: denoise(noisy, at, INVERSION_GUIDANCE))
+        drawn = draw_noise(seen, random)
+        if self.config.noise == "matched":
+            return matched_noise(seen, drawn, level, schedule, lambda noisy, at: denoise(noisy, at, 1.0))
+        return drawn
 
     def _depth(self, movement: PosedFrames) -> Float[Tensor, ""]:
         corners = corner_positions(movement.T_world_joint, self.cuboids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import torch
 
 from gambol.creatures.deeds import build_of
@@ -80,14 +81,24 @@ def _sample_and_fit(problem: Problem, number: int, level: float, motion: RigMoti
 
 
 def _score(problem: Problem, motion: RigMotion) -> Stage:
-    walking = problem.displacement is None and isinstance(problem.prior, VideoPrior)  # its pace is seen
-    params = FrameParameters(problem.rig, motion, problem.length, problem.constraints, may_travel=walking)
+    # A prior that sees the ground sees how far a loop goes.
+    goes = problem.displacement is None and isinstance(problem.prior, VideoPrior) and not problem.constraints.given
+    rig, length, constraints, harmonics = (
+        problem.rig,
+        problem.length,
+        problem.constraints,
+        problem.config.score.harmonics,
+    )
+    params: FrameParameters | CurveParameters = FrameParameters(rig, motion, length, constraints, goes)
+    if harmonics:
+        joints = np.arange(len(rig.nodes)) if isinstance(problem.sees, Chains) else problem.renderer.joints
+        params = CurveParameters(problem.anatomy, rig, motion, joints, length, harmonics, constraints, may_travel=goes)
     cuboids = fit_cuboids(problem.character, problem.rig)
     observer, ground = _observer(problem, params), problem.anatomy.ground
     return ScoreDistillation(observer, cuboids, params, ground, problem.config.score, problem.implausibility)
 
 
-def _observer(problem: Problem, params: FrameParameters) -> Observer:
+def _observer(problem: Problem, params: FrameParameters | CurveParameters) -> Observer:
     """Return what the prior sees of a motion."""
     prior, sees, motion = problem.prior, problem.sees, params.base
     if isinstance(prior, TrackPrior):

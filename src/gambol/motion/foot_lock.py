@@ -230,9 +230,9 @@ class FootLockParameters(MotionParameters):
         window: float = WINDOW,
     ):
         """forward: direction in which the travel may change; None if it may not. window: see WINDOW [s]."""
-        super().__init__(rig, base, constraints)
+        super().__init__(rig, base, length, constraints)
         self.forward_axis = torch.zeros(3) if forward is None else torch.as_tensor(forward, dtype=torch.float32)
-        self.moved_joints, self.length = torch.as_tensor(joints), length
+        self.moved_joints = torch.as_tensor(joints)
         self.spread = _bells(base, window)
         """Parameters are smoothed over time: Adam's steps, of the same size for all, are jitter otherwise. Without it
         the first step of a fox's walk made feet 50 times as fast."""
@@ -252,22 +252,14 @@ class FootLockParameters(MotionParameters):
         return self.spread @ self.raw_shift
 
     def travel(self) -> Float[Tensor, 3]:
-        """Travel of a cycle [file units]."""
         return self.base.travel + self.length * self.farther * self.forward_axis
 
     def forward(self) -> PosedFrames:
         base = self.base
         bends = self.bends
         angles = base.angles.index_add(1, self.moved_joints, bends)
-        shift = base.root_translation + self.length * self.shift
-        shift = shift + base.along[:, None] * (self.travel() - base.travel)
+        shift = self.path() + self.length * self.shift
         return self.moved((angles, shift, base.root_angles), bends)
-
-    @torch.no_grad()
-    def rig_motion(self) -> RigMotion:
-        if not self.base.loops:
-            return super().rig_motion()
-        return replace(super().rig_motion(), travel=self.travel())
 
 
 class FootLock(Optimization):

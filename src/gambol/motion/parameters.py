@@ -45,9 +45,20 @@ class PosedFrames:
 class MotionParameters(torch.nn.Module):
     """A base motion and parameters that change it; all zero, they leave it as it is."""
 
-    def __init__(self, rig: Rig, base: RigMotion, constraints: Constraints | None = None):
+    def __init__(
+        self,
+        rig: Rig,
+        base: RigMotion,
+        length: float,
+        constraints: Constraints | None = None,
+        may_travel: bool = False,
+    ):
+        """length: of a leg, the unit of parameters that are lengths [file units]. may_travel: whether a loop may go
+        farther, or less far, than the base motion does."""
         super().__init__()
-        self.rig, self.base = rig, base
+        self.rig, self.base, self.length = rig, base, length
+        self.way = torch.nn.Parameter(torch.zeros(3), requires_grad=may_travel and base.loops)
+        """How much farther a cycle leads [leg lengths]."""
         self.constraints = constraints or no_constraints(len(rig.nodes))
         self.kinematics = Kinematics(rig)
         self.up = torch.as_tensor(rig.root_axes[:, 0], dtype=torch.float32)
@@ -58,7 +69,11 @@ class MotionParameters(torch.nn.Module):
 
     def travel(self) -> Float[Tensor, 3]:
         """Return the way of the body in a cycle [file units]."""
-        return self.base.travel
+        return self.base.travel + self.length * self.way
+
+    def path(self) -> Float[Tensor, "frames 3"]:
+        """Return the path of the base motion's root, as far as `travel` leads [file units]."""
+        return self.base.root_translation + self.base.along[:, None] * (self.travel() - self.base.travel)
 
     def turned(self) -> float:
         """Angle by which a cycle turns to the left more than the base motion does [rad]."""
@@ -73,7 +88,7 @@ class MotionParameters(torch.nn.Module):
             angles=now.angles,
             root_translation=now.root_translation,
             root_angles=now.root_angles,
-            travel=now.travel,
+            travel=now.travel if self.base.loops else self.base.travel,
             turn=self.base.turn + self.turned(),
         )
 
@@ -89,21 +104,14 @@ class FrameParameters(MotionParameters):
         constraints: Constraints | None = None,
         may_travel: bool = False,
     ):
-        """may_travel: whether a loop may go farther, or less far, than the base motion does."""
-        super().__init__(rig, base, constraints)
-        self.length = length
+        super().__init__(rig, base, length, constraints, may_travel)
         self.angles = torch.nn.Parameter(torch.zeros_like(base.angles))
         self.shift = torch.nn.Parameter(torch.zeros_like(base.root_translation))
         self.turns = torch.nn.Parameter(torch.zeros_like(base.root_angles))
-        self.way = torch.nn.Parameter(torch.zeros(3), requires_grad=may_travel and base.loops)
-        """How much farther a cycle leads [leg lengths]."""
-
-    def travel(self) -> Float[Tensor, 3]:
-        return self.base.travel + self.length * self.way
 
     def forward(self) -> PosedFrames:
         base = self.base
-        shift = base.root_translation + self.length * (self.shift + base.along[:, None] * self.way)
+        shift = self.path() + self.length * self.shift
         return self.moved((base.angles + self.angles, shift, base.root_angles + self.turns), self.angles)
 
 
@@ -122,10 +130,11 @@ class CurveParameters(MotionParameters):
         harmonics: int,
         constraints: Constraints | None = None,
         may_turn: bool = False,
+        may_travel: bool = False,
     ):
         """joints: those that turn on their own. may_turn: whether a cycle may turn the body."""
-        super().__init__(rig, base, constraints)
-        self.moved_joints, self.length = torch.as_tensor(joints), length
+        super().__init__(rig, base, length, constraints, may_travel)
+        self.moved_joints = torch.as_tensor(joints)
         self.shares = torch.as_tensor(_shares(anatomy, length)[joints], dtype=torch.float32)
         self.folds = torch.as_tensor(_folds(anatomy, rig), dtype=torch.float32)
         self.basis = _basis(len(base), base.loops, harmonics)
@@ -146,7 +155,7 @@ class CurveParameters(MotionParameters):
         root = self.basis @ self.root
         turns = base.root_angles + root[:, 3:]
         turns = turns + torch.nn.functional.pad((base.along * self.turning)[:, None], (0, 2))
-        return self.moved((angles, base.root_translation + root[:, :3] * self.length, turns), effort)
+        return self.moved((angles, self.path() + root[:, :3] * self.length, turns), effort)
 
     def turned(self) -> float:
         return float(self.turning) if self.base.loops else 0.0

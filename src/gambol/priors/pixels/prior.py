@@ -57,10 +57,13 @@ class PixelPrior(VideoPrior):
     name = "pixels"
     reference = "rest"
     vocabulary = tuple(PIXEL_ACTIONS)
+    in_place = True
     presets = PRESETS
+    stage: Stage = "none"
+    """Where it sees figures."""
 
     def __init__(self, network: PixelNetwork, stage: Stage = "none"):
-        """stage: where it sees figures; one of those that the network was trained on."""
+        """stage: one of those that the network was trained on."""
         if stage not in network.stages:
             known = " and ".join(f"'{each}'" for each in network.stages)
             raise GambolError(f"these weights know figures on the stages {known} only, not on '{stage}'")
