@@ -37,7 +37,7 @@ class StickViews:
         """Half the side of each picture at the character's middle [file units]."""
         self.joints = np.unique(figure.joints)
         """Indices of the joints whose motion is visible."""
-        self.ground = ground_of(figure, stage)
+        self.ground, self.follows = ground_of(figure, stage), stage != "none"
         self._rest = torch.as_tensor(figure.rest, dtype=torch.float32)
         self._path: Float[Tensor, "frames 3"] | None = None
         """How far the cameras have gone in each frame; None if they follow the motion they render."""
@@ -49,11 +49,17 @@ class StickViews:
         return self.render_points(self.figure.points(T_world_joint), views)
 
     def following(self, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> StickViews:
-        if self.ground is None:
+        if not self.follows:
             return self
         aimed = copy.copy(self)
         aimed._path = path_of(self.figure.points(T_world_joint), self._rest)
         return aimed
+
+    def without_ground(self) -> StickViews:
+        """Return the same views, whose cameras follow the figure, with an even background instead of the ground."""
+        bare = copy.copy(self)
+        bare.ground = None
+        return bare
 
     def rest_images(self) -> Float[Tensor, "views size size 3"]:
         standing = copy.copy(self)
@@ -76,12 +82,14 @@ class StickViews:
         means, covariances = gaussians_of(points.repeat(len(chosen), 1, 1, 1), widths[view])
         opacities = torch.full(means.shape[1:2], OPACITY)
         shades = colors.repeat_interleave(STROKE_GAUSSIANS, 0)
+        cameras = self.cameras[view]
+        if self.follows:
+            way = path_of(points, self._rest) if self._path is None else self._path
+            cameras = moved(cameras, way.repeat(len(chosen), 1))
         if self.ground is None:
-            pictures = rasterize(means, covariances, opacities, shades - BACKGROUND, self.cameras[view]).image
-            return (pictures + BACKGROUND).unflatten(0, (len(chosen), frames))
-        way = path_of(points, self._rest) if self._path is None else self._path
-        cameras = moved(self.cameras[view], way.repeat(len(chosen), 1))
-        pictures = self.ground.render(means, covariances, opacities, shades, cameras)
+            pictures = rasterize(means, covariances, opacities, shades - BACKGROUND, cameras).image + BACKGROUND
+        else:
+            pictures = self.ground.render(means, covariances, opacities, shades, cameras)
         return pictures.unflatten(0, (len(chosen), frames))
 
 

@@ -1,0 +1,1 @@
+"""The comparison and the ablations of the AKD paper, with any prior."""
