@@ -10,7 +10,7 @@ from gambol.physics import track as module
 from gambol.physics.target import TrackingTarget
 from gambol.physics.track import TrackedClip, track_clips, worse_than
 from gambol.physics.tracking import TrackConfig, TrackingResult, track_references
-from gambol.quality.measures import ground_values
+from gambol.quality.measures import movement_values
 from gambol.quality.normalized_clip import normalize_clip
 
 
@@ -30,7 +30,7 @@ def chosen(candidates, monkeypatch, slides) -> TrackedClip:
     """The result, if the feet of the candidates' clips slide like this [cm/s]."""
     left = list(slides)
     monkeypatch.setattr(module, "track_references", lambda *arguments: candidates)
-    monkeypatch.setattr(module, "ground_values", lambda clip: values(foot_slide_mean=left.pop(0)))
+    monkeypatch.setattr(module, "movement_values", lambda clip: values(foot_slide_mean=left.pop(0)))
     monkeypatch.setattr(module, "LOOP_SECONDS", 0.5)
     monkeypatch.setattr(TrackingTarget, "polished", lambda target, rig_motion, *_: rig_motion)
     (done,) = track_clips(body_of("dog", "walk"), ["walk"], fix_feet=False)
@@ -51,6 +51,16 @@ def test_of_candidates_with_the_same_feet_the_nearest_is_chosen(candidates, monk
     done = chosen(candidates, monkeypatch, [1.0] * 3)
     errors = [each.tracked[0].error for each in candidates]
     assert len(set(errors)) == 3 and done.tracked.error == min(errors)
+
+
+@pytest.mark.parametrize(("slides", "kept"), [([9, 9, 9, 5, 1], 0.25), ([9, 9, 9, 5, 4, 3], 0.0), ([1, 9, 9], 1.0)])
+def test_no_clip_gets_worse(candidates, slides, kept, monkeypatch):
+    """Less of the simulation is kept until nothing is visibly worse; at last the clip stays as it was."""
+    done = chosen(candidates, monkeypatch, [float(slide) for slide in slides])
+    assert done.kept == kept and not done.worse
+    assert done.refused == (() if kept == 1 else (f"feet slide 9.0 cm/s, {done.before['foot_slide_mean']:.1f} before",))
+    if len(slides) == 6:
+        assert done.after == done.before and done.deviation == 0 and done.clip.name == "walk physics"
 
 
 @pytest.mark.parametrize(
@@ -84,7 +94,7 @@ def test_feet_that_the_report_finds_on_the_ground_are_held():
     skating = replace(rig_motion, angles=angles)
     polished = target.polished(skating, body.ragdoll, torch.zeros(len(rig_motion), len(body.ragdoll.points)))
     before, after = (
-        ground_values(normalize_clip(body.character, target.as_clip(each, "walk", each.fps), body.anatomy))
+        movement_values(normalize_clip(body.character, target.as_clip(each, "walk", each.fps), body.anatomy))
         for each in (skating, polished)
     )
     assert before["foot_slide_mean"] > 5.0, "cm/s"

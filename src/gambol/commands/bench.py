@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -13,6 +14,7 @@ import tyro
 from gambol.commands.messages import say
 from gambol.errors import GambolError
 from gambol.files import locked_folder
+from gambol.ranges import Count
 
 Topic = Literal["paper", "poses", "rig", "retarget", "speed"]
 
@@ -50,9 +52,9 @@ class BenchCommand:
     """paper: the prior that is distilled, see `gambol priors`."""
     sentence: Annotated[str, tyro.conf.arg(metavar="TEXT")] = "it walks"
     """paper: what the characters do."""
-    characters: int | None = None
+    characters: Count | None = None
     """paper: how many characters; by default 29, as in the paper."""
-    steps: int | None = None
+    steps: Count | None = None
     """paper: steps of score distillation; by default 400 (the paper: 10,000)."""
     seed: int = 0
     """paper: seed of everything that is random."""
@@ -67,24 +69,25 @@ class BenchCommand:
         began = time.monotonic()
         with locked_folder(self.output), progress(self.topic) as advance:
             folder = self.output / self.topic
+
+            def shown(what: str, done: int, total: int) -> None:
+                advance(done, total, what)
+
             if self.topic == "paper":
-                title, lines = "The paper's tables", self._paper(folder, lambda what, *done: advance(*done, what))
+                title, lines = "The paper's tables", self._paper(folder, shown)
             else:
                 from gambol.bench.scripts import TITLES, run_scripts
 
                 title = TITLES[self.topic]
-                lines = run_scripts(
-                    self.topic, self.inputs, self.quick, folder, lambda what, *done: advance(*done, what)
-                )
+                lines = run_scripts(self.topic, self.inputs, self.quick, folder, shown)
             command = " ".join(["gambol", *sys.argv[1:]])
             report = write_section(self.output, self.topic, title, command, lines, time.monotonic() - began)
         say(f"wrote {report}")
 
-    def _paper(self, folder: Path, on_progress) -> list[str]:
+    def _paper(self, folder: Path, on_progress: Callable[[str, int, int], None]) -> list[str]:
         from gambol.bench.paper.run import QUICK, PaperConfig, run_paper
 
         config = QUICK if self.quick else PaperConfig()
-        changes = {"characters": self.characters, "steps": self.steps}
         config = replace(config, prior=self.prior, sentence=self.sentence, seed=self.seed)
-        config = replace(config, **{name: value for name, value in changes.items() if value is not None})
+        config = replace(config, characters=self.characters or config.characters, steps=self.steps or config.steps)
         return run_paper(config, self.inputs, folder, on_progress)

@@ -118,7 +118,7 @@ class TrackCommand:
         from gambol.physics.track import track_clips
         from gambol.physics.tracking import TrackConfig
         from gambol.progress import progress
-        from gambol.quality.measures import ground_values
+        from gambol.quality.measures import movement_values
         from gambol.quality.normalized_clip import normalize_clip
 
         solver = PAPER if self.solver == "paper" else SolverConfig()
@@ -137,7 +137,7 @@ class TrackCommand:
                 warn(f"left out: {error}")
                 continue
             edited = edit(character, anatomy, done.clip, self.editing.config())
-            after = ground_values(normalize_clip(character, edited.clip, anatomy))
+            after = movement_values(normalize_clip(character, edited.clip, anatomy))
             done = replace(done, clip=edited.clip, after=after)
             names.append(self._save(done, character, saver))
             self._print_summary(done, names[-1])
@@ -175,8 +175,11 @@ class TrackCommand:
             if value is not None or done.before[key] is not None:
                 table.add_row(BY_KEY[key].title, *(BY_KEY[key].text(each[key]) for each in (done.before, done.after)))
         Console(soft_wrap=True).print(table)
+        if done.refused:
+            much = f"{done.kept:.0%} of what the simulation changed is" if done.kept else "nothing of the simulation is"
+            warn(f"{name}: {much} kept; with all of it {'; '.join(done.refused)}. More --iterations may help")
         if done.worse:
-            warn(f"{name} is worse than the original clip: {'; '.join(done.worse)}; more --iterations may help")
+            warn(f"{name} is worse than the original clip after the edits: {'; '.join(done.worse)}")
         said = [
             f"bones are {done.deviation:.2%} of the height from the clip on average, {done.error:.2%} with feet locked"
         ]

@@ -28,7 +28,7 @@ from gambol.physics.ragdoll import SIZE, STANDARD_GRAVITY, Ragdoll, build_ragdol
 from gambol.physics.reference import Reference, reference_of, rig_motion_from_bones
 from gambol.physics.simulation import contact_points
 from gambol.physics.tracking import TrackedReference, between
-from gambol.quality.measures import BY_KEY, Values, ground_values
+from gambol.quality.measures import BY_KEY, Values, movement_values
 from gambol.quality.normalized_clip import normalize_clip
 
 NEAR = 0.12
@@ -60,7 +60,7 @@ class TrackingTarget:
     """Name of the clip."""
     locked_clip: LockedClip
     measures: Values
-    """Measures of feet and ground of the clip in the file, as in `gambol report`."""
+    """Measures of the movement of the clip in the file, as in `gambol report`."""
 
     @cached_property
     def reference(self) -> Reference:
@@ -169,7 +169,7 @@ class PhysicalCharacter:
         with the ground.
         """
         clip = self._clip(name)
-        measures = ground_values(normalize_clip(self.character, clip, self.anatomy))
+        measures = movement_values(normalize_clip(self.character, clip, self.anatomy))
         fix_feet = fix_feet and not _stands(measures)
         locked_clip = self.locker.lock(clip, action_of_clip(clip.name), fps or self.fps, fix_feet, on_progress)
         return TrackingTarget(self, clip.name, locked_clip, measures)

@@ -17,7 +17,7 @@ from gambol.errors import GambolError
 from gambol.motion.rig_motion import RigMotion
 from gambol.physics.target import PhysicalCharacter, TrackingTarget
 from gambol.physics.tracking import TrackConfig, TrackedReference, TrackingResult, track_references
-from gambol.quality.measures import BY_KEY, Values, ground_values
+from gambol.quality.measures import BY_KEY, Values, movement_values
 from gambol.quality.normalized_clip import normalize_clip
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ LOST = 0.25
 """Largest mean distance of the bones from the target at which a body is said to follow it [height]."""
 LOOP_SECONDS = 10.0
 """Time for which a loop is repeated to see whether the body falls [s]."""
+KEPT = (0.5, 0.25, 0.0)
+"""Shares of what the simulation changed that are tried if the clip is worse with all of it; at 0 only feet are
+locked."""
 STRAYS = 0.01
 """Mean distance of the bones from the target that weighs as much as a just visible fault of the feet [height]."""
 
@@ -48,9 +51,13 @@ class TrackedClip:
     world: int
     """Index of the clip among those that were simulated side by side."""
     after: Values
-    """Measures of feet and ground of the result, as in `gambol report`."""
+    """Measures of the result's movement, as in `gambol report`."""
     deviation: float
     """Mean distance of the bones from the clip; loops are compared in place [height]."""
+    kept: float
+    """Share of what the simulation changed that is in the result: 1, or less if the clip would be worse with it."""
+    refused: tuple[str, ...]
+    """By what it would be worse with all of it, in words."""
     fall_time: float | None
     """Time at which the body falls if the loop is repeated for ENDURES [s]; None if it stays up or does not loop."""
 
@@ -65,7 +72,7 @@ class TrackedClip:
 
     @property
     def before(self) -> Values:
-        """Measures of feet and ground of the clip that was tracked, as in `gambol report`."""
+        """Measures of the movement of the clip that was tracked, as in `gambol report`."""
         return self.target.measures
 
     @property
@@ -80,7 +87,7 @@ class TrackedClip:
 
     @property
     def worse(self) -> list[str]:
-        """Measures by which the result is visibly worse than the clip, in words."""
+        """Measures by which the result is visibly worse than the clip, in words; none but for an edit of it."""
         return worse_than(self.after, self.before)
 
     def check_in_mujoco(self) -> MujocoCheck:
@@ -176,8 +183,9 @@ def _of_one_rate(targets: Sequence[TrackingTarget]) -> list[list[int]]:
 
 
 def _best(target: TrackingTarget, candidates: Sequence[TrackingResult], world: int, fps: float | None) -> TrackedClip:
-    """The candidate with the best clip: the lowest sum of the measures of feet and ground in `gambol report`, each in
-    units of what can just be seen, and the error in units of STRAYS."""
+    """The candidate with the best clip: the lowest sum of the measures of movement in `gambol report`, each in units of
+    what can just be seen, and the error in units of STRAYS. Where the clip was better before, less of what the
+    simulation changed is kept, down to the clip as it was."""
     body = target.body
     sane = [each for each in candidates if _follows(each.tracked[world], body)]
     if not sane:
@@ -188,6 +196,13 @@ def _best(target: TrackingTarget, candidates: Sequence[TrackingResult], world: i
             "more --iterations may help, or the clip needs external forces that the body does not have"
         )
     best = min((_tracked_clip(target, tracking, world, fps) for tracking in sane), key=_faults)
+    refused = tuple(best.worse)
+    for kept in KEPT:
+        if not best.worse:
+            break
+        best = replace(_tracked_clip(target, best.tracking, world, fps, kept), refused=refused)
+    if best.worse:
+        best = _as_it_was(target, best, fps)
     fall_time = best.tracking.fall_time(world, LOOP_SECONDS) if best.tracked.reference.loops else None
     return replace(best, fall_time=fall_time)
 
@@ -203,13 +218,37 @@ def _faults(tracked: TrackedClip) -> float:
     return sum(seen) + tracked.error / STRAYS
 
 
-def _tracked_clip(target: TrackingTarget, tracking: TrackingResult, world: int, fps: float | None) -> TrackedClip:
+def _tracked_clip(
+    target: TrackingTarget, tracking: TrackingResult, world: int, fps: float | None, kept: float = 1.0
+) -> TrackedClip:
     body, tracked = target.body, tracking.tracked[world]
-    rig_motion = target.polished(target.result(tracked), tracking.simulation.ragdoll, tracked.loads)
+    rig_motion = _mixed(target.locked_clip.locked, target.result(tracked), kept)
+    rig_motion = target.polished(rig_motion, tracking.simulation.ragdoll, tracked.loads)
     deviation = body.distance(rig_motion, target.locked_clip.raw)
-    if fps:
-        steps = max(round(rig_motion.seconds * fps), 2)
-        rig_motion = rig_motion.resampled(steps if rig_motion.loops else steps + 1)
+    rig_motion = _resampled(rig_motion, fps) if fps else rig_motion
     clip = target.as_clip(rig_motion, f"{target.name} physics", rig_motion.fps)
-    after = ground_values(normalize_clip(body.character, clip, body.anatomy))
-    return TrackedClip(clip, rig_motion, target, tracking, world, after, deviation, None)
+    after = movement_values(normalize_clip(body.character, clip, body.anatomy))
+    return TrackedClip(clip, rig_motion, target, tracking, world, after, deviation, kept, (), None)
+
+
+def _mixed(a: RigMotion, b: RigMotion, share: float) -> RigMotion:
+    """Return a motion between two that are alike: 0 is the first, 1 the second."""
+    if share == 1:
+        return b
+    names = ("angles", "root_translation", "root_angles", "travel")
+    return replace(b, **{name: torch.lerp(getattr(a, name), getattr(b, name), share) for name in names})
+
+
+def _as_it_was(target: TrackingTarget, done: TrackedClip, fps: float | None) -> TrackedClip:
+    """Return the clip that was to be tracked, since everything else is worse."""
+    raw = target.locked_clip.raw
+    if fps:
+        clip = target.as_clip(_resampled(raw, fps), done.clip.name, fps)
+    else:
+        clip = replace(target.locked_clip.clip.from_zero(), name=done.clip.name)
+    return replace(done, clip=clip, rig_motion=raw, after=done.before, deviation=0.0, kept=0.0)
+
+
+def _resampled(rig_motion: RigMotion, fps: float) -> RigMotion:
+    steps = max(round(rig_motion.seconds * fps), 2)
+    return rig_motion.resampled(steps if rig_motion.loops else steps + 1)

@@ -156,6 +156,12 @@ def ground_values(clip: NormalizedClip) -> Values:
     return found
 
 
+def movement_values(clip: NormalizedClip) -> Values:
+    """Measures of all but skin and posture, which take a tenth of a second."""
+    found: Values = {each.key: None for each in MEASURES if each.family in ("feet", "bones", "flow")}
+    return {**found, **ground_values(clip), **_bones(clip), **_flow(clip)}
+
+
 def _posture(clip: NormalizedClip) -> Values:
     functions = (trunk_twist, trunk_yaw, trunk_pitch, arm_swing, hand_height, head_turn, head_tilt, tail_swing)
     return {function.__name__: function(clip) for function in functions}

@@ -13,8 +13,7 @@ from gambol.bench.sheets import write_sheet
 from gambol.bench.subjects import Subject
 from gambol.errors import GambolError
 from gambol.language import parse_intent
-from gambol.quality.footfalls import gait_pattern
-from gambol.quality.measures import BY_KEY
+from gambol.quality.footfalls import alternation, gait_pattern
 from gambol.quality.normalized_clip import normalize_clip
 
 GAITS = ("it walks", "it trots", "it runs", "it jumps")
@@ -45,7 +44,7 @@ def gaits(makers: Sequence[Maker], subjects: Sequence[Subject], methods: Sequenc
                 clip = normalize_clip(subject.character, take.clip, subject.anatomy)
                 pattern = gait_pattern(clip)
                 duty = sum(pattern.duty) / len(pattern.duty) if pattern and pattern.duty else None
-                by_turns = BY_KEY["alternation"].of(clip) if "alternation" in BY_KEY else None
+                by_turns = alternation(clip)
                 speed = float((clip.travel**2).sum() ** 0.5 / clip.seconds) if clip.seconds else None
                 frequency = pattern.frequency if pattern else None
                 values = [number(by_turns), number(duty), number(frequency), number(speed)]
