@@ -184,15 +184,8 @@ class ScoreDistillation(Optimization):
         random = generator_for(config.seed, 0, number)
         movement = self.params()  # forward kinematics
         latents, denoise = self.observer.observe(movement, random)
-        level, guidance = config.plan.level(progress, random), config.plan.guidance(progress)
-        seen = latents.detach()
-
-        def ask(noisy: Latents, level: Level) -> Latents:
-            return denoise(noisy, level, guidance)
-
-        gradient = sds(seen, draw_noise(seen, random), level, self.observer.schedule, ask)  # z - z_hat
         losses = {
-            "score": surrogate(latents, gradient) / latents.numel(),
+            "score": score_loss(latents, denoise, self.observer.schedule, config.plan, progress, random),
             "smooth": config.smooth * roughness(movement, self.params.base, self.length),
             "sunk": config.ground * self._depth(movement),
         }
@@ -205,6 +198,26 @@ class ScoreDistillation(Optimization):
     def _depth(self, movement: PosedFrames) -> Float[Tensor, ""]:
         corners = corner_positions(movement.T_world_joint, self.cuboids)
         return ground_loss(corners.flatten(1, 2) @ self.params.up - self.ground) / self.length
+
+
+def score_loss(
+    latents: Latents,
+    denoise: Callable[[Latents, Level, float], Latents],
+    schedule: Schedule,
+    plan: DistillationSchedule,
+    progress: float,
+    random: torch.Generator,
+) -> Float[Tensor, ""]:
+    """Return a loss whose gradient by the latents is z - z_hat, per element. denoise: estimates clean latents from
+    noisy ones, a noise level and guidance. progress: from 0 to 1."""
+    level, guidance = plan.level(progress, random), plan.guidance(progress)
+    seen = latents.detach()
+
+    def ask(noisy: Latents, level: Level) -> Latents:
+        return denoise(noisy, level, guidance)
+
+    gradient = sds(seen, draw_noise(seen, random), level, schedule, ask)
+    return surrogate(latents, gradient) / latents.numel()
 
 
 def roughness(movement: PosedFrames, base: RigMotion, length: float) -> Float[Tensor, ""]:
