@@ -52,7 +52,7 @@ def draw_sheet(
     """Return a picture with a row of eight frames for each view of each motion; GambolError if the character has no
     faces.
 
-    motions: by their names, which stand below their frames. Cameras go along with the body over the ground, not up and
+    motions: by their names, which stand below their first frames. Cameras go along with the body over the ground, not up and
     down with it, so that it shows whether the body floats or sinks.
     """
     scene, floor = MeshScene(character), Floor(UP, 0.0)
@@ -70,7 +70,7 @@ def draw_sheet(
                 camera = cameras[number : number + 1]
                 drawn = scene.render(camera, LIGHT, 3, floor)
                 frames.append(composed(drawn, studio.backdrop(scene, camera, distance)))
-                labels.append(f"{name}, {frame / motion.fps:.2f} s")
+                labels.append(f"{frame / motion.fps:.2f} s" if number else name)
     return contact_sheet(frames, labels, columns=FRAMES)
 
 

@@ -31,7 +31,7 @@ from gambol.priors.score import DISTILLATION_SCHEDULES, DistillationSchedule
 from gambol.quality.normalized_clip import normalizing_transform
 from gambol.ranges import SEED, Count, Range, Rate, Weight
 
-PAIRS = 512
+PAIRS = 256
 """Points of the body at which the field is compared with itself nearby, in every step."""
 APART = 0.1
 """Standard deviation of the way between the points of such a pair [leg lengths]."""
