@@ -129,7 +129,7 @@ def test_holes_are_closed_and_sheets_left_out():
     volume = length * around / 2 * np.sin(2 * np.pi / around) * radius**2
     for caps in (True, False):
         clip = normalize_clip(*box_on_one_joint(*tube(radius, length, around, 9, caps=caps)))
-        solid = find_closed_mesh(clip)
+        solid = find_closed_mesh(clip.skin)
         scale = clip.anatomy.height
         assert solid.volume(clip.skin.neutral[None])[0] * scale**3 == pytest.approx(volume, rel=1e-9)
         assert volume_drift(clip) < 1e-6
@@ -139,7 +139,7 @@ def test_holes_are_closed_and_sheets_left_out():
     clip = normalize_clip(
         *box_on_one_joint(np.concatenate([sheet[0] + 5, points]), np.concatenate([sheet[1], faces + 4]))
     )
-    assert len(find_closed_mesh(clip).faces) == len(faces)
+    assert len(find_closed_mesh(clip.skin).faces) == len(faces)
 
 
 def test_a_mesh_turned_inside_out_has_the_same_volume():
@@ -147,7 +147,7 @@ def test_a_mesh_turned_inside_out_has_the_same_volume():
     volumes = []
     for each in (faces, faces[:, ::-1]):
         clip = normalize_clip(*box_on_one_joint(points, each))
-        volumes.append(find_closed_mesh(clip).volume(clip.skin.neutral[None])[0])
+        volumes.append(find_closed_mesh(clip.skin).volume(clip.skin.neutral[None])[0])
     assert volumes[0] == pytest.approx(volumes[1]) and volumes[0] > 0
 
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
+from gambol.motion.contacts import plain
 from gambol.priors.pixels.figure import draw_stick_figure
 from gambol.quality.normalized_clip import NormalizedClip, normalize_clip
 
@@ -83,9 +84,9 @@ def body_motion_of(character: Character, clip: Clip, anatomy: Anatomy | None = N
     """Return a clip of a character as points of its body; what walks in place goes as far as its feet say."""
     normalized = normalize_clip(character, clip, anatomy)
     anatomy, looped = normalized.anatomy, normalized.contacts.looped
-    times = looped.even(FRAMES)
+    times = np.linspace(0.0, normalized.seconds, FRAMES, endpoint=not normalized.loops)
     figure = draw_stick_figure(anatomy)
-    poses = torch.as_tensor(looped.poses(times))
+    poses = torch.as_tensor(plain(looped).poses(times))
     way = -times[:, None] * normalized.ground_velocity
     strokes = normalized.place(figure.points(poses).numpy()) + way[:, None, None]
     vertices = _skin(normalized, times) + way[:, None]

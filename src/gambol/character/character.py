@@ -157,6 +157,13 @@ class Character:
         """All vertices in the rest pose, mesh after mesh."""
         return np.concatenate([np.zeros((0, 3)), *self.vertices()])
 
+    @cached_property
+    def joined_faces(self) -> Int[np.ndarray, "faces 3"]:
+        """Faces of all meshes, with vertices counted through all meshes in order."""
+        starts = np.cumsum([0, *(len(mesh.positions) for mesh in self.meshes)])
+        faces = [mesh.faces + start for mesh, start in zip(self.meshes, starts, strict=False)]
+        return np.concatenate([np.zeros((0, 3), int), *faces])
+
     @property
     def bounds(self) -> tuple[Float[np.ndarray, 3], Float[np.ndarray, 3]]:
         """Lowest and highest corner in the rest pose: of the mesh, or of the joints if there is none."""

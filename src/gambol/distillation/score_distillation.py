@@ -201,16 +201,8 @@ class ScoreDistillation(Optimization):
         random = generator_for(config.seed, 0, number)
         movement = self.params()  # forward kinematics
         latents, denoise = self.observer.observe(movement, random)
-        level, guidance = config.plan.level(progress, random), config.plan.guidance(progress)
-        seen = latents.detach()
-
-        def ask(noisy: Latents, level: Level) -> Latents:
-            return denoise(noisy, level, guidance)
-
-        noise = self._noise(seen, level, denoise, random)
-        gradient = sds(seen, noise, level, self.observer.schedule, ask)  # z - z_hat
         losses = {
-            "score": surrogate(latents, gradient) / latents.numel(),
+            "score": score_loss(latents, denoise, self.observer.schedule, config.plan, progress, random, config.noise),
             "smooth": config.smooth * roughness(movement, self.params.base, self.length),
             "sunk": config.ground * self._depth(movement),
         }
@@ -220,24 +212,36 @@ class ScoreDistillation(Optimization):
         self.adam.step(total, config.lr * (1 - (1 - config.lr_end) * progress))
         return {"total": total.item(), **{name: value.item() for name, value in losses.items()}}
 
-    def _noise(
-        self,
-        seen: Latents,
-        level: float,
-        denoise: Callable[[Latents, Level, float], Latents],
-        random: torch.Generator,
-    ) -> Latents:
-        schedule = self.observer.schedule
-        if self.config.noise == "inverted":
-            return inverted_noise(seen, level, schedule, lambda noisy, at: denoise(noisy, at, INVERSION_GUIDANCE))
-        drawn = draw_noise(seen, random)
-        if self.config.noise == "matched":
-            return matched_noise(seen, drawn, level, schedule, lambda noisy, at: denoise(noisy, at, 1.0))
-        return drawn
-
     def _depth(self, movement: PosedFrames) -> Float[Tensor, ""]:
         corners = corner_positions(movement.T_world_joint, self.cuboids)
         return ground_loss(corners.flatten(1, 2) @ self.params.up - self.ground) / self.length
+
+
+def score_loss(
+    latents: Latents,
+    denoise: Callable[[Latents, Level, float], Latents],
+    schedule: Schedule,
+    plan: DistillationSchedule,
+    progress: float,
+    random: torch.Generator,
+    source: NoiseSource = "drawn",
+) -> Float[Tensor, ""]:
+    """Return a loss whose gradient by the latents is z - z_hat, per element. denoise: estimates clean latents from
+    noisy ones, a noise level and guidance. progress: from 0 to 1. source: see `ScoreConfig.noise`."""
+    level, guidance = plan.level(progress, random), plan.guidance(progress)
+    seen = latents.detach()
+
+    def ask(noisy: Latents, level: Level) -> Latents:
+        return denoise(noisy, level, guidance)
+
+    if source == "inverted":
+        noise = inverted_noise(seen, level, schedule, lambda noisy, at: denoise(noisy, at, INVERSION_GUIDANCE))
+    else:
+        noise = draw_noise(seen, random)
+        if source == "matched":
+            noise = matched_noise(seen, noise, level, schedule, lambda noisy, at: denoise(noisy, at, 1.0))
+    gradient = sds(seen, noise, level, schedule, ask)
+    return surrogate(latents, gradient) / latents.numel()
 
 
 def roughness(movement: PosedFrames, base: RigMotion, length: float) -> Float[Tensor, ""]:

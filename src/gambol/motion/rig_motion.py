@@ -112,8 +112,8 @@ class RigMotion:
         times = np.arange(frames) / (frames if self.loops else max(frames - 1, 1))
         trend = torch.cat([self.travel, torch.tensor([self.turn, 0.0, 0.0])]) if self.loops else torch.zeros(6)
         root = torch.cat([self.root_translation, self.root_angles], 1) - self.along[:, None] * trend
-        angles = _spline(self.angles.flatten(1).double().numpy(), times, self.loops)
-        root_then = _single(_spline(root.double().numpy(), times, self.loops))
+        angles = splined(self.angles.flatten(1).double().numpy(), times, self.loops)
+        root_then = _single(splined(root.double().numpy(), times, self.loops))
         root_then = root_then + torch.as_tensor(times).float()[:, None] * trend
         nearest = np.round(times * (len(self) if self.loops else len(self) - 1)).astype(int) % len(self)
         return replace(
@@ -261,8 +261,10 @@ def rotation_about(axis: Float[Tensor, 3], angle: float) -> Float[Tensor, "3 3"]
     return torch.eye(3, dtype=axis.dtype) + np.sin(angle) * skew + (1 - np.cos(angle)) * (skew @ skew)
 
 
-def _spline(values: Float[np.ndarray, "frames width"], times: Float[np.ndarray, " wanted"], loops: bool) -> np.ndarray:
-    """Values at other times, as shares of the duration from 0 to 1."""
+def splined(
+    values: Float[np.ndarray, frames * width], times: Float[np.ndarray, " wanted"], loops: bool
+) -> Float[np.ndarray, wanted * width]:
+    """Values at other times, as shares of the duration from 0 to 1, by cubic splines, which are periodic for a loop."""
     count = len(values)
     if count == 1:
         return np.repeat(values, len(times), 0)

@@ -235,15 +235,21 @@ def _mixed(a: RigMotion, b: RigMotion, share: float) -> RigMotion:
     """Return a motion between two that are alike: 0 is the first, 1 the second."""
     if share == 1:
         return b
-    names = ("angles", "root_translation", "root_angles", "travel")
-    return replace(b, **{name: torch.lerp(getattr(a, name), getattr(b, name), share) for name in names})
+    return replace(
+        b,
+        angles=torch.lerp(a.angles, b.angles, share),
+        root_translation=torch.lerp(a.root_translation, b.root_translation, share),
+        root_angles=torch.lerp(a.root_angles, b.root_angles, share),
+        travel=torch.lerp(a.travel, b.travel, share),
+    )
 
 
 def _as_it_was(target: TrackingTarget, done: TrackedClip, fps: float | None) -> TrackedClip:
     """Return the clip that was to be tracked, since everything else is worse."""
     raw = target.locked_clip.raw
     if fps:
-        clip = target.as_clip(_resampled(raw, fps), done.clip.name, fps)
+        shown = _resampled(raw, fps)
+        clip = target.as_clip(shown, done.clip.name, shown.fps)
     else:
         clip = replace(target.locked_clip.clip.from_zero(), name=done.clip.name)
     return replace(done, clip=clip, rig_motion=raw, after=done.before, deviation=0.0, kept=0.0)

@@ -103,7 +103,30 @@ class GaussianViews:
         T_world_joint: Float[Tensor, "frames joints 3 4"],
         views: Int[Tensor, " chosen"] | None,
     ) -> Float[Tensor, "chosen frames height width 3"]:
-        means, covariances = self.gaussians.posed(T_world_joint.to(self.gaussians.means))
+        posed = self.gaussians.posed(T_world_joint.to(self.gaussians.means))
+        return self._drawn(draw, *posed, views).to(T_world_joint)
+
+    def render_gaussians(
+        self,
+        means: Float[Tensor, "frames gaussians 3"],
+        covariances: Float[Tensor, "frames gaussians 6"],
+        views: Int[Tensor, " chosen"] | None = None,
+    ) -> Float[Tensor, "chosen frames height width 3"]:
+        """Videos of the Gaussians wherever they have been moved to, not by joints [file units]."""
+        return self._drawn(self._render_frames, means, covariances, views)
+
+    def neutral_gaussians(self) -> tuple[Float[Tensor, "gaussians 3"], Float[Tensor, "gaussians 6"]]:
+        """Means [file units] and packed covariances in the neutral pose."""
+        means, covariances = self.gaussians.posed(self._neutral)
+        return means[0], covariances[0]
+
+    def _drawn(
+        self,
+        draw: Callable[[Tensor, Tensor, Cameras], Tensor],
+        means: Float[Tensor, "frames gaussians 3"],
+        covariances: Float[Tensor, "frames gaussians 6"],
+        views: Int[Tensor, " chosen"] | None,
+    ) -> Float[Tensor, "chosen frames height width 3"]:
         path = follow(box_centers(means), self.steady) if self._path is None else self._path[: len(means)]
         if len(path) < len(means):
             raise ValueError(f"cameras were aimed at {len(path)} frames, got {len(means)}")
@@ -120,7 +143,7 @@ class GaussianViews:
                     pieces.append(draw(*given))
                 else:
                     pieces.append(_DrawTwice.apply(draw, *given))
-        return torch.cat(pieces).unflatten(0, (len(chosen), len(means))).to(T_world_joint)
+        return torch.cat(pieces).unflatten(0, (len(chosen), len(means)))
 
     def following(self, T_world_joint: Float[Tensor, "frames joints 3 4"]) -> GaussianViews:
         other = copy.copy(self)

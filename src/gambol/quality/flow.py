@@ -53,8 +53,11 @@ def motion_amount(normalized: NormalizedClip) -> float | None:
 
 
 def _bones_move(clip: NormalizedClip) -> float:
-    velocities = clip.velocities(bone_ends(clip.anatomy, clip.joints))
-    weights = _weights(clip)
+    return mean_speed(clip.velocities(bone_ends(clip.anatomy, clip.joints)), _weights(clip))
+
+
+def mean_speed(velocities: Float[np.ndarray, "steps points 3"], weights: Float[np.ndarray, " points"]) -> float:
+    """Mean speed of points relative to the horizontal movement of their mean [m/s]. weights: their sum is 1."""
     middle = np.einsum("fpi,p->fi", velocities, weights) * (1.0, 0.0, 1.0)
     return float((np.linalg.norm(velocities - middle[:, None], axis=-1) @ weights).mean())
 
@@ -85,6 +88,18 @@ def jitter(clip: NormalizedClip) -> dict[str, float | None]:
         return {}
     weights = _weights(clip)
     points = _resampled(clip, 2 * RATE)
+    jerk, roughness, main = jerk_of(points, weights)
+    return {"jerk": jerk, "roughness": roughness, "high_frequency": _high(clip, weights, max(CUTOFF, QUICK * main))}
+
+
+def jerk_of(
+    points: Float[np.ndarray, "frames points 3"], weights: Float[np.ndarray, " points"]
+) -> tuple[float, float, float]:
+    """Return jerk [m/s^3] and roughness, as `jitter` defines them, and the frequency of the movement [1/s].
+
+    points: at 2 * RATE frames per second; a loop goes on for six frames into its next cycle, in place. weights: their
+    sum is 1.
+    """
     step = 1.0 / RATE
     third = points[6:] - 3 * points[4:-2] + 3 * points[2:-4] - points[:-6]
     jerk = float((np.linalg.norm(third, axis=-1) @ weights).mean() / step**3)
@@ -97,8 +112,7 @@ def jitter(clip: NormalizedClip) -> dict[str, float | None]:
     )
     width = float(np.sqrt(((middle - middle.mean(0)) ** 2).sum(-1).mean(0)) @ weights)
     main = speed / (4 * np.sqrt(2) * width) if width > STILL else 0.0
-    roughness = float(tempo / main) if main > 0 else 0.0
-    return {"jerk": jerk, "roughness": roughness, "high_frequency": _high(clip, weights, max(CUTOFF, QUICK * main))}
+    return jerk, float(tempo / main) if main > 0 else 0.0, main
 
 
 def _resampled(clip: NormalizedClip, rate: int) -> Float[np.ndarray, "frames points 3"]:

@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from gambol.motion.contacts import runs
 from gambol.motion.joint_poses import bone_ends
-from gambol.quality.normalized_clip import NormalizedClip
+from gambol.quality.normalized_clip import NormalizedClip, SampledMesh
 
 TOUCHES = 0.01
 """Height above the ground up to which a point touches it [height]."""
@@ -113,9 +113,13 @@ def penetration(clip: NormalizedClip) -> dict[str, float]:
     Empty without a mesh."""
     if not clip.grounded or not clip.skin.neutral.size:
         return {}
-    skin = clip.skin
-    depths = 1000 * (np.minimum(skin.neutral[:, 1], 0.0) - skin.vertices[..., 1]).max(1).clip(min=0.0)
+    depths = depths_below_ground(clip.skin)
     return {"penetration_mean": float(depths.mean()), "penetration_worst": float(depths.max())}
+
+
+def depths_below_ground(skin: SampledMesh) -> Float[np.ndarray, " moments"]:
+    """Depth of the deepest vertex below the ground in each frame [mm], as `penetration` counts it; 0 if none is."""
+    return 1000 * (np.minimum(skin.neutral[:, 1], 0.0) - skin.vertices[..., 1]).max(1).clip(min=0.0)
 
 
 def floating(clip: NormalizedClip) -> float | None:

@@ -156,13 +156,10 @@ class NormalizedClip:
         frames = np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
         moments = self.contacts.looped.clip.start + self.times[frames]
         pose = self.contacts.looped.clip.sample(self.character.skeleton, moments)
-        meshes = self.character.meshes
         posed = self.character.skinned(self.character.skeleton.world(pose), pose)
         vertices = self.place(np.concatenate([np.zeros((len(frames), 0, 3)), *posed], axis=1))
-        starts = np.cumsum([0, *(len(mesh.positions) for mesh in meshes)])
-        faces = [mesh.faces + start for mesh, start in zip(meshes, starts, strict=False)]
         neutral = self.place(self.anatomy.body.vertices)
-        return SampledMesh(frames, vertices, np.concatenate([np.zeros((0, 3), int), *faces]), neutral)
+        return SampledMesh(frames, vertices, self.character.joined_faces, neutral)
 
     def place(self, points: Float[np.ndarray, "... 3"]) -> Float[np.ndarray, "... 3"]:
         """Points of the file in the normalized space [m]."""
@@ -172,14 +169,19 @@ class NormalizedClip:
 def normalize_clip(character: Character, clip: Clip, anatomy: Anatomy | None = None) -> NormalizedClip:
     """Normalize a clip of a character. Raises GambolError if it leads to poses that are not finite."""
     anatomy = anatomy or analyze(character)
-    rotation = np.stack([anatomy.left, anatomy.up, anatomy.forward]) / anatomy.height
-    T_norm_file = np.eye(4)
-    T_norm_file[:3, :3] = rotation
-    T_norm_file[1, 3] = -anatomy.ground / anatomy.height
-    normalized = NormalizedClip(character, anatomy, clip, find_contacts(character, anatomy, clip), T_norm_file)
+    contacts = find_contacts(character, anatomy, clip)
+    normalized = NormalizedClip(character, anatomy, clip, contacts, normalizing_transform(anatomy))
     if not np.isfinite(normalized.joints).all():
         raise GambolError(f"the clip '{clip.name}' leads to poses that are not finite")
     return normalized
+
+
+def normalizing_transform(anatomy: Anatomy) -> Float[np.ndarray, "4 4"]:
+    """Return T_norm_file: from the space and units of the file to the normalized space."""
+    T_norm_file = np.eye(4)
+    T_norm_file[:3, :3] = np.stack([anatomy.left, anatomy.up, anatomy.forward]) / anatomy.height
+    T_norm_file[1, 3] = -anatomy.ground / anatomy.height
+    return T_norm_file
 
 
 def _in_place(points: Float[np.ndarray, "frames points 3"]) -> Float[np.ndarray, "frames points 3"]:

@@ -24,11 +24,8 @@ class PosedMesh:
         self._binding = Binding(character, build_rig(anatomy), torch.float64)
         self._axes = np.stack([anatomy.left, anatomy.up, anatomy.forward], 1) / anatomy.height
         self._shapes = [mesh.shape() for mesh in character.meshes]
-        starts = np.cumsum([0, *map(len, self._shapes)])
-        faces = [mesh.faces + start for mesh, start in zip(character.meshes, starts, strict=False)]
         neutral = anatomy.body.vertices @ self._axes
-        joined = np.concatenate([np.zeros((0, 3), int), *faces])
-        skin = SampledMesh(np.zeros(1, int), neutral[None], joined, neutral)
+        skin = SampledMesh(np.zeros(1, int), neutral[None], character.joined_faces, neutral)
         self._triangles = triangles_of(skin, anatomy.body, lambda points: points @ self._axes)
         if self._triangles is not None:
             from gambol.quality.intersection_kernels import Crossings

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from gambol.quality.normalized_clip import NormalizedClip
+from gambol.quality.normalized_clip import NormalizedClip, SampledMesh
 
 SHORTEST = 0.01
 """Shorter bones are not measured [m]."""
@@ -48,12 +48,19 @@ def volume_drift(clip: NormalizedClip) -> float | None:
     its rim; pieces that are mostly hole (cloaks, hair) are left out. Where pieces are stuck into each other both count,
     so it is an amount of flesh rather than of space. None without a mesh, or if it is all sheets.
     """
-    solid = find_closed_mesh(clip)
+    changes = volume_changes(clip.skin)
+    return None if changes is None else float(np.abs(changes).max())
+
+
+def volume_changes(skin: SampledMesh) -> Float[np.ndarray, " moments"] | None:
+    """Change of the volume that a mesh encloses in each frame, against the neutral pose [%]; None if that is not
+    defined (see `volume_drift`)."""
+    solid = find_closed_mesh(skin)
     if solid is None:
         return None
-    neutral = solid.volume(clip.skin.neutral[None])[0]
-    now = solid.volume(clip.skin.vertices)
-    return 100 * float(np.abs(now / neutral - 1).max()) if np.isfinite(now).all() else None
+    neutral = solid.volume(skin.neutral[None])[0]
+    now = solid.volume(skin.vertices)
+    return 100 * (now / neutral - 1) if np.isfinite(now).all() else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +84,8 @@ class ClosedMesh:
         return np.array(found)
 
 
-def find_closed_mesh(clip: NormalizedClip) -> ClosedMesh | None:
+def find_closed_mesh(skin: SampledMesh) -> ClosedMesh | None:
     """The pieces of the mesh that enclose a volume in the neutral pose, with their holes closed; None if none does."""
-    skin = clip.skin
     welded = skin.welded
     if welded is None:
         return None

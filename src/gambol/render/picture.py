@@ -226,7 +226,7 @@ def render_frames(
         drawn = (
             draw_character(frame, camera) if draw_character else scene.render(camera, shot.light, samples, shot.floor)
         )
-        yield _composed(drawn, studio.backdrop(scene, camera, shot.distance))
+        yield composed(drawn, studio.backdrop(scene, camera, shot.distance))
         on_progress(frame + 1, len(shot))
 
 
@@ -303,7 +303,7 @@ def _sphere(count: int) -> Float[np.ndarray, "count 3"]:
     return np.stack([around * np.cos(angle), height, around * np.sin(angle)], 1)
 
 
-def _composed(drawn: Rendering, backdrop: Float[np.ndarray, "height width 3"]) -> UInt8[np.ndarray, "height width 3"]:
+def composed(drawn: Rendering, backdrop: Float[np.ndarray, "height width 3"]) -> UInt8[np.ndarray, "height width 3"]:
     """Return the character composited over the backdrop, in sRGB.
 
     In numpy, on one thread: torch's threads spin after they have been used and take the cores from the ray caster,

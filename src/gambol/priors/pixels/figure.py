@@ -187,17 +187,19 @@ def aim(
 
 
 def gaussians_of(
-    points: Float[Tensor, "*frames strokes 2 3"], widths: Float[Tensor, "*#frames strokes"]
+    points: Float[Tensor, "*frames strokes corners 3"], widths: Float[Tensor, "*#frames strokes"]
 ) -> tuple[Float[Tensor, "*frames gaussians 3"], Float[Tensor, "*frames gaussians 6"]]:
-    """Means and covariances of the Gaussians that make up strokes of some widths [file units]."""
-    start, along = points[..., 0, :], points[..., 1, :] - points[..., 0, :]
-    places = (torch.arange(STROKE_GAUSSIANS).to(points) + 0.5) / STROKE_GAUSSIANS
+    """Means and covariances of the Gaussians that make up strokes of some widths [file units]. A stroke is straight
+    between two corners, or bends at more of them: with STROKE_GAUSSIANS + 1, each Gaussian has a piece of its own."""
+    start, along = points[..., :-1, :], points[..., 1:, :] - points[..., :-1, :]
+    each = STROKE_GAUSSIANS // along.shape[-2]  # Gaussians in a straight piece
+    places = (torch.arange(each).to(points) + 0.5) / each
     means = start[..., None, :] + places[:, None] * along[..., None, :]
-    across = (widths**2)[..., None, None] * torch.eye(3).to(points)
-    step = along / STROKE_GAUSSIANS
+    across = (widths**2)[..., None, None, None] * torch.eye(3).to(points)
+    step = along / each
     covariances = across + 0.25 * step[..., :, None] * step[..., None, :]
     packed = pack(covariances)[..., None, :].expand(*means.shape[:-1], 6)
-    return means.flatten(-3, -2), packed.flatten(-3, -2)
+    return means.flatten(-4, -2), packed.flatten(-4, -2)
 
 
 def render_strokes(

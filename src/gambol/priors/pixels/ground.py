@@ -52,13 +52,11 @@ def ground_of(figure: StickFigure, stage: Stage) -> GroundPlane | None:
 
 
 def path_of(
-    points: Float[Tensor, "frames strokes 2 3"], rest: Float[Tensor, "strokes 2 3"]
+    points: Float[Tensor, "frames strokes corners 3"], rest: Float[Tensor, "strokes 2 3"]
 ) -> Float[Tensor, "frames 3"]:
     """Return how far a camera that stands before the figure at rest goes to follow its motion; no gradient, as losses
     do not move cameras."""
-    every = torch.cat([rest[None], points.detach()]).flatten(1, 2)
-    centers = box_centers(every)
-    return follow(centers[1:], STEADY) - centers[0]
+    return follow(box_centers(points.flatten(1, 2)), STEADY) - box_centers(rest.flatten(0, 1)[None])[0]
 
 
 def moved(cameras: Cameras, way: Float[Tensor, "cameras 3"]) -> Cameras:

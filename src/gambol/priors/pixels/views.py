@@ -70,10 +70,11 @@ class StickViews:
         return loss_to_videos(self, videos, _limb_colors(self.figure), BACKGROUND)
 
     def render_points(
-        self, points: Float[Tensor, "frames strokes 2 3"], views: Int[Tensor, " chosen"] | None = None
+        self, points: Float[Tensor, "frames strokes corners 3"], views: Int[Tensor, " chosen"] | None = None
     ) -> Float[Tensor, "chosen frames size size 3"]:
-        """Videos of strokes (`StickFigure.points`), as `figure.render_strokes` gives them. Without a ground, colours
-        are relative to the background, so that its transmittance and the gradient of that need not be computed."""
+        """Videos of strokes (`StickFigure.points`), or of strokes that bend (`figure.gaussians_of`), as
+        `figure.render_strokes` gives them. Without a ground, colours are relative to the background, so that its
+        transmittance and the gradient of that need not be computed."""
         chosen = torch.arange(self.views) if views is None else views
         frames = len(points)
         colors = torch.as_tensor(self.figure.colors).to(points)

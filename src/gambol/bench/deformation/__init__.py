@@ -1,0 +1,9 @@
+"""AKD's rival: a deformation field, as in 4D-fy and TC4D. It moves every point of the character in space and time, along
+a given trajectory, and knows nothing of joints.
+
+    motion = deform(character, "it walks", prior)
+"""
+
+from gambol.bench.deformation.distillation import DeformationConfig, DeformationDistillation, deform
+
+__all__ = ["DeformationConfig", "DeformationDistillation", "deform"]
