@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -11,9 +12,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from gambol.bench.judge.clips import ArtistMotion
+from gambol.bench.judge.model import Judge
 from gambol.bench.judge.network import JudgeNetwork, JudgeNetworkConfig
-from gambol.bench.judge.training.batches import Batch, collate, group_of
-from gambol.learning.training import Training, TrainingConfig
+from gambol.bench.judge.training.batches import Batch, BatchSampler, choices_of, collate, group_of, vocabulary
+from gambol.learning.training import STATE, Training, TrainingConfig
 
 SMOOTHING = 0.05
 """Share of the probability that no name of a clip decides: names err."""
@@ -93,3 +95,21 @@ def validation(
         named += int(own.sum())
         better.append((artist[:count] > artist[2 * count :]).float())
     return {"action": right / max(named, 1), "better": float(torch.cat(better).mean())}
+
+
+def train_judge(
+    known: Sequence[ArtistMotion],
+    held_out: Sequence[ArtistMotion],
+    config: JudgeTrainConfig,
+    folder: Path,
+    on_step: Callable[[int, int], None],
+    about: Mapping[str, object],
+) -> Judge:
+    """Train a judge on motions, or resume what is in the folder, which receives the state and the log."""
+    actions = vocabulary(known)
+    training = JudgeTraining(config, len(actions))
+    if (folder / STATE).exists():
+        training.load(folder / STATE)
+    sampler = BatchSampler(known, actions)
+    training.train(sampler.batches, lambda: validation(training, held_out, actions), folder, on_step)
+    return Judge(training.averaged(), actions, choices_of(known, actions), about)
