@@ -123,4 +123,6 @@ def motions_of_clip(character: Character, anatomy: Anatomy, clip: Clip, captured
 
 def spread_of(motion: BodyMotion) -> float:
     """Mean distance of points from where they are on average [m]."""
-    return float(np.linalg.norm(motion.strokes - motion.strokes.mean(0), axis=-1).mean()) if motion.strokes.size else 0.0
+    return (
+        float(np.linalg.norm(motion.strokes - motion.strokes.mean(0), axis=-1).mean()) if motion.strokes.size else 0.0
+    )

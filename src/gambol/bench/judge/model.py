@@ -72,7 +72,9 @@ class Judge:
         for start in range(0, len(motions), AT_ONCE):
             some = motions[start : start + AT_ONCE]
             logits, artist = self.answers(batch_of([tokens_of(motion) for motion in some]))
-            for motion, name, row, physical in zip(some, asked[start:], logits, artist.sigmoid().tolist(), strict=False):
+            for motion, name, row, physical in zip(
+                some, asked[start:], logits, artist.sigmoid().tolist(), strict=False
+            ):
                 found.append(self._judgement(motion, name, row, physical))
         return found
 

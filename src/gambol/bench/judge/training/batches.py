@@ -169,9 +169,7 @@ def varied(sample: ArtistMotion, generator: np.random.Generator) -> ArtistMotion
     if row and row.afloat and np.linalg.norm(motion.travel) < 0.1 and generator.random() < 0.6:
         way = generator.random() * 1.5 * motion.seconds * np.array([0.0, 0.0, 1.0])
         share = np.arange(FRAMES) / (FRAMES if motion.loops else FRAMES - 1)
-        motion = replace(
-            motion, strokes=motion.strokes + share[:, None, None, None] * way, travel=motion.travel + way
-        )
+        motion = replace(motion, strokes=motion.strokes + share[:, None, None, None] * way, travel=motion.travel + way)
     return replace(sample, motion=motion, action=action)
 
 

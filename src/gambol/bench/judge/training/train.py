@@ -76,9 +76,7 @@ def _balanced(artist: Tensor, weights: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def validation(
-    training: JudgeTraining, held_out: Sequence[ArtistMotion], actions: Sequence[str]
-) -> dict[str, float]:
+def validation(training: JudgeTraining, held_out: Sequence[ArtistMotion], actions: Sequence[str]) -> dict[str, float]:
     """Share of motions whose action is the likeliest of all, and of copies that are found worse than what they are
     copies of, on motions that are not trained on."""
     if not held_out:
