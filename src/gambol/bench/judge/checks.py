@@ -17,7 +17,7 @@ from gambol.bench.body_motion import BodyMotion
 from gambol.bench.judge.clips import ArtistMotion, clip_files, read_motions
 from gambol.bench.judge.corruption import CORRUPTIONS, UNSEEN, Subject, corrupted, random_angles
 from gambol.bench.judge.model import Judge, Judgement, shipped_judge
-from gambol.bench.judge.stroke_parts import build_of, centre_path
+from gambol.bench.judge.stroke_parts import build_of, centre_path, mean_velocity
 from gambol.errors import GambolError
 from gambol.priors.tracks.training.dataset import family_of
 from gambol.quality.recognition import alike
@@ -82,12 +82,12 @@ def _recognition(motions: Sequence[ArtistMotion], judge: Judge) -> list[Table]:
     found = []
     for action in sorted(rows, key=lambda name: (name == "all", -len(rows[name]))):
         answers = [answer for _, answer in rows[action]]
-        mistaken = Counter(a.taken_for or "none" for a in answers if a.taken_for != a.action)
+        mistaken = Counter(a.taken_for or "none" for a in answers if not a.right)
         found.append(
             (
                 action,
                 len(answers),
-                float(np.mean([a.taken_for == a.action for a in answers])),
+                float(np.mean([a.right for a in answers])),
                 float(np.mean([bool(a.taken_for) and alike(a.taken_for, a.action) for a in answers])),
                 float(np.mean([a.semantic for a in answers])),
                 ", ".join(f"{name} {count}" for name, count in mistaken.most_common(3)) if action != "all" else "",
@@ -169,7 +169,7 @@ def _builds(motions: Sequence[ArtistMotion], judge: Judge) -> Table:
     for build, own in sorted(groups.items(), key=lambda each: -len(each[1])):
         named = [m for m in own if known_action(m.action, judge.choices_of(m.motion.parts))]
         told = judge.judge_all([m.motion for m in named], [m.action for m in named])
-        right = float(np.mean([a.taken_for == a.action for a in told])) if told else float("nan")
+        right = float(np.mean([a.right for a in told])) if told else float("nan")
         pairs: list[tuple[BodyMotion, BodyMotion]] = []
         for motion in own:
             for kind in CORRUPTIONS:
@@ -216,4 +216,4 @@ def held(motion: BodyMotion) -> BodyMotion:
     """The first pose of a motion, carried as far as the motion goes."""
     own = (motion.strokes - centre_path(motion.strokes)[:, None, None])[:1]
     still = replace(motion, strokes=np.repeat(own, len(motion.strokes), 0), travel=np.zeros(3))
-    return Subject(still).with_way(motion.travel / motion.seconds)
+    return Subject(still).with_way(mean_velocity(motion))

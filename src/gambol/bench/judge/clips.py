@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from gambol.actions import ACTIONS
 from gambol.bench.body_motion import BodyMotion, body_motion_of
+from gambol.bench.judge.stroke_parts import mean_velocity
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
@@ -31,6 +33,8 @@ FPS = 60.0
 """Frames per second of a window."""
 LEAST = 0.002
 """Least mean distance of points from their mean place for a clip that is no pose [m]."""
+SLOWEST = 0.1
+"""Least speed of a gait [m/s]."""
 MOST_STROKES = 120
 """Bodies of more strokes are left out."""
 
@@ -92,6 +96,9 @@ def read_file(path: Path) -> tuple[list[ArtistMotion], list[str]]:
             skipped.append(f"{path.name}, {name}: {error}")
             continue
         action = action_of_clip(spoken) or ""
+        if any(marches_in_place(each, action) for each in motions):
+            skipped.append(f"{path.name}, {name}: is a gait in place whose feet do not say how far it goes")
+            continue
         found += [ArtistMotion(each, action, family_of(path), f"{path.name}/{name}") for each in motions]
     return found, skipped
 
@@ -126,3 +133,10 @@ def spread_of(motion: BodyMotion) -> float:
     return (
         float(np.linalg.norm(motion.strokes - motion.strokes.mean(0), axis=-1).mean()) if motion.strokes.size else 0.0
     )
+
+
+def marches_in_place(motion: BodyMotion, action: str) -> bool:
+    """Whether a loop that should lead somewhere on legs does not: then nothing says how fast the ground passes."""
+    row = ACTIONS.get(action)
+    steps = row is not None and row.travels and row.on_legs and not row.airborne
+    return steps and motion.loops and float(np.linalg.norm(mean_velocity(motion))) < SLOWEST

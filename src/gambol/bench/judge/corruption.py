@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from gambol.actions import ACTIONS
 from gambol.bench.body_motion import BodyMotion
-from gambol.bench.judge.stroke_parts import StrokeParts, centre_path, kind_of, other_side, side_of
+from gambol.bench.judge.stroke_parts import StrokeParts, centre_path, kind_of, mean_velocity, other_side, side_of
 from gambol.character.transforms import rotation_about
 
 Strokes = Float[np.ndarray, "frames strokes 2 3"]
@@ -147,7 +147,7 @@ def slide(subject: Subject, strength: float, generator: np.random.Generator) -> 
     """It gets farther or less far than its feet carry it, or to a side."""
     if not subject.grounded:
         return None
-    velocity = subject.motion.travel / subject.motion.seconds
+    velocity = mean_velocity(subject.motion)
     draw, aside = generator.random(), _direction(generator, level=True)
     if np.linalg.norm(velocity) > 0.15 and draw < 0.67:
         return subject.with_way(velocity * strength * (1.5 if draw < 0.33 else -1.0))
@@ -348,7 +348,7 @@ def gliding_rest(subject: Subject, strength: float, generator: np.random.Generat
     held = start if generator.random() < 0.7 else own[int(generator.integers(len(own)))]
     pace, ahead = 1.5 * generator.random(), generator.random() < 0.7
     velocity = pace * (np.array([0.0, 0.0, 1.0]) if ahead else _direction(generator, level=True))
-    velocity = velocity * (generator.random() < 0.75) - motion.travel / motion.seconds
+    velocity = velocity * (generator.random() < 0.75) - mean_velocity(motion)
     held_motion = replace(subject.motion, strokes=path + own + strength * (held - own))
     return Subject(held_motion, subject.action).with_way(strength * velocity)
 

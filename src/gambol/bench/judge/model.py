@@ -15,7 +15,7 @@ from gambol.actions import known_action
 from gambol.bench.body_motion import BodyMotion
 from gambol.bench.judge.features import Tokens, batch_of, tokens_of
 from gambol.bench.judge.network import JudgeNetwork, JudgeNetworkConfig
-from gambol.bench.judge.stroke_parts import build_of
+from gambol.bench.judge.stroke_parts import able, build_of
 from gambol.errors import AssetError, GambolError
 from gambol.tensor_files import read_tensors, write_tensors
 
@@ -25,12 +25,18 @@ AT_ONCE = 64
 """Motions that are judged together."""
 
 
+def is_kind(action: str, general: str) -> bool:
+    """Whether an action is another one or a kind of it: sneaking is walking."""
+    return bool(action) and known_action(action, (general,)) is not None
+
+
 @dataclass(frozen=True)
 class Judgement:
     """What the judge says of a motion."""
 
     semantic: float
-    """SA: probability of the action that was asked, among those that artists' clips of such a body show."""
+    """SA: probability of the action that was asked, or of a kind of it, among those that artists' clips of such a body
+    show."""
     physical: float
     """PC: probability that it is an artist's or captured motion, rather than a corrupted one."""
     action: str
@@ -39,6 +45,11 @@ class Judgement:
     """The likeliest action; empty if it shows none."""
     probabilities: Mapping[str, float]
     """Of all actions that bodies of this build do, the likeliest first; that of none is under the empty name."""
+
+    @property
+    def right(self) -> bool:
+        """Whether the likeliest action is the one that was asked, or a kind of it."""
+        return is_kind(self.taken_for, self.action)
 
 
 class Judge:
@@ -84,15 +95,16 @@ class Judge:
         return self.network(tokens)
 
     def choices_of(self, parts: Sequence[str]) -> tuple[str, ...]:
-        """Actions that bodies of such parts do; all if no clip showed such a body."""
-        return self.choices.get(build_of(parts)) or self.actions
+        """Actions that artists' clips show of bodies of this build, and for which these have the limbs."""
+        return tuple(name for name in self.choices.get(build_of(parts), self.actions) if able(parts, name))
 
     def _judgement(self, motion: BodyMotion, asked: str, logits: torch.Tensor, physical: float) -> Judgement:
         names = [*dict.fromkeys((*self.choices_of(motion.parts), asked)), NONE]
         every = (*self.actions, NONE)
         shares = logits[[every.index(name) for name in names]].softmax(0).tolist()
         ranked = dict(sorted(zip(names, shares, strict=True), key=lambda each: -each[1]))
-        return Judgement(ranked[asked], physical, asked, next(iter(ranked)), ranked)
+        semantic = sum(share for name, share in ranked.items() if is_kind(name, asked))
+        return Judgement(semantic, physical, asked, next(iter(ranked)), ranked)
 
     @staticmethod
     def load(path: Path | None = None) -> Judge:

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 from jaxtyping import Float, Int
 
+from gambol.actions import ACTIONS
 from gambol.bench.body_motion import BodyMotion
 
 KINDS = ("trunk", "neck", "head", "tail", "leg", "arm", "wing", "fin")
@@ -42,14 +43,15 @@ def other_side(part: str) -> str:
 
 
 def build_of(parts: Sequence[str]) -> str:
-    """The build of a body by its limbs: 'biped with arms', 'quadruped with wings', 'no legs'."""
-    names = set(parts)
-    legs = sum(kind_of(name) == "leg" for name in names)
-    build = {0: "no legs", 1: "no legs", 2: "biped", 3: "biped", 4: "quadruped"}.get(legs, "many legs")
-    for kind in ("wing", "arm"):
-        if any(kind_of(name) == kind for name in names):
-            return f"{build} with {kind}s"
-    return build
+    """The build of a body by its legs: no legs, biped, quadruped, many legs."""
+    legs = sum(kind_of(name) == "leg" for name in set(parts))
+    return "no legs" if legs < 2 else "biped" if legs < 4 else "quadruped" if legs == 4 else "many legs"
+
+
+def able(parts: Sequence[str], action: str) -> bool:
+    """Whether a body has the limbs that an action needs."""
+    kinds = {kind_of(name) + "s" for name in parts}
+    return kinds.issuperset(ACTIONS[action].needs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,3 +89,9 @@ def centre_path(strokes: Float[np.ndarray, "frames strokes 2 3"]) -> Float[np.nd
     middle = strokes.mean((1, 2))
     middle[:, 1] = 0.0
     return middle
+
+
+def mean_velocity(motion: BodyMotion) -> Float[np.ndarray, 3]:
+    """How fast the body goes over the ground on average [m/s]."""
+    path = centre_path(motion.strokes)
+    return (motion.travel if motion.loops else path[-1] - path[0]) / motion.seconds

@@ -16,7 +16,7 @@ from gambol.bench.body_motion import FRAMES, BodyMotion
 from gambol.bench.judge.clips import ArtistMotion
 from gambol.bench.judge.corruption import SENSELESS, TRAINED, corrupted
 from gambol.bench.judge.features import Tokens, batch_of, tokens_of
-from gambol.bench.judge.stroke_parts import build_of, other_side
+from gambol.bench.judge.stroke_parts import build_of, mean_velocity, other_side
 
 FEWEST, FEWEST_FAMILIES = 9, 3
 """Smallest number of motions of an action, and of their families, for the judge to know it; what is rarer counts as the
@@ -166,7 +166,7 @@ def varied(sample: ArtistMotion, generator: np.random.Generator) -> ArtistMotion
     )
     if generator.random() < 0.4:
         motion = _with_more_joints(motion, generator)
-    if row and row.afloat and np.linalg.norm(motion.travel) < 0.1 and generator.random() < 0.6:
+    if row and row.afloat and np.linalg.norm(mean_velocity(motion)) < 0.1 and generator.random() < 0.6:
         way = generator.random() * 1.5 * motion.seconds * np.array([0.0, 0.0, 1.0])
         share = np.arange(FRAMES) / (FRAMES if motion.loops else FRAMES - 1)
         motion = replace(motion, strokes=motion.strokes + share[:, None, None, None] * way, travel=motion.travel + way)
