@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from gambol import Anatomy, Character, Clip, analyze, animate, load
+from gambol.bench.spoiling import SPOILERS, Source
 from gambol.errors import GambolError
 from gambol.language import action_of_clip, parse_intent
 from gambol.motion.loops import loop_travel
@@ -26,8 +27,6 @@ from gambol.render.movie import write_picture
 from gambol.render.picture import View, place_cameras, render_frames
 from gambol.render.raycast import MeshScene
 from PIL import Image, ImageDraw
-
-from spoiling import SPOILERS, Source
 
 LIST = Path(__file__).parent / "graded_clips.csv"
 FRAMES, SIZE = 8, 176

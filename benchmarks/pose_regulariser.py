@@ -22,6 +22,7 @@ import gambol  # isort: skip  # before torch
 import numpy as np
 import torch
 import tyro
+from gambol.bench.spoiling import SPOILERS, Source
 from gambol.character.rig import build_rig
 from gambol.creatures.load import load
 from gambol.distillation.config import AnimateConfig, preset_for
@@ -41,7 +42,6 @@ from gambol.quality.normalized_clip import normalize_clip
 from gambol.quality.pose_plausibility import pose_plausibility
 from gambol.quality.report import report
 
-from spoiling import SPOILERS, Source
 from verdict_clips import files_in, named_clips
 
 SIZE = 60

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gambol import Character, Clip
+from gambol.bench.spoiling import SPOILERS, Source
 from gambol.language import action_of_clip
 from gambol.quality.recognition import alike
-
-from spoiling import SPOILERS, Source
 
 PACKS = {
     "ual": "mesh2motion",

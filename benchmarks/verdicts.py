@@ -16,11 +16,11 @@ from functools import partial
 from pathlib import Path
 
 from gambol import analyze, load, report
+from gambol.bench.spoiling import SPOILERS, Source
 from gambol.errors import GambolError
 from gambol.progress import progress
 from gambol.quality.recognition import artist_motions
 
-from spoiling import SPOILERS, Source
 from verdict_clips import TEST, files_in, named_clips, spoiled
 
 KINDS = 4

@@ -34,6 +34,7 @@ from gambol.commands.rig import RigCommand
 from gambol.commands.skin import SkinCommand
 from gambol.commands.splat import SplatCommand
 from gambol.commands.track import TrackCommand
+from gambol.commands.train_judge import TrainJudgeCommand
 from gambol.commands.train_poses import TrainPosesCommand
 from gambol.commands.train_prior import TrainPriorCommand
 from gambol.commands.train_rig import TrainRigCommand
@@ -92,6 +93,7 @@ Command = (
     | Annotated[HarvestCommand, tyro.conf.subcommand("harvest")]
     | Annotated[TrainPosesCommand, tyro.conf.subcommand("train-poses")]
     | Annotated[TrainRigCommand, tyro.conf.subcommand("train-rig")]
+    | Annotated[TrainJudgeCommand, tyro.conf.subcommand("train-judge")]
 )
 
 

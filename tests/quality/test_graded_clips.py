@@ -20,7 +20,6 @@ def test_no_pack_is_in_both_halves():
         halves[row["pack"]].add(row["split"])
     assert all(len(each) == 1 for each in halves.values())
     assert set().union(*halves.values()) == {"calibration", "test"}
-    load_benchmark("spoiling")
     test = load_benchmark("verdict_clips").TEST
     assert {pack for pack, each in halves.items() if each == {"test"}} <= set(test)
 

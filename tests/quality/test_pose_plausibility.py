@@ -6,10 +6,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from benchmark_modules import load_benchmark
 from character.creatures import dog
 from poses.small_poses import harvested, model
 
+from gambol.bench.spoiling import SPOILERS, Source
 from gambol.character.anatomy import analyze
 from gambol.creatures.gaits import gait
 from gambol.poses import plausibility
@@ -47,9 +47,8 @@ def test_frames_are_spread_over_the_clip():
 
 @pytest.mark.parametrize("kind", ["twisted 60°", "head upside down"])
 def test_spoiled_poses_are_less_plausible(kind):
-    spoilers = load_benchmark("spoiling")
     character, anatomy, clip = walking()
-    copy = spoilers.SPOILERS[kind](spoilers.Source(character, anatomy, clip, "walk"))
+    copy = SPOILERS[kind](Source(character, anatomy, clip, "walk"))
     own, worse = (pose_plausibility(normalize_clip(character, each, anatomy), pose_model()) for each in (clip, copy))
     assert worse.mean > 1.3 * own.mean and worse.unusual >= own.unusual
 

@@ -1,28 +1,14 @@
 """Spoiled clips of our own creatures are doubtful, the unspoiled are not."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from motion.strides import stride
 
+from gambol.bench.spoiling import SPOILERS, Source
 from gambol.quality.faults import faults
 from gambol.quality.normalized_clip import normalize_clip
 from gambol.quality.recognition import ENOUGH, ArtistMotions, Comparison, alike, artist_motions
 from gambol.quality.report import report
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
-
-@pytest.fixture(scope="module")
-def spoilers():
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        import spoiling
-    finally:
-        sys.path.remove(str(BENCHMARKS))
-    return spoiling
 
 
 def verdict(made, clip, action="walk"):
@@ -36,9 +22,9 @@ def test_a_walk_of_our_own_is_not_doubtful(name):
 
 
 @pytest.mark.parametrize("kind", ["head upside down", "floats 15 %", "sunk 15 %", "legs in step", "legs tremble"])
-def test_a_spoiled_walk_is_doubtful(spoilers, kind):
+def test_a_spoiled_walk_is_doubtful(kind):
     made = stride("human", "walk")
-    clip = spoilers.SPOILERS[kind](spoilers.Source(made.character, made.anatomy, made.clip, "walk"))
+    clip = SPOILERS[kind](Source(made.character, made.anatomy, made.clip, "walk"))
     assert verdict(made, clip) == "doubtful"
 
 

@@ -80,20 +80,26 @@ class BodyMotion:
         )
 
 
-def body_motion_of(character: Character, clip: Clip, anatomy: Anatomy | None = None) -> BodyMotion:
-    """Return a clip of a character as points of its body; what walks in place goes as far as its feet say."""
+def body_motion_of(
+    character: Character, clip: Clip, anatomy: Anatomy | None = None, *, skin: bool = True
+) -> BodyMotion:
+    """Return a clip of a character as points of its body; what walks in place goes as far as its feet say.
+
+    skin: whether vertices are wanted, which takes most of the time."""
     normalized = normalize_clip(character, clip, anatomy)
-    anatomy, looped = normalized.anatomy, normalized.contacts.looped
+    anatomy, contacts = normalized.anatomy, normalized.contacts
     times = np.linspace(0.0, normalized.seconds, FRAMES, endpoint=not normalized.loops)
     figure = draw_stick_figure(anatomy)
-    poses = torch.as_tensor(plain(looped).poses(times))
+    poses = torch.as_tensor(plain(contacts.looped).poses(times))
     way = -times[:, None] * normalized.ground_velocity
     strokes = normalized.place(figure.points(poses).numpy()) + way[:, None, None]
-    vertices = _skin(normalized, times) + way[:, None]
     travel = normalized.travel - normalized.seconds * normalized.ground_velocity
-    faces = normalized.skin.faces
-    neutral = normalized.skin.neutral
     rest = normalized.place(figure.rest)
+    if skin:
+        vertices = _skin(normalized, times) + way[:, None]
+        faces, neutral = normalized.skin.faces, normalized.skin.neutral
+    else:
+        vertices, faces, neutral = np.zeros((FRAMES, 0, 3)), np.zeros((0, 3), int), np.zeros((0, 3))
     return BodyMotion(
         strokes, rest, figure.parts, vertices, neutral, faces, normalized.seconds, normalized.loops, travel
     )

@@ -262,8 +262,8 @@ def rotation_about(axis: Float[Tensor, 3], angle: float) -> Float[Tensor, "3 3"]
 
 
 def splined(
-    values: Float[np.ndarray, frames * width], times: Float[np.ndarray, " wanted"], loops: bool
-) -> Float[np.ndarray, wanted * width]:
+    values: Float[np.ndarray, "frames ..."], times: Float[np.ndarray, " wanted"], loops: bool
+) -> Float[np.ndarray, "wanted ..."]:
     """Values at other times, as shares of the duration from 0 to 1, by cubic splines, which are periodic for a loop."""
     count = len(values)
     if count == 1:

@@ -98,7 +98,7 @@ def _read_file(most: int | None, path: Path) -> ReadFile:
     """Samples of one file. Whatever is wrong with it, the others are read."""
     found = ReadFile([], [])
     try:
-        character, anatomy = _opened(path)
+        character, anatomy = opened(path)
         chains = find_chains(anatomy)
         if len(chains.chains) > MOST_PARTS:
             raise GambolError(f"has {len(chains.chains)} parts, more than {MOST_PARTS}")
@@ -107,7 +107,7 @@ def _read_file(most: int | None, path: Path) -> ReadFile:
         return found
     mocap = path.suffix.lower() == ".bvh"
     for name, clip in character.clips.items():
-        label = label_of(_index(path).get(path.name, name) if mocap else name, len(anatomy.legs))
+        label = label_of(captions(path).get(path.name, name) if mocap else name, len(anatomy.legs))
         if label is None:
             found.skipped.append(f"{path.name}, {name}: the name means nothing that is learned")
             continue
@@ -126,7 +126,7 @@ def _read_file(most: int | None, path: Path) -> ReadFile:
     return found
 
 
-def _opened(path: Path) -> tuple[Character, Anatomy]:
+def opened(path: Path) -> tuple[Character, Anatomy]:
     """A character on its ground, with its anatomy."""
     character = load(path)
     settings = path.parent / "family.toml"
@@ -136,7 +136,7 @@ def _opened(path: Path) -> tuple[Character, Anatomy]:
     return character, analyze(character, forward=forward)
 
 
-def _index(path: Path) -> dict[str, str]:
+def captions(path: Path) -> dict[str, str]:
     """Labels of motion captures by file name."""
     index = path.parent / "index.tsv"
     if not index.exists():

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
-from gambol import Anatomy, Character, Clip
+
 from gambol.actions import ACTIONS
-from gambol.character.anatomy import Part
+from gambol.character.anatomy import Anatomy, Part
+from gambol.character.character import Character
+from gambol.character.clip import Clip
 from gambol.character.skeleton import Pose
 from gambol.character.transforms import (
     matrix_from_quaternion,
