@@ -17,6 +17,7 @@ import tyro
 
 from gambol.commands.actions import ActionsCommand
 from gambol.commands.animate import AnimateCommand
+from gambol.commands.bench import BenchCommand
 from gambol.commands.clip import ClipCommand
 from gambol.commands.convert import ConvertCommand
 from gambol.commands.create import CreateCommand
@@ -67,6 +68,7 @@ EPILOGUE = """examples:
   gambol priors                               the video models that can drive a character, and what they need
   gambol train-prior my-prior --clips animals/                train the small one that ships with gambol
   gambol eval-prior my-prior/weights.safetensors              measure what it has learned
+  gambol bench paper --quick                  the comparison and the ablations of the AKD paper, in bench/REPORT.md
 """
 
 Command = (
@@ -90,6 +92,7 @@ Command = (
     | Annotated[PriorsCommand, tyro.conf.subcommand("priors")]
     | Annotated[TrainPriorCommand, tyro.conf.subcommand("train-prior")]
     | Annotated[EvalPriorCommand, tyro.conf.subcommand("eval-prior")]
+    | Annotated[BenchCommand, tyro.conf.subcommand("bench")]
     | Annotated[HarvestCommand, tyro.conf.subcommand("harvest")]
     | Annotated[TrainPosesCommand, tyro.conf.subcommand("train-poses")]
     | Annotated[TrainRigCommand, tyro.conf.subcommand("train-rig")]

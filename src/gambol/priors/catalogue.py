@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gambol.errors import GambolError
+from gambol.priors.pixels.stage import Stage
 
 if TYPE_CHECKING:
     from gambol.priors.prior import GuideRole, Prior, VideoPrior
@@ -47,6 +49,8 @@ _ROWS = (
     # name, licence, where; millions of parameters, video, GiB, with offload, of weights, TFLOP
     ("tracks", "Apache-2.0", None, 5.73, None, 0.0, 0.0, 0.0, 0.001),
     ("pixels", "Apache-2.0", None, 4.15, (16, 60, 60), 0.0, 0.0, 0.0, 0.003),
+    ("pixels-ground", "Apache-2.0", None, 4.15, (16, 60, 60), 0.0, 0.0, 0.0, 0.003),
+    ("pixels-shadow", "Apache-2.0", None, 4.15, (16, 60, 60), 0.0, 0.0, 0.0, 0.003),
     ("cogvideox-2b", "Apache-2.0", "zai-org/CogVideoX-2b", 1694, (49, 720, 480), 20.9, 17.8, 12.4, 240),
     ("cogvideox-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX-5b", 5570, (49, 720, 480), 28.1, 17.8, 19.6, 664),
     ("cogvideox-1.5-5b", COGVIDEOX_LICENCE, "zai-org/CogVideoX1.5-5B", 5571, (81, 1360, 768), 76.4, 66.0, 19.6, 2958),
@@ -68,7 +72,9 @@ DEFAULT = "tracks"
 """The prior that is used if nobody chooses one."""
 PAPER_DEFAULT = "pixels"
 """The same for the preset 'paper', which distills a video model."""
-BUILT_IN = (DEFAULT, PAPER_DEFAULT)
+PIXELS: Mapping[str, Stage] = {"pixels": "none", "pixels-ground": "ground", "pixels-shadow": "shadow"}
+"""The small video model by where it sees figures: in place, or travelling over a ground, without and with a shadow."""
+BUILT_IN = (DEFAULT, *PIXELS)
 """gambol's own priors, whose weights come with it."""
 
 
@@ -80,8 +86,8 @@ def guided_by(role: GuideRole) -> list[str]:
 def open_prior(name: str, weights: str | Path | None = None, **options) -> Prior:
     """A prior by its name, by the folder of a model in the layout of diffusers, or by a hub id.
 
-    weights: a file that `gambol train-prior` wrote, for the priors tracks and pixels. options: those of
-    `VideoModelConfig`; these two have none.
+    weights: a file that `gambol train-prior` wrote, for gambol's own priors. options: those of `VideoModelConfig`;
+    gambol's own have none.
     """
     if name not in BUILT_IN:
         if weights is not None:
@@ -95,7 +101,7 @@ def open_prior(name: str, weights: str | Path | None = None, **options) -> Prior
         return TrackPrior.load(None if weights is None else Path(weights))
     from gambol.priors.pixels.prior import PixelPrior
 
-    return PixelPrior.load(None if weights is None else Path(weights))
+    return PixelPrior.load(None if weights is None else Path(weights), PIXELS[name])
 
 
 def _open_video_model(name: str, options: dict) -> VideoPrior:
