@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -14,6 +14,7 @@ from gambol.priors.pixels.views import StickViews
 from gambol.priors.views import ViewRenderer
 
 
+@runtime_checkable
 class MovedBody(Protocol):
     """Points that can be moved one by one, and their videos."""
 

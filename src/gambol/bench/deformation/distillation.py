@@ -19,17 +19,17 @@ from gambol.character.character import Character
 from gambol.distillation.animate import prepare
 from gambol.distillation.config import AnimateConfig
 from gambol.distillation.problem import Problem
-from gambol.distillation.score_distillation import ScoreConfig, score_loss
+from gambol.distillation.score_distillation import score_loss
 from gambol.distillation.stage_runner import generator_for
 from gambol.distillation.windows import windows_for
+from gambol.errors import GambolError
 from gambol.motion.optimization import Adam, Losses
 from gambol.motion.rig_motion import splined
 from gambol.priors.pixels.figure import draw_stick_figure
 from gambol.priors.prior import VideoPrior
 from gambol.priors.schedule import Latents, Level
-from gambol.priors.score import DISTILLATION_SCHEDULES, DistillationSchedule
 from gambol.quality.normalized_clip import normalizing_transform
-from gambol.ranges import SEED, Count, Range, Rate, Weight
+from gambol.ranges import Range, Rate, Weight
 
 PAIRS = 256
 """Points of the body at which the field is compared with itself nearby, in every step."""
@@ -43,44 +43,37 @@ EPSILON = 1e-15
 
 @dataclass(frozen=True)
 class DeformationConfig:
-    """Settings of the distillation of a field."""
+    """Settings that are the field's own. All others (steps, noise levels, guidance, trajectory, seed) are those of the
+    `AnimateConfig` that AKD gets."""
 
-    steps: Count = 10_000
-    plan: DistillationSchedule = DISTILLATION_SCHEDULES["paper"]
-    """Noise levels and guidance: those of AKD and of TC4D."""
     field: FieldConfig = field(default_factory=FieldConfig)
-    even: Weight = 0.1
+    even: Weight = 0.001
     """Weight of the squared gradient of displacements in space: TC4D's total variation of deformation maps."""
-    elastic: Weight = 0.0
+    elastic: Weight = 0.01
     """Weight of the squared logarithm of how much ways between near points stretch (Nerfies). TC4D's is 0."""
-    smooth: Weight = 0.18
+    smooth: Weight = 0.05
     """Weight of the mean absolute second difference of displacements over time [leg lengths], as AKD's l1."""
-    lr: Rate = 0.001
+    lr: Rate = 0.01
     """Learning rate of the network; that of a grid is `field.QUICKER` times as large."""
-    lr_end: Annotated[float, Range(0, 1)] = 1.0
+    lr_end: Annotated[float, Range(0, 1)] = 0.1
     """Share of the learning rate that is left at the end."""
-    glide: Annotated[float, Range(0, 10)] = 0.25
-    """Froude number of the trajectory, an even glide, as `AnimateConfig.glide`."""
-    seed: Annotated[int, SEED] = 0
 
 
 def deform(
     character: Character,
     sentence: str,
     prior: VideoPrior,
+    akd: AnimateConfig,
     config: DeformationConfig | None = None,
     on_step: Callable[[int, Losses], None] = lambda step, losses: None,
-    state: dict[str, Tensor] | None = None,
 ) -> BodyMotion:
     """Return the motion of a character whose points a field moves as the prior wants it.
 
-    on_step: called after every step with the number of steps done and the losses. state: of an earlier run that was
-    stopped (`DeformationDistillation.state`), to go on with.
+    akd: the settings of the score distillation that it is compared with. on_step: called after every step with the
+    number of steps done and the losses. To stop and go on later, use `DeformationDistillation` and its state.
     """
-    distillation = DeformationDistillation(character, sentence, prior, config or DeformationConfig())
-    if state is not None:
-        distillation.load(state)
-    while distillation.done < distillation.config.steps:
+    distillation = DeformationDistillation(prepare(character, sentence, prior, akd), config or DeformationConfig())
+    while distillation.done < distillation.steps:
         losses = distillation.step()
         on_step(distillation.done, losses)
     return distillation.body_motion()
@@ -89,33 +82,36 @@ def deform(
 class DeformationDistillation:
     """A deformation field, optimised by score distillation along a given trajectory."""
 
-    def __init__(self, character: Character, sentence: str, prior: VideoPrior, config: DeformationConfig):
-        score = ScoreConfig(steps=config.steps, plan=config.plan)
-        usual = AnimateConfig(method="score", score=score, foot_lock=None, glide=config.glide, seed=config.seed)
-        self.problem: Problem = prepare(character, sentence, prior, usual)
-        self.prior, self.config, self.done = prior, config, 0
-        start, renderer = self.problem.start, self.problem.renderer
-        self.body, self.length, self.schedule = moved_body(renderer), self.problem.length, prior.schedule
+    def __init__(self, problem: Problem, config: DeformationConfig):
+        """problem: as AKD gets it, with the trajectory as its first motion."""
+        prior = problem.prior
+        if not isinstance(prior, VideoPrior):
+            raise GambolError(f"a deformation field is seen on videos, and {prior.name} sees none; choose another prior")
+        score = problem.config.score
+        self.problem, self.prior, self.config, self.done = problem, prior, config, 0
+        self.steps, self.plan, self.seed = score.steps, score.plan, score.seed
+        start, renderer = problem.start, problem.renderer
+        self.body, self.length = moved_body(renderer), problem.length
         self.windows, self.loops = windows_for(prior, len(start)), start.loops
         self.way = self._way(self.windows.frames)
         self.pictures = renderer.rest_images() if prior.reference == "rest" else None
-        device = self.body.rest.device
-        surface = torch.as_tensor(self.problem.anatomy.body.vertices).to(self.body.rest)
+        surface = torch.as_tensor(problem.anatomy.body.vertices).to(self.body.rest)
         self.surface = torch.cat([self.body.rest, surface])
         low, high = self.surface.amin(0), self.surface.amax(0)
         size = float((high - low).max()) * (1 + 2 * ROOM)
         corner = ((low + high) / 2 - size / 2).cpu()
-        random = generator_for(config.seed, 1, 0)
-        self.field = DeformationField(config.field, corner, size, self.length, self.loops, random).to(device)
+        random = generator_for(self.seed, 1, 0)
+        self.field = DeformationField(config.field, corner, size, self.length, self.loops, random)
+        self.field.to(self.body.rest.device)
         self.adam = Adam(self.field, (0.9, 0.99), EPSILON)
 
     def step(self) -> Losses:
         """Do one step and return its losses."""
-        config, progress = self.config, self.done / self.config.steps
-        random = generator_for(config.seed, 0, self.done)
+        config, progress = self.config, self.done / self.steps
+        random = generator_for(self.seed, 0, self.done)
         latents, denoise, moves = self._observe(random)
         losses = {
-            "score": score_loss(latents, denoise, self.schedule, config.plan, progress, random),
+            "score": score_loss(latents, denoise, self.prior.schedule, self.plan, progress, random),
             "smooth": config.smooth * self._roughness(moves),
             **self._unevenness(random),
         }
@@ -226,7 +222,7 @@ class DeformationDistillation:
     def load(self, state: dict[str, Tensor]) -> None:
         """Go back to a state; ValueError if it does not fit."""
         done = int(state["done"])
-        if not 0 <= done <= self.config.steps:
-            raise ValueError(f"its {done} steps are not from 0 to {self.config.steps}")
+        if not 0 <= done <= self.steps:
+            raise ValueError(f"its {done} steps are not from 0 to {self.steps}")
         self.adam.load({name: value for name, value in state.items() if name != "done"})
         self.done = done

@@ -28,25 +28,27 @@ Encoding = Literal["grid", "waves"]
 
 @dataclass(frozen=True)
 class FieldConfig:
-    """Shape of a deformation field. The defaults but for those that say so are TC4D's."""
+    """Shape of a deformation field."""
 
-    encoding: Encoding = "grid"
-    """How the network sees a point: by features of a grid, or by sines and cosines of its coordinates."""
-    levels: Annotated[int, Range(1, 16)] = 8
-    """Resolutions of the grid, or octaves of the waves in space."""
-    coarsest: Annotated[int, Range(1, 64)] = 4
-    """Cells along an axis of the coarsest grid."""
-    growth: Annotated[float, Range(1, 4)] = 1.447
-    """Cells of a grid for each of the grid before."""
-    table: Annotated[int, Range(4, 24)] = 15
-    """Logarithm to base 2 of the number of features of a level. TC4D's 19 is for a scene full of points."""
-    features: Annotated[int, Range(1, 8)] = 2
-    """Numbers in a feature."""
+    encoding: Encoding = "waves"
+    """How the network sees a point: by features of a grid, or by sines and cosines of its coordinates. Grids, which
+    4D-fy and TC4D have, stretched more for the same motion (docs/log.md)."""
+    levels: Annotated[int, Range(1, 16)] = 4
+    """Octaves of the waves in space, or resolutions of the grid (TC4D: 8)."""
     harmonics: Annotated[int, Range(1, 24)] = 4
     """Waves in time; without effect on a grid."""
-    width: Annotated[int, Range(4, 512)] = 64
+    coarsest: Annotated[int, Range(1, 64)] = 4
+    """Cells along an axis of the coarsest grid, as in TC4D."""
+    growth: Annotated[float, Range(1, 4)] = 1.447
+    """How many times as many cells each grid has as the one before, as in TC4D."""
+    table: Annotated[int, Range(4, 24)] = 15
+    """Logarithm to base 2 of the number of features of a grid. TC4D's 19 is for a scene full of points."""
+    features: Annotated[int, Range(1, 8)] = 2
+    """Numbers in a feature of a grid, as in TC4D."""
+    width: Annotated[int, Range(4, 512)] = 128
+    """Width of the network (TC4D: 64)."""
     layers: Annotated[int, Range(1, 8)] = 2
-    """Hidden layers."""
+    """Hidden layers, as in TC4D."""
 
 
 class DeformationField(torch.nn.Module):
