@@ -48,7 +48,8 @@ def of_ours(maker: Maker) -> list[Method]:
     """Return choices that are not the paper's."""
     methods = [
         Method("AKD"),
-        Method("noise level from high to low (CHORD)", scored(plan=DISTILLATION_SCHEDULES["chord"])),
+        Method("noise levels and guidance of the paper", scored(plan=DISTILLATION_SCHEDULES["paper"])),
+        Method("noise levels and guidance of CHORD", scored(plan=DISTILLATION_SCHEDULES["chord"])),
         Method("inverted noise (SDI)", scored(noise="inverted", plan=DISTILLATION_SCHEDULES["sdi"])),
         Method("matched noise (RFDS-Rev)", scored(noise="matched")),
         Method("with the pose space", scored(plausible=PLAUSIBLE)),

@@ -22,10 +22,16 @@ from gambol.distillation.problem import Problem
 from gambol.distillation.score_distillation import ScoreConfig
 from gambol.distillation.stage_runner import StageRunner
 from gambol.distillation.stages import stages_of
+from gambol.motion.optimization import threads
 from gambol.motion.rig_motion import RigMotion, clip_of
 from gambol.priors.catalogue import open_prior
+from gambol.priors.pixels.prior import PixelPrior
 from gambol.priors.pixels.views import StickViews
 from gambol.priors.prior import Prior, VideoPrior
+from gambol.priors.score import DistillationSchedule, Ramp
+
+SMALL = ScoreConfig(plan=DistillationSchedule(Ramp(0.98, 0.25), guidance=Ramp(1, 1)), lr=0.05, lr_end=0.1)
+"""Settings with which hundreds of calls of the small prior do most, chosen on a fox and a human of the zoo."""
 
 Change = Callable[[AnimateConfig], AnimateConfig]
 
@@ -85,8 +91,11 @@ class Maker:
         self._priors = other._priors
 
     def akd(self) -> AnimateConfig:
-        """Return the settings of AKD with this number of steps."""
-        return AnimateConfig(method="score", foot_lock=None, score=ScoreConfig(steps=self.steps), seed=self.seed)
+        """Return the settings of AKD with this number of steps. With gambol's own small prior noise levels fall evenly
+        and there is no guidance, at a larger learning rate, because steps are few (`SMALL`)."""
+        small = isinstance(self.prior(), PixelPrior)
+        score = replace(SMALL, steps=self.steps) if small else ScoreConfig(steps=self.steps)
+        return AnimateConfig(method="score", foot_lock=None, score=score, seed=self.seed)
 
     def by_joints(self, subject: Subject, method: Method) -> Take:
         """Return the motion of a subject by a method."""
@@ -99,7 +108,7 @@ class Maker:
             if method.unseen_ground:
                 assert isinstance(problem.sees, StickViews)
                 problem = replace(problem, sees=problem.sees.without_ground())
-            with _CountedCalls(prior) as counted:
+            with threads(1), _CountedCalls(prior) as counted:
                 motion, seconds = self._solve(problem, f"{subject.name}: {method.title}")
             return problem.whole(motion).state(), {"calls": counted.calls, "seconds": seconds}
 
@@ -110,23 +119,22 @@ class Maker:
         return Take(body, figures["calls"], figures["seconds"], clip)
 
     def by_field(self, subject: Subject, config: DeformationConfig) -> Take:
-        """Return the motion of a subject by a deformation field."""
-        prior = self.prior()
-        assert isinstance(prior, VideoPrior)
-        config = replace(config, steps=self.steps, seed=self.seed)
+        """Return the motion of a subject by a deformation field, with the prior and the settings of AKD."""
+        prior, akd = self.prior(), self.akd()
 
         def make() -> tuple[dict[str, Tensor], Figures]:
             began = time.monotonic()
-            with _CountedCalls(prior) as counted:
-                work = DeformationDistillation(subject.character, self.sentence, prior, config)
-                while work.done < config.steps:
+            with threads(1), _CountedCalls(prior) as counted:
+                problem = prepare(subject.character, self.sentence, prior, akd, subject.anatomy)
+                work = DeformationDistillation(problem, config)
+                while work.done < self.steps:
                     work.step()
-                    self.on_step(f"{subject.name}: deformation field", work.done, config.steps)
+                    self.on_step(f"{subject.name}: deformation field", work.done, self.steps)
             motion = work.body_motion()
             facts = {"calls": counted.calls, "seconds": time.monotonic() - began, "parts": motion.parts}
             return motion.state(), facts
 
-        settings = self._settings(subject, prior, config)
+        settings = self._settings(subject, prior, akd) | {"field": config}
         tensors, figures = self.results.tensors(f"{subject.name} field", settings, make)
         motion = BodyMotion.from_state(tensors, figures["parts"])
         return Take(motion, figures["calls"], figures["seconds"], None)
