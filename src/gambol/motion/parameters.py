@@ -24,7 +24,7 @@ them. Errors of fits to true videos without and with it: 3.1 and 2.6 % of a leg 
 snake."""
 
 
-PATH = 0.2
+PATH = 0.05
 """Factor on the parameters of the root's path: a step of Adam turns every joint by as much as it shifts the body, and
 cameras that follow it hardly show the shift."""
 
