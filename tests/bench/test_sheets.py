@@ -52,5 +52,5 @@ def test_a_sheet_is_written(walking, tmp_path):
 
 def test_who_has_no_skin_cannot_be_drawn(walking):
     character, motion = walking
-    with pytest.raises(GambolError, match="no faces"):
+    with pytest.raises(GambolError, match="no mesh with faces"):
         draw_sheet(replace(character, meshes=()), {"AKD": motion})
