@@ -151,8 +151,6 @@ def test_a_field_moves_a_dog_as_its_prior_wants(config):
     assert measure(motion)["stretch_mean"] < 10
 
 
-
-
 def untrained(stage):
     """A prior of pixels with random weights."""
     torch.manual_seed(0)

@@ -52,8 +52,8 @@ def draw_sheet(
     """Return a picture with a row of eight frames for each view of each motion; GambolError if the character has no
     faces.
 
-    motions: by their names, which stand below their first frames. Cameras go along with the body over the ground, not up and
-    down with it, so that it shows whether the body floats or sinks.
+    motions: by their names, which stand below their first frames. Cameras go along with the body over the ground, not
+    up and down with it, so that it shows whether the body floats or sinks.
     """
     scene, floor = MeshScene(character), Floor(UP, 0.0)
     studio = Studio(LIGHT, floor, FORWARD, TILE)

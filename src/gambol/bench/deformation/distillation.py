@@ -86,7 +86,9 @@ class DeformationDistillation:
         """problem: as AKD gets it, with the trajectory as its first motion."""
         prior = problem.prior
         if not isinstance(prior, VideoPrior):
-            raise GambolError(f"a deformation field is seen on videos, and {prior.name} sees none; choose another prior")
+            raise GambolError(
+                f"a deformation field is seen on videos, and {prior.name} sees none; choose another prior"
+            )
         score = problem.config.score
         self.problem, self.prior, self.config, self.done = problem, prior, config, 0
         self.steps, self.plan, self.seed = score.steps, score.plan, score.seed
