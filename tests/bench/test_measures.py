@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from character.creatures import dog, human
-
 from motion.strides import stride
 
 from gambol import Clip
@@ -16,9 +15,11 @@ from gambol.character.clip import Track
 TIMES = np.arange(FRAMES) / FRAMES
 CORNERS = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)
 FACES = np.array(
-    [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4]]
-    + [[1, 5, 7], [1, 7, 3]]
-)
+    [
+        [[0, 1, 3], [0, 3, 2]], [[4, 6, 7], [4, 7, 5]], [[0, 4, 5], [0, 5, 1]],
+        [[2, 3, 7], [2, 7, 6]], [[0, 2, 6], [0, 6, 4]], [[1, 5, 7], [1, 7, 3]],
+    ]
+).reshape(-1, 3)  # fmt: skip
 LEG = np.array([[[0.5, 0.5, 0.5], [0.5, 0.0, 0.5]]])
 """A single leg in the middle of a cube."""
 
@@ -95,10 +96,11 @@ def test_motion_is_that_of_strokes_relative_to_their_middle():
     """Two strokes that swing against each other up and down: mean |d/dt sin| is 4 times their height a second."""
     swing = 0.05 * np.sin(2 * np.pi * TIMES)
     motion = box()
-    strokes = np.concatenate([motion.strokes, motion.strokes + (1, 0, 0)], 1)
+    aside = np.array([1.0, 0.0, 0.0])
+    strokes = np.concatenate([motion.strokes, motion.strokes + aside], 1)
     strokes[:, 0, :, 1] += swing[:, None]
     strokes[:, 1, :, 1] -= swing[:, None]
-    rest = np.concatenate([motion.rest, motion.rest + (1, 0, 0)])
+    rest = np.concatenate([motion.rest, motion.rest + aside])
     found = measure(replace(motion, strokes=strokes, rest=rest, parts=("trunk", "trunk")))
     assert found["motion_amount"] == pytest.approx(4 * 0.05, rel=0.01)
     assert found["jerk"] == pytest.approx(0.05 * (2 * np.pi) ** 3 * 2 / np.pi, rel=0.02)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Int
 
 from gambol.bench.body_motion import BodyMotion
 from gambol.character.character import Character
@@ -52,8 +52,8 @@ def draw_sheet(
     """Return a picture with a row of eight frames for each view of each motion; GambolError if the character has no
     faces.
 
-    motions: by their names, which stand below their first frames. Cameras go along with the body over the ground, not up and
-    down with it, so that it shows whether the body floats or sinks.
+    motions: by their names, which stand below their first frames. Cameras go along with the body over the ground, not
+    up and down with it, so that it shows whether the body floats or sinks.
     """
     scene, floor = MeshScene(character), Floor(UP, 0.0)
     studio = Studio(LIGHT, floor, FORWARD, TILE)
@@ -74,7 +74,7 @@ def draw_sheet(
     return contact_sheet(frames, labels, columns=FRAMES)
 
 
-def _cameras(motion: BodyMotion, chosen: Float[np.ndarray, " frames"], view: View, size: int) -> tuple[Cameras, float]:
+def _cameras(motion: BodyMotion, chosen: Int[np.ndarray, " frames"], view: View, size: int) -> tuple[Cameras, float]:
     """Return a camera for each chosen frame, and their distance from what they look at [m]."""
     low, high = motion.neutral.min(0), motion.neutral.max(0)
     middle = (low + high) / 2

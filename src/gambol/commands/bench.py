@@ -48,14 +48,14 @@ class BenchCommand:
     """Folder for the report and for all that is measured."""
     quick: bool = False
     """A small run that takes minutes."""
-    prior: Annotated[str, tyro.conf.arg(metavar="PRIOR")] = "pixels-shadow"
+    prior: Annotated[str, tyro.conf.arg(metavar="PRIOR")] = "pixels"
     """paper: the prior that is distilled, see `gambol priors`."""
     sentence: Annotated[str, tyro.conf.arg(metavar="TEXT")] = "it walks"
     """paper: what the characters do."""
     characters: Count | None = None
     """paper: how many characters; by default 29, as in the paper."""
     steps: Count | None = None
-    """paper: steps of score distillation; by default 400 (the paper: 10,000)."""
+    """paper: steps of score distillation; by default 300 (the paper: 10,000)."""
     seed: int = 0
     """paper: seed of everything that is random."""
 

@@ -1,5 +1,5 @@
-"""AKD's rival: a deformation field, as in 4D-fy and TC4D. It moves every point of the character in space and time, along
-a given trajectory, and knows nothing of joints.
+"""AKD's rival: a deformation field, as in 4D-fy and TC4D. It moves every point of the character in space and time,
+along a given trajectory, and knows nothing of joints.
 
     motion = deform(character, "it walks", prior, AnimateConfig(method="score", foot_lock=None))
 """

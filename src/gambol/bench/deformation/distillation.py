@@ -49,7 +49,7 @@ class DeformationConfig:
     field: FieldConfig = field(default_factory=FieldConfig)
     even: Weight = 0.001
     """Weight of the squared gradient of displacements in space: TC4D's total variation of deformation maps."""
-    elastic: Weight = 0.01
+    elastic: Weight = 0.02
     """Weight of the squared logarithm of how much ways between near points stretch (Nerfies). TC4D's is 0."""
     smooth: Weight = 0.05
     """Weight of the mean absolute second difference of displacements over time [leg lengths], as AKD's l1."""

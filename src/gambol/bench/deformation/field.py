@@ -8,6 +8,7 @@ coordinates, is that of D-NeRF.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import torch
@@ -54,6 +55,9 @@ class FieldConfig:
 class DeformationField(torch.nn.Module):
     """Displacements of points; zero everywhere at first."""
 
+    low: Tensor
+    size: Tensor
+
     def __init__(
         self,
         config: FieldConfig,
@@ -72,14 +76,15 @@ class DeformationField(torch.nn.Module):
         encoding = GridEncoding if config.encoding == "grid" else WaveEncoding
         self.encoding = encoding(config, loops, random)
         widths = [self.encoding.width, *[config.width] * config.layers, 3]
-        self.layers = torch.nn.ModuleList(torch.nn.Linear(*pair) for pair in zip(widths, widths[1:], strict=False))
+        layers = [torch.nn.Linear(*pair) for pair in pairwise(widths)]
         with torch.no_grad():
-            for layer in self.layers:
+            for layer in layers:
                 bound = layer.in_features**-0.5
                 for values in layer.parameters():
                     values.uniform_(-bound, bound, generator=random)
-            for values in self.layers[-1].parameters():
+            for values in layers[-1].parameters():
                 values.zero_()
+        self.layers = torch.nn.ModuleList(layers)
 
     def forward(
         self, points: Float[Tensor, "*points 3"], times: Float[Tensor, "*#points"]
@@ -132,8 +137,8 @@ class GridEncoding(torch.nn.Module):
 
 
 class WaveEncoding(torch.nn.Module):
-    """Sines and cosines: in space of an octave more for each level, in time of harmonics of the motion's duration, or of
-    twice that if it does not loop."""
+    """Sines and cosines: in space of an octave more for each level, in time of harmonics of the motion's duration, or
+    of twice that if it does not loop."""
 
     rates: Tensor
     beats: Tensor

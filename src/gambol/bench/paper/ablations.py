@@ -13,10 +13,13 @@ from gambol.bench.plots import write_curves
 from gambol.bench.subjects import Subject
 from gambol.distillation.config import AnimateConfig
 from gambol.motion.foot_lock import FootLockConfig
+from gambol.priors.pixels.prior import PixelPrior
 from gambol.priors.score import DISTILLATION_SCHEDULES
 
 HARMONICS = 4
 """Of the curves that are optimised instead of every angle of every frame."""
+STAGE = "pixels-shadow"
+"""The variant of the small prior that sees a ground and a shadow."""
 PLAUSIBLE = 0.1
 """Weight of the pose space where it is on."""
 BUDGETS = (0.125, 0.25, 0.5, 1.0, 2.0)
@@ -27,20 +30,22 @@ PAPER = (
 )
 
 
-def of_the_paper(pixels: bool) -> list[Method]:
-    """Return AKD and what the paper leaves out of it. pixels: whether the prior is our small one on a stage."""
-    methods = [Method("AKD")]
-    if pixels:
+def of_the_paper(maker: Maker) -> list[Method]:
+    """Return AKD and what the paper leaves out of it. gambol's own small prior must see the ground for that, as its
+    variant 'pixels-shadow' does; what the views of big video models show is not changed."""
+    stage = STAGE if isinstance(maker.prior(), PixelPrior) else ""
+    methods = [Method("AKD", prior=stage)]
+    if stage:
         methods += [
-            Method("without ground rendering", unseen_ground=True),
+            Method("without ground rendering", prior=stage, unseen_ground=True),
             Method("without shadow", prior="pixels-ground"),
         ]
     return [
         *methods,
-        Method("without L_ground", scored(ground=0.0)),
-        Method("without L_smooth", scored(smooth=0.0)),
-        Method("without initial velocity", lambda config: replace(config, glide=0.0)),
-        Method("curves instead of raw angles", scored(harmonics=HARMONICS)),
+        Method("without L_ground", scored(ground=0.0), stage),
+        Method("without L_smooth", scored(smooth=0.0), stage),
+        Method("without initial velocity", lambda config: replace(config, glide=0.0), stage),
+        Method("curves instead of raw angles", scored(harmonics=HARMONICS), stage),
     ]
 
 
@@ -71,8 +76,9 @@ def ablate(maker: Maker, subjects: Sequence[Subject], action: str, methods: Sequ
             rows.setdefault(method.title, []).append(scores_of(take.motion, action))
             calls.setdefault(method.title, []).append(take.calls)
     names = ", ".join(subject.name for subject in subjects)
+    priors = ", ".join(dict.fromkeys(method.prior or maker.prior_name for method in methods))
     first = (
-        f"{names}; '{maker.sentence}', prior {maker.prior_name}, {maker.steps} steps of score distillation, seed "
+        f"{names}; '{maker.sentence}', prior {priors}, {maker.steps} steps of score distillation, seed "
         f"{maker.seed}, mean ± standard deviation over characters."
     )
     lines = [f"### {title}", "", first, "", score_table(rows, SHORT), ""]

@@ -21,12 +21,12 @@ Progress = Callable[[str, int, int], None]
 class PaperConfig:
     """How much is run."""
 
-    prior: str = "pixels-shadow"
+    prior: str = "pixels"
     sentence: str = "it walks"
     characters: int = PAPER_COUNT
     ablated: int = 6
     """Characters of the ablations."""
-    steps: int = 400
+    steps: int = 300
     """Of score distillation."""
     iterations: int = 60
     """Of the simulation."""
@@ -50,9 +50,9 @@ def run_paper(config: PaperConfig, inputs: Sequence[Path], folder: Path, on_prog
         other.share_priors(maker)
         return other
 
-    few, pixels = subjects[: config.ablated], config.prior == "pixels-shadow"
+    few = subjects[: config.ablated]
     lines = comparison.compare(maker, subjects, action, DeformationConfig(), folder)
-    paper = ablations.of_the_paper(pixels)
+    paper = ablations.of_the_paper(maker)
     lines += ablations.ablate(maker, few, action, paper, "Ablations of the paper")
     lines += [ablations.PAPER, ""]
     lines += ablations.ablate(maker, few, action, ablations.of_ours(maker), "Choices that are not the paper's")
