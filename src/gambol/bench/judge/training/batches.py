@@ -23,7 +23,7 @@ FEWEST, FEWEST_FAMILIES = 9, 3
 more general action."""
 FEWEST_CHOICE = 2
 """Smallest number of motions of an action by bodies of a build that make it a choice for this build."""
-GROUPS = 32
+GROUPS = 16
 """Motions in a batch, each with two copies."""
 MIRROR = np.array([-1.0, 1.0, 1.0])
 LONGEST_REPEATED = 5.0

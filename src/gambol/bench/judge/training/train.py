@@ -19,7 +19,7 @@ from gambol.learning.training import STATE, Training, TrainingConfig
 
 SMOOTHING = 0.05
 """Share of the probability that no name of a clip decides: names err."""
-VALIDATED = 192
+VALIDATED = 96
 """Most motions to validate on."""
 
 
@@ -27,9 +27,12 @@ VALIDATED = 192
 class JudgeTrainConfig(TrainingConfig):
     """Everything the weights depend on, besides the data."""
 
-    steps: int = 2000
-    lr: float = 1.5e-3
-    matrix_lr: float = 3e-3
+    steps: int = 700
+    lr: float = 2e-3
+    matrix_lr: float = 5e-3
+    ema_decay: float = 0.99
+    warmup_steps: int = 50
+    lr_decay: float = 0.5
     action: float = 0.5
     ranking: float = 0.5
     """Weights of the losses on the action and on the order of copies."""
@@ -45,9 +48,7 @@ class JudgeTraining(Training[JudgeNetwork, Batch]):
         super().__init__(config, JudgeNetwork(JudgeNetworkConfig(actions + 1)))
 
     def losses(self, network: JudgeNetwork, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
-        with torch.autocast("cpu", torch.bfloat16):
-            actions, artist = network(batch.tokens)
-        actions, artist = actions.float(), artist.float()
+        actions, artist = network(batch.tokens)
         wrong = functional.cross_entropy(actions, batch.actions, reduction="none", label_smoothing=SMOOTHING)
         doubt = functional.binary_cross_entropy_with_logits(artist, batch.artist, reduction="none")
         weights = _balanced(batch.artist, batch.artist_weights)
