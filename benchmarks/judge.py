@@ -1,4 +1,4 @@
-"""Checks of the judge of `gambol bench` on artists' clips of families that it was not trained on, and on corrupted copies.
+"""Checks of the judge on artists' clips of families that it was not trained on, and on corrupted copies of them.
 
     python benchmarks/judge.py FOLDER [FOLDER ...] [--weights judge.safetensors] [--exclude FAMILY ...]
 
@@ -19,7 +19,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
     parser.add_argument("--weights", type=Path, help="by default those that come with gambol")
-    parser.add_argument("--exclude", nargs="*", default=(), help="families to check on; by default those of the weights")
+    parser.add_argument("--exclude", nargs="*", default=(), help="families, by default those that the weights name")
     options = parser.parse_args()
     with progress("reading clips") as advance:
         tables = check_judge(options.folders, options.exclude, Judge.load(options.weights), advance)

@@ -56,5 +56,5 @@ def test_weights_are_refused_with_a_way_out(tmp_path):
     with pytest.raises(GambolError, match="no checkpoint"):
         refuse_weights(tmp_path)
     (tmp_path / "config.json").write_text('{"model_type": "mplug-owl"}')
-    with pytest.raises(GambolError, match="'mplug-owl'.*run its script there"):
+    with pytest.raises(GambolError, match="run its script there"):
         refuse_weights(tmp_path)

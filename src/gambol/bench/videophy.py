@@ -117,6 +117,6 @@ def refuse_weights(folder: Path) -> NoReturn:
     except (OSError, ValueError, AttributeError):
         raise GambolError(f"'{folder}' is no checkpoint: it has no config.json that can be read") from None
     raise GambolError(
-        f"'{folder}' holds a model of type '{kind}'. gambol cannot run VideoPhy's model, which is code of its repository "
-        "and no class of transformers: run its script there on the files that gambol writes (docs/judge.md)"
+        f"'{folder}' holds a model of type '{kind}'. gambol cannot run VideoPhy's model, which is code of its own "
+        "repository and no class of transformers: run its script there on the files that gambol writes (docs/judge.md)"
     )

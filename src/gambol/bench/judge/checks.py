@@ -1,5 +1,5 @@
-"""Whether the judge can be trusted: artists' clips must win against corrupted copies of themselves, and copies must lose
-in order of their strength, on families that it was not trained on.
+"""Whether the judge can be trusted: artists' clips must win against corrupted copies of themselves, and copies must
+lose in order of their strength, on families that it was not trained on.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Corrupted copies of motions, each with a strength from 0, none, to 1, strong, to train the judge and to check it.
 
-`CORRUPTIONS` lists them by name. Each takes a `Subject`, a strength and a generator, and returns the copy, or None where
-the body or the action has nothing to corrupt: what flies cannot float. The same generator at another strength gives the
-same fault, weaker or stronger. `UNSEEN` are kinds that the judge is never trained on.
+`CORRUPTIONS` lists them by name. Each takes a `Subject`, a strength and a generator, and returns the copy, or None
+where the body or the action has nothing to corrupt: what flies cannot float. The same generator at another strength
+gives the same fault, weaker or stronger. `UNSEEN` are kinds that the judge is never trained on.
 """
 
 from __future__ import annotations
@@ -174,7 +174,10 @@ def frozen_limbs(subject: Subject, strength: float, generator: np.random.Generat
     """Limbs that hold still while the others move."""
     names = subject.some_limbs(generator, 0.6)
     frame = int(generator.integers(len(subject.motion.strokes)))
-    change = lambda name, limb: limb + strength * (limb[frame] - limb)  # noqa: E731
+
+    def change(name: str, limb: Strokes) -> Strokes:
+        return limb + strength * (limb[frame] - limb)
+
     return subject.moved_limbs(names, change, stiff=True) if names else None
 
 
@@ -190,7 +193,10 @@ def damped(subject: Subject, strength: float, generator: np.random.Generator) ->
 def exaggerated(subject: Subject, strength: float, generator: np.random.Generator) -> BodyMotion | None:
     """Limbs swing farther than they should."""
     names = subject.some_limbs(generator, 0.8)
-    change = lambda name, limb: limb + 2.0 * strength * (limb - limb.mean(0))  # noqa: E731
+
+    def change(name: str, limb: Strokes) -> Strokes:
+        return limb + 2.0 * strength * (limb - limb.mean(0))
+
     return subject.moved_limbs(names, change, stiff=True) if names else None
 
 
@@ -241,7 +247,10 @@ def out_of_phase(subject: Subject, strength: float, generator: np.random.Generat
     frames = len(subject.motion.strokes)
     later = np.arange(frames) + strength * frames / 2
     later = later % frames if subject.motion.loops else np.minimum(later, frames - 1)
-    change = lambda name, limb: _at(limb, later, subject.motion.loops)  # noqa: E731
+
+    def change(name: str, limb: Strokes) -> Strokes:
+        return _at(limb, later, subject.motion.loops)
+
     return subject.moved_limbs(names, change, stiff=True) if names else None
 
 
@@ -262,7 +271,10 @@ def swapped_sides(subject: Subject, strength: float, generator: np.random.Genera
         return None
     strokes = subject.motion.strokes
     local = {n: strokes[:, rows] - strokes[:, rows[0], 0][:, None, None] for n, rows in limbs.items()}
-    change = lambda name, limb: limb + strength * (local[other_side(name)] - limb)  # noqa: E731
+
+    def change(name: str, limb: Strokes) -> Strokes:
+        return limb + strength * (local[other_side(name)] - limb)
+
     return subject.moved_limbs([each for n in pairs for each in (n, other_side(n))], change, stiff=True)
 
 
@@ -398,7 +410,7 @@ def shuffled(subject: Subject, strength: float, generator: np.random.Generator) 
     """Pieces of the motion change places in time, the farther the stronger."""
     motion, frames = subject.motion, len(subject.motion.strokes)
     pieces = np.array_split(np.arange(frames), 8)
-    order = np.argsort(np.arange(8) + strength * 6 * generator.normal(size=8))
+    order = np.argsort(np.arange(8) + strength * 3 * generator.normal(size=8))
     path = centre_path(motion.strokes)[:, None, None]
     return subject.with_strokes((motion.strokes - path)[np.concatenate([pieces[i] for i in order])] + path)
 

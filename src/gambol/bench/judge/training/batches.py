@@ -1,4 +1,4 @@
-"""What the judge learns from: artists' motions, varied in ways that leave them right, each beside two corrupted copies."""
+"""What the judge learns from: artists' motions, varied in ways that leave them right, and two bad copies of each."""
 
 from __future__ import annotations
 
