@@ -17,8 +17,10 @@ from gambol.bench.judge.features import batch_of, tokens_of
 from gambol.bench.judge.model import Judge, is_kind, judge, shipped_judge
 from gambol.bench.judge.network import JudgeNetwork, JudgeNetworkConfig
 from gambol.bench.judge.stroke_parts import StrokeParts, able, build_of, mean_velocity
+from gambol.bench.judge.training import batches
 from gambol.bench.judge.training.batches import (
     FEWEST,
+    FEWEST_FAMILIES,
     BatchSampler,
     _with_more_joints,
     change_of,
@@ -119,8 +121,8 @@ def test_variations_leave_a_motion_right():
 
 
 def test_rare_actions_count_as_the_more_general_one():
-    samples = [ArtistMotion(motion(), "walk", str(i % 3), "") for i in range(FEWEST)]
-    samples += [ArtistMotion(motion(), "sneak", str(i % 3), "") for i in range(FEWEST - 1)]
+    samples = [ArtistMotion(motion(), "walk", str(i % FEWEST_FAMILIES), "") for i in range(FEWEST)]
+    samples += [ArtistMotion(motion(), "sneak", str(i % FEWEST_FAMILIES), "") for i in range(FEWEST - 1)]
     samples += [ArtistMotion(motion(), "jump", "one family", "") for _ in range(2 * FEWEST)]
     assert vocabulary(samples) == ("walk",)
     samples += [ArtistMotion(motion(), "sneak", "", "")]
@@ -146,7 +148,7 @@ def test_a_judge_learns_a_clip_from_its_copies():
         assert np.mean([each[name] for each in found[-5:]]) < 0.9 * np.mean([each[name] for each in found[:5]])
 
 
-def test_training_is_resumed_and_checked(tmp_path, capsys):
+def test_training_is_resumed_and_checked(tmp_path, capsys, monkeypatch):
     clips = tmp_path / "clips"
     for family in ("a", "b", "c", "held-out"):
         (clips / family).mkdir(parents=True)
@@ -157,6 +159,11 @@ def test_training_is_resumed_and_checked(tmp_path, capsys):
     (clips / "a" / "broken.glb").write_bytes(b"no glb")
     folder = tmp_path / "trained"
     arguments = ["train-judge", str(folder), "--clips", str(clips), "--steps", "2", "--exclude"]
+    with pytest.raises(SystemExit):
+        main([*arguments, "held-out"])
+    assert "too few" in capsys.readouterr().err
+    monkeypatch.setattr(batches, "FEWEST", 6)
+    monkeypatch.setattr(batches, "FEWEST_FAMILIES", 3)
     main([*arguments, "held-out"])
     said = capsys.readouterr().out
     assert "18 motions to train on, 6 to validate on, 1 left out" in said

@@ -14,7 +14,17 @@ from torch.nn import functional
 from gambol.bench.judge.clips import ArtistMotion
 from gambol.bench.judge.model import Judge
 from gambol.bench.judge.network import JudgeNetwork, JudgeNetworkConfig
-from gambol.bench.judge.training.batches import Batch, BatchSampler, choices_of, collate, group_of, vocabulary
+from gambol.bench.judge.training.batches import (
+    FEWEST,
+    FEWEST_FAMILIES,
+    Batch,
+    BatchSampler,
+    choices_of,
+    collate,
+    group_of,
+    vocabulary,
+)
+from gambol.errors import GambolError
 from gambol.learning.training import STATE, Training, TrainingConfig
 
 SMOOTHING = 0.05
@@ -27,13 +37,13 @@ VALIDATED = 96
 class JudgeTrainConfig(TrainingConfig):
     """Everything the weights depend on, besides the data."""
 
-    steps: int = 700
+    steps: int = 450
     lr: float = 2e-3
     matrix_lr: float = 5e-3
     ema_decay: float = 0.99
     warmup_steps: int = 50
-    lr_decay: float = 0.5
-    action: float = 0.5
+    lr_decay: float = 0.6
+    action: float = 1.0
     ranking: float = 0.5
     """Weights of the losses on the action and on the order of copies."""
 
@@ -106,6 +116,8 @@ def train_judge(
 ) -> Judge:
     """Train a judge on motions, or resume what is in the folder, which receives the state and the log."""
     actions = vocabulary(known)
+    if not actions:
+        raise GambolError(f"too few clips: no action is shown by {FEWEST} motions of {FEWEST_FAMILIES} families")
     training = JudgeTraining(config, len(actions))
     if (folder / STATE).exists():
         training.load(folder / STATE)
