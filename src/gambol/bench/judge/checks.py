@@ -1,5 +1,5 @@
-"""Whether the judge can be trusted: artists' clips must win against corrupted copies of themselves, and copies must lose
-in order of their strength, on families that it was not trained on.
+"""Whether the judge can be trusted: artists' clips must win against corrupted copies of themselves, and copies must
+lose in order of their strength, on families that it was not trained on.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 from zlib import crc32
 
 import numpy as np
+from jaxtyping import Float
 
 from gambol.actions import known_action
 from gambol.bench.body_motion import BodyMotion
@@ -23,6 +24,8 @@ from gambol.priors.tracks.training.dataset import family_of
 from gambol.quality.recognition import alike
 
 STRENGTHS = (1 / 3, 2 / 3, 1.0)
+MOST = 160
+"""Motions that are corrupted, in every way and strength: more than ten thousand copies."""
 GLIDE = 0.8
 """Speed of a neutral pose that glides [m/s]."""
 
@@ -66,14 +69,16 @@ def check_judge(
     return tables_of(motions, judge)
 
 
-def tables_of(motions: Sequence[ArtistMotion], judge: Judge) -> list[Table]:
-    """All tables, of motions that the judge was not trained on."""
-    return [*_recognition(motions, judge), _corruption(motions, judge), _builds(motions, judge), _known(motions, judge)]
+def tables_of(motions: Sequence[ArtistMotion], judge: Judge, most: int = MOST) -> list[Table]:
+    """All tables, of motions that the judge was not trained on. most: motions that are corrupted."""
+    some = sorted(motions, key=lambda each: crc32(f"{each.family} {each.name}".encode()))[:most]
+    trials = _trials(some, judge)
+    return [*_recognition(motions, judge), _corruption(trials), _builds(some, trials, judge), _known(motions, judge)]
 
 
 def _recognition(motions: Sequence[ArtistMotion], judge: Judge) -> list[Table]:
     """How often the action is right, by action and in all; a guess is that of the commonest."""
-    named = [m for m in motions if known_action(m.action, judge.choices_of(m.motion.parts))]
+    named = _named(motions, judge)
     told = judge.judge_all([m.motion for m in named], [m.action for m in named])
     rows: dict[str, list[tuple[ArtistMotion, Judgement]]] = defaultdict(list)
     for motion, answer in zip(named, told, strict=True):
@@ -124,31 +129,51 @@ def _physical(judge: Judge, motions: Sequence[BodyMotion]) -> np.ndarray:
     return np.array([each.physical for each in judge.judge_all(motions, [judge.actions[0]] * len(motions))])
 
 
-def _corruption(motions: Sequence[ArtistMotion], judge: Judge) -> Table:
-    """PC of motions and of copies, for each kind."""
+@dataclass(frozen=True)
+class _Trial:
+    """PC of a motion and of copies of it."""
+
+    motion: ArtistMotion
+    kind: str
+    physical: Float[np.ndarray, " strengths"]
+    """At strength 0 and at STRENGTHS."""
+
+
+def _trials(motions: Sequence[ArtistMotion], judge: Judge) -> list[_Trial]:
+    """Every kind of corruption on every motion that can have it."""
     own = _physical(judge, [m.motion for m in motions])
-    rows = []
+    found = []
     for kind in CORRUPTIONS:
-        values, kept = [], []
+        copies: list[BodyMotion] = []
+        kept: list[int] = []
         for number, motion in enumerate(motions):
             seed = crc32(f"{motion.name} {kind}".encode())
-            copies = [corrupted(motion.motion, kind, strength, seed, motion.action) for strength in STRENGTHS]
-            if all(copies):
-                values.append([copy for copy in copies if copy])
+            made = [corrupted(motion.motion, kind, strength, seed, motion.action) for strength in STRENGTHS]
+            if all(made):
+                copies += [copy for copy in made if copy]
                 kept.append(number)
-        if not values:
+        values = _physical(judge, copies).reshape(len(kept), len(STRENGTHS))
+        for number, row in zip(kept, values, strict=True):
+            found.append(_Trial(motions[number], kind, np.array([own[number], *row])))
+    return found
+
+
+def _corruption(trials: Sequence[_Trial]) -> Table:
+    """PC of motions and of copies, for each kind."""
+    rows = []
+    for kind in (*CORRUPTIONS, "all"):
+        values = np.array([trial.physical for trial in trials if kind in (trial.kind, "all")])
+        if not len(values):
             continue
-        table = np.stack([_physical(judge, [copies[i] for copies in values]) for i in range(len(STRENGTHS))], axis=1)
-        clean = own[kept]
-        ordered = (np.diff(np.c_[clean, table], axis=1) < 0).all(1)
+        clean, copies = values[:, :1], values[:, 1:]
         rows.append(
             (
                 f"{kind} (not in the training)" if kind in UNSEEN else kind,
-                len(kept),
-                *(float(value) for value in (clean.mean(), *table.mean(0))),
-                *(float((clean > table[:, i]).mean()) for i in range(len(STRENGTHS))),
-                _auc(clean, table[:, -1]),
-                float(ordered.mean()),
+                len(values),
+                *(float(value) for value in values.mean(0)),
+                *(float(value) for value in (clean > copies).mean(0)),
+                _auc(clean[:, 0], copies[:, -1]),
+                float((np.diff(values, axis=1) < 0).all(1).mean()),
             )
         )
     columns = ("kind", "motions", "PC at 0", "at 1/3", "at 2/3", "at 1", "wins at 1/3", "at 2/3", "at 1", "AUC at 1")
@@ -160,25 +185,25 @@ def _auc(better: np.ndarray, worse: np.ndarray) -> float:
     return float((better[:, None] > worse[None]).mean() + 0.5 * (better[:, None] == worse[None]).mean())
 
 
-def _builds(motions: Sequence[ArtistMotion], judge: Judge) -> Table:
+def _builds(motions: Sequence[ArtistMotion], trials: Sequence[_Trial], judge: Judge) -> Table:
     """The same in short, by build of body."""
-    groups: dict[str, list[ArtistMotion]] = defaultdict(list)
-    for motion in motions:
-        groups[build_of(motion.motion.parts)].append(motion)
     rows = []
-    for build, own in sorted(groups.items(), key=lambda each: -len(each[1])):
-        named = [m for m in own if known_action(m.action, judge.choices_of(m.motion.parts))]
+    for build, count in Counter(build_of(m.motion.parts) for m in motions).most_common():
+        named = [m for m in _named(motions, judge) if build_of(m.motion.parts) == build]
         told = judge.judge_all([m.motion for m in named], [m.action for m in named])
         right = float(np.mean([a.right for a in told])) if told else float("nan")
-        pairs: list[tuple[BodyMotion, BodyMotion]] = []
-        for motion in own:
-            for kind in CORRUPTIONS:
-                copy = corrupted(motion.motion, kind, 2 / 3, crc32(f"{motion.name} {kind}".encode()), motion.action)
-                pairs += [(motion.motion, copy)] if copy else []
-        better, worse = (_physical(judge, [pair[i] for pair in pairs]) for i in (0, 1))
-        rows.append((build, len(own), len(named), right, float((better > worse).mean()), _auc(better, worse)))
-    columns = ("build", "motions", "of a known action", "right", "wins at 2/3 of all kinds", "AUC")
+        values = np.array([t.physical for t in trials if build_of(t.motion.motion.parts) == build])
+        wins = float((values[:, 0] > values[:, 2]).mean())
+        rows.append(
+            (build, count, len(named), right, float(values[:, 0].mean()), wins, _auc(values[:, 0], values[:, 2]))
+        )
+    columns = ("build", "motions", "of a known action", "right", "mean PC", "wins at 2/3 of all kinds", "AUC")
     return Table("By build of body", columns, tuple(rows))
+
+
+def _named(motions: Sequence[ArtistMotion], judge: Judge) -> list[ArtistMotion]:
+    """Motions whose action is one that the judge knows of such bodies."""
+    return [m for m in motions if known_action(m.action, judge.choices_of(m.motion.parts))]
 
 
 def _known(motions: Sequence[ArtistMotion], judge: Judge) -> Table:

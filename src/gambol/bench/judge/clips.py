@@ -1,4 +1,4 @@
-"""Artists' clips and motion capture as the judge sees them: strokes of the body, and the action that a clip's name says."""
+"""Artists' clips and motion capture as the judge sees them: strokes of the body, and the action of a clip's name."""
 
 from __future__ import annotations
 

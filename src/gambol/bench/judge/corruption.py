@@ -1,8 +1,8 @@
 """Corrupted copies of motions, each with a strength from 0, none, to 1, strong, to train the judge and to check it.
 
-`CORRUPTIONS` lists them by name. Each takes a `Subject`, a strength and a generator, and returns the copy, or None where
-the body or the action has nothing to corrupt: what flies cannot float. The same generator at another strength gives the
-same fault, weaker or stronger. `UNSEEN` are kinds that the judge is never trained on.
+`CORRUPTIONS` lists them by name. Each takes a `Subject`, a strength and a generator, and returns the copy, or None
+where the body or the action has nothing to corrupt: what flies cannot float. The same generator at another strength
+gives the same fault, weaker or stronger. `UNSEEN` are kinds that the judge is never trained on.
 """
 
 from __future__ import annotations
@@ -73,6 +73,18 @@ class Subject:
             strokes[:, rows] = (_with_lengths(new, old) if stiff else new) + root
         return self.with_strokes(strokes)
 
+    def mixed(self, held: Strokes, share: float) -> BodyMotion:
+        """The motion mixed with strokes beside its path. Limbs are as long as they were in both."""
+        path = centre_path(self.motion.strokes)[:, None, None]
+        own = self.motion.strokes - path
+        strokes = own + share * (held - own)
+        for rows in self.parts.limbs.values():
+            long = [np.linalg.norm(each[:, rows, 1] - each[:, rows, 0], axis=-1) for each in (own, held + 0 * own)]
+            wanted = (1 - share) * long[0] + share * long[1]
+            gaps = strokes[:, rows[1:], 0] - strokes[:, rows[:-1], 1]
+            strokes[:, rows] = _laid_out(strokes[:, rows], wanted, gaps)
+        return self.with_strokes(strokes + path)
+
     def some_limbs(self, generator: np.random.Generator, share: float = 0.5) -> list[str]:
         """At least one limb, and others by chance; the tail and the head count."""
         names = list(self.parts.limbs)
@@ -87,16 +99,22 @@ Corruption = Callable[[Subject, float, np.random.Generator], BodyMotion | None]
 
 def _with_lengths(new: Strokes, old: Strokes) -> Strokes:
     """Strokes of a limb laid end to end in the directions of the new ones, with the lengths of the old ones."""
-    along = new[:, :, 1] - new[:, :, 0]
-    long = np.linalg.norm(old[:, :, 1] - old[:, :, 0], axis=-1, keepdims=True)
-    along = along / np.maximum(np.linalg.norm(along, axis=-1, keepdims=True), 1e-9) * long
-    gaps = old[:, 1:, 0] - old[:, :-1, 1]
-    found = np.empty_like(new)
-    start = old[:, 0, 0]
-    for number in range(new.shape[1]):
+    lengths = np.linalg.norm(old[:, :, 1] - old[:, :, 0], axis=-1)
+    return _laid_out(new + (old[:, :1, :1] - new[:, :1, :1]), lengths, old[:, 1:, 0] - old[:, :-1, 1])
+
+
+def _laid_out(
+    limb: Strokes, lengths: Float[np.ndarray, "frames strokes"], gaps: Float[np.ndarray, "frames strokes_less_one 3"]
+) -> Strokes:
+    """Strokes of a limb laid end to end, with these lengths, and gaps between them."""
+    along = limb[:, :, 1] - limb[:, :, 0]
+    along = along / np.maximum(np.linalg.norm(along, axis=-1, keepdims=True), 1e-9) * lengths[..., None]
+    found = np.empty_like(limb)
+    start = limb[:, 0, 0]
+    for number in range(limb.shape[1]):
         found[:, number, 0] = start
         found[:, number, 1] = start + along[:, number]
-        if number + 1 < new.shape[1]:
+        if number + 1 < limb.shape[1]:
             start = found[:, number, 1] + gaps[:, number]
     return found
 
@@ -174,7 +192,10 @@ def frozen_limbs(subject: Subject, strength: float, generator: np.random.Generat
     """Limbs that hold still while the others move."""
     names = subject.some_limbs(generator, 0.6)
     frame = int(generator.integers(len(subject.motion.strokes)))
-    change = lambda name, limb: limb + strength * (limb[frame] - limb)  # noqa: E731
+
+    def change(name: str, limb: Strokes) -> Strokes:
+        return limb + strength * (limb[frame] - limb)
+
     return subject.moved_limbs(names, change, stiff=True) if names else None
 
 
@@ -184,13 +205,16 @@ def damped(subject: Subject, strength: float, generator: np.random.Generator) ->
     path = centre_path(motion.strokes)[:, None, None]
     own = motion.strokes - path
     kept = own.mean(0) if generator.random() < 0.5 else own[int(generator.integers(len(own)))]
-    return subject.with_strokes(path + own + 0.95 * strength * (kept - own))
+    return subject.mixed(kept[None], 0.95 * strength)
 
 
 def exaggerated(subject: Subject, strength: float, generator: np.random.Generator) -> BodyMotion | None:
     """Limbs swing farther than they should."""
     names = subject.some_limbs(generator, 0.8)
-    change = lambda name, limb: limb + 2.0 * strength * (limb - limb.mean(0))  # noqa: E731
+
+    def change(name: str, limb: Strokes) -> Strokes:
+        return limb + 2.0 * strength * (limb - limb.mean(0))
+
     return subject.moved_limbs(names, change, stiff=True) if names else None
 
 
@@ -241,7 +265,10 @@ def out_of_phase(subject: Subject, strength: float, generator: np.random.Generat
     frames = len(subject.motion.strokes)
     later = np.arange(frames) + strength * frames / 2
     later = later % frames if subject.motion.loops else np.minimum(later, frames - 1)
-    change = lambda name, limb: _at(limb, later, subject.motion.loops)  # noqa: E731
+
+    def change(name: str, limb: Strokes) -> Strokes:
+        return _at(limb, later, subject.motion.loops)
+
     return subject.moved_limbs(names, change, stiff=True) if names else None
 
 
@@ -262,7 +289,10 @@ def swapped_sides(subject: Subject, strength: float, generator: np.random.Genera
         return None
     strokes = subject.motion.strokes
     local = {n: strokes[:, rows] - strokes[:, rows[0], 0][:, None, None] for n, rows in limbs.items()}
-    change = lambda name, limb: limb + strength * (local[other_side(name)] - limb)  # noqa: E731
+
+    def change(name: str, limb: Strokes) -> Strokes:
+        return limb + strength * (local[other_side(name)] - limb)
+
     return subject.moved_limbs([each for n in pairs for each in (n, other_side(n))], change, stiff=True)
 
 
@@ -349,8 +379,8 @@ def gliding_rest(subject: Subject, strength: float, generator: np.random.Generat
     pace, ahead = 1.5 * generator.random(), generator.random() < 0.7
     velocity = pace * (np.array([0.0, 0.0, 1.0]) if ahead else _direction(generator, level=True))
     velocity = velocity * (generator.random() < 0.75) - mean_velocity(motion)
-    held_motion = replace(subject.motion, strokes=path + own + strength * (held - own))
-    return Subject(held_motion, subject.action).with_way(strength * velocity)
+    still = Subject(subject.mixed(held[None], strength), subject.action)
+    return still.with_way(strength * velocity)
 
 
 def random_angles(subject: Subject, strength: float, generator: np.random.Generator) -> BodyMotion | None:
@@ -398,7 +428,7 @@ def shuffled(subject: Subject, strength: float, generator: np.random.Generator) 
     """Pieces of the motion change places in time, the farther the stronger."""
     motion, frames = subject.motion, len(subject.motion.strokes)
     pieces = np.array_split(np.arange(frames), 8)
-    order = np.argsort(np.arange(8) + strength * 6 * generator.normal(size=8))
+    order = np.argsort(np.arange(8) + strength * 3 * generator.normal(size=8))
     path = centre_path(motion.strokes)[:, None, None]
     return subject.with_strokes((motion.strokes - path)[np.concatenate([pieces[i] for i in order])] + path)
 
@@ -432,7 +462,7 @@ UNSEEN = ("misplaced limb", "shuffled")
 """Kinds that the judge is never trained on."""
 TRAINED = tuple(name for name in CORRUPTIONS if name not in UNSEEN)
 SENSELESS = ("damped", "gliding rest", "random angles")
-"""Kinds that, when strong, leave nothing of the action."""
+"""Kinds that, at full strength, leave nothing of the action."""
 
 
 def corrupted(motion: BodyMotion, kind: str, strength: float, seed: int, action: str = "") -> BodyMotion | None:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import functional
 
 from gambol.bench.body_motion import FRAMES, BodyMotion
 from gambol.bench.judge.stroke_parts import KINDS, centre_path, kind_of, rank_of, side_of
 
-PATCH = 6
+PATCH = 8
 """Frames that are seen together."""
 PATCHES = FRAMES // PATCH
 MOVING, STATIC = 16, len(KINDS) + 12
@@ -26,14 +25,17 @@ WHOLE_PART = "whole"
 
 @dataclass(frozen=True)
 class Tokens:
-    """One motion, or a batch of them with rows of zeros where there is nothing."""
+    """One motion, or several of them with the strokes of all in one row."""
 
-    strokes: Float[Tensor, "*batch strokes patches numbers"]
-    whole: Float[Tensor, "*batch patches whole_numbers"]
-    part: Int[Tensor, "*batch strokes"]
-    """Number of the part of the body that each stroke belongs to."""
-    real: Bool[Tensor, "*batch strokes"]
-    """Whether there is such a stroke."""
+    moving: Float[Tensor, "strokes patches moving"]
+    """Of each stroke over time."""
+    static: Float[Tensor, "strokes static"]
+    whole: Float[Tensor, "motions patches whole"]
+    part: Int[Tensor, " strokes"]
+    """Number of the part of the body that each stroke belongs to; the parts of each motion begin at a multiple of
+    `parts`."""
+    parts: int
+    """Largest number of parts of a motion."""
 
 
 def tokens_of(motion: BodyMotion) -> Tokens:
@@ -69,16 +71,11 @@ def tokens_of(motion: BodyMotion) -> Tokens:
         ],
         axis=-1,
     )
-    static = _static(motion, usual)
     patched = moving.reshape(PATCHES, PATCH, count, MOVING).transpose(2, 0, 1, 3).reshape(count, PATCHES, -1)
-    together = np.concatenate([patched, np.repeat(static[:, None], PATCHES, 1)], axis=-1)
     names = list(dict.fromkeys(motion.parts))
-    return Tokens(
-        torch.from_numpy(together).float().clamp(-6, 6),
-        torch.from_numpy(whole.reshape(PATCHES, -1)).float().clamp(-6, 6),
-        torch.tensor([names.index(part) for part in motion.parts]),
-        torch.ones(count, dtype=torch.bool),
-    )
+    numbers = (patched, _static(motion, usual), whole.reshape(1, PATCHES, -1))
+    part = torch.tensor([names.index(part) for part in motion.parts])
+    return Tokens(*(torch.from_numpy(each).float().clamp(-6, 6) for each in numbers), part, len(names))
 
 
 def _every_frame(motion: BodyMotion, steps: np.ndarray) -> np.ndarray:
@@ -111,14 +108,11 @@ def _static(motion: BodyMotion, lengths: Float[np.ndarray, " strokes"]) -> Float
 
 def batch_of(tokens: list[Tokens]) -> Tokens:
     """A batch of motions."""
-    most = max(len(each.real) for each in tokens)
-
-    def padded(value: Tensor) -> Tensor:
-        return functional.pad(value, [0, 0] * (value.ndim - 1) + [0, most - len(value)])
-
+    most = max(each.parts for each in tokens)
     return Tokens(
-        torch.stack([padded(each.strokes) for each in tokens]),
-        torch.stack([each.whole for each in tokens]),
-        torch.stack([padded(each.part) for each in tokens]),
-        torch.stack([padded(each.real) for each in tokens]),
+        torch.cat([each.moving for each in tokens]),
+        torch.cat([each.static for each in tokens]),
+        torch.cat([each.whole for each in tokens]),
+        torch.cat([each.part + number * most for number, each in enumerate(tokens)]),
+        most,
     )

@@ -31,7 +31,8 @@ class JudgeNetwork(nn.Module):
     def __init__(self, config: JudgeNetworkConfig):
         super().__init__()
         self.config, width = config, config.width
-        self.stroke = nn.Sequential(nn.Linear(PATCH * MOVING + STATIC, width), nn.SiLU(), nn.Linear(width, width))
+        self.moving, self.static = nn.Linear(PATCH * MOVING, width), nn.Linear(STATIC, width)
+        self.stroke = nn.Linear(width, width)
         self.part = nn.Linear(2 * width, width)
         self.whole = nn.Linear(PATCH * WHOLE, width)
         self.time = nn.Parameter(0.1 * torch.randn(PATCHES, width))
@@ -43,50 +44,46 @@ class JudgeNetwork(nn.Module):
         """Logits of the actions, and of being by an artist."""
         parts, real = self._gathered(tokens)
         parts = parts + self.time
+        mask = real[:, :, None].expand(-1, -1, PATCHES).flatten(1)
+        flat = parts.flatten(1, 2)
         for block in self.blocks:
-            parts = block(parts, real)
-        parts = self.norm(parts)
-        share = real[:, :, None, None].to(parts)
-        mean = (parts * share).sum((1, 2)) / (share.sum((1, 2)) * PATCHES)
-        most = parts.masked_fill(~real[:, :, None, None], -1e4).amax((1, 2))
+            flat = block(flat, mask[:, None, None])
+        flat = self.norm(flat)
+        share = mask[..., None].to(flat)
+        mean = (flat * share).sum(1) / share.sum(1)
+        most = flat.masked_fill(~mask[..., None], -1e4).amax(1)
         pooled = torch.cat([mean, most], -1)
         return self.action(pooled), self.artist(pooled)[:, 0]
 
     def _gathered(
         self, tokens: Tokens
     ) -> tuple[Float[Tensor, "batch parts patches width"], Bool[Tensor, "batch parts"]]:
-        """The whole body and each part, over time, and which parts there are."""
-        strokes = self.stroke(tokens.strokes)
-        batch, _, patches, width = strokes.shape
-        count = int(tokens.part.max()) + 1
-        member = functional.one_hot(tokens.part, count).to(strokes) * tokens.real[..., None].to(strokes)
-        number = member.sum(1)
-        mean = torch.einsum("bsp,bstw->bptw", member, strokes) / number.clamp(min=1)[:, :, None, None]
-        least = torch.full((batch, count, patches, width), -1e4, dtype=strokes.dtype)
-        apart = torch.where(tokens.real[..., None, None], strokes, torch.full_like(strokes, -1e4))
-        where = tokens.part[..., None, None].expand_as(apart)
-        most = least.scatter_reduce(1, where, apart, "amax").clamp(min=-1e3)
-        most = most * (number > 0)[:, :, None, None]
-        parts = self.part(torch.cat([mean, most], -1))
+        """The whole body and each part, over time, and which parts there are. A part is the mean of its strokes and
+        their root mean square."""
+        strokes = self.stroke(functional.silu(self.moving(tokens.moving) + self.static(tokens.static)[:, None]))
+        batch, patches, width = len(tokens.whole), strokes.shape[1], strokes.shape[2]
+        slots = batch * tokens.parts
+        number = torch.zeros(slots).index_add(0, tokens.part, torch.ones(len(tokens.part)))
+        sums = strokes.new_zeros(slots, patches, 2 * width)
+        sums = sums.index_add(0, tokens.part, torch.cat([strokes, strokes.square()], -1))
+        mean, square = (sums / number.clamp(min=1)[:, None, None].to(sums)).chunk(2, -1)
+        parts = self.part(torch.cat([mean, (square + 1e-4).sqrt()], -1)).unflatten(0, (batch, tokens.parts))
         whole = self.whole(tokens.whole)[:, None]
-        real = torch.cat([torch.ones(batch, 1, dtype=torch.bool), number > 0], 1)
+        real = torch.cat([torch.ones(batch, 1, dtype=torch.bool), number.unflatten(0, (batch, -1)) > 0], 1)
         return torch.cat([whole, parts], 1), real
 
 
 class _Block(nn.Module):
-    """Attention of each part over time, attention of the parts of each time, and a perceptron."""
+    """Attention of each part at each time to all others, and a perceptron."""
 
     def __init__(self, width: int, heads: int):
         super().__init__()
-        self.over_time, self.over_parts = _Attention(width, heads), _Attention(width, heads)
+        self.attention = _Attention(width, heads)
         self.norm = nn.LayerNorm(width)
         self.wide, self.narrow = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
 
-    def forward(
-        self, parts: Float[Tensor, "batch parts patches width"], real: Bool[Tensor, "batch parts"]
-    ) -> Float[Tensor, "batch parts patches width"]:
-        parts = parts + self.over_time(parts, None)
-        parts = parts + self.over_parts(parts.transpose(1, 2), real[:, None, None, None]).transpose(1, 2)
+    def forward(self, parts: Float[Tensor, "batch items width"], mask: Tensor) -> Float[Tensor, "batch items width"]:
+        parts = parts + self.attention(parts, mask)
         return parts + self.narrow(functional.silu(self.wide(self.norm(parts))))
 
 
@@ -96,7 +93,7 @@ class _Attention(nn.Module):
         self.heads, self.norm = heads, nn.LayerNorm(width)
         self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
 
-    def forward(self, values: Float[Tensor, "batch rows items width"], mask: Tensor | None) -> Tensor:
+    def forward(self, values: Float[Tensor, "batch items width"], mask: Tensor) -> Tensor:
         seen = self.norm(values)
         query, key, value = (
             layer(seen).unflatten(-1, (self.heads, -1)).transpose(-2, -3)

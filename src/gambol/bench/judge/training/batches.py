@@ -1,4 +1,4 @@
-"""What the judge learns from: artists' motions, varied in ways that leave them right, each beside two corrupted copies."""
+"""What the judge learns from: artists' motions, varied in ways that leave them right, and two bad copies of each."""
 
 from __future__ import annotations
 
@@ -18,18 +18,22 @@ from gambol.bench.judge.corruption import SENSELESS, TRAINED, corrupted
 from gambol.bench.judge.features import Tokens, batch_of, tokens_of
 from gambol.bench.judge.stroke_parts import build_of, mean_velocity, other_side
 
-FEWEST, FEWEST_FAMILIES = 9, 3
+FEWEST, FEWEST_FAMILIES = 20, 4
 """Smallest number of motions of an action, and of their families, for the judge to know it; what is rarer counts as the
 more general action."""
 FEWEST_CHOICE = 2
 """Smallest number of motions of an action by bodies of a build that make it a choice for this build."""
-GROUPS = 32
+GROUPS = 16
 """Motions in a batch, each with two copies."""
 MIRROR = np.array([-1.0, 1.0, 1.0])
 LONGEST_REPEATED = 5.0
 """A loop is shown several times in a row up to this duration [s]."""
 TRIES = 6
 """Kinds of corruption that are tried before one is found that a motion can have."""
+OFTEN = np.array([4.0 if kind == "gliding rest" else 1.0 for kind in TRAINED]) / (len(TRAINED) + 3)
+"""How often each kind is drawn. A pose that glides is how AKD begins, and must not be taken for a walk."""
+LOST, DIM = 0.9, 0.5
+"""Strength from which copies of SENSELESS kinds show nothing, and up to which they show the action."""
 VISIBLE = 0.004
 """Least mean change of places [m], or of the duration's logarithm times this much, for a copy to count as corrupted."""
 
@@ -104,10 +108,12 @@ class Group:
 
 def group_of(sample: ArtistMotion, generator: np.random.Generator) -> Group:
     """A motion beside two copies with a fault that it can have."""
-    strong = 0.1 + 0.9 * generator.random()
+    strong = min(0.1 + 1.15 * generator.random(), 1.0)
     weak = strong * generator.random()
     for _ in range(TRIES):
-        kind, seed = str(generator.choice(TRAINED)), int(generator.integers(2**31))
+        kind, seed = str(generator.choice(TRAINED, p=OFTEN)), int(generator.integers(2**31))
+        if kind == "gliding rest" and generator.random() < 0.4:
+            strong = 1.0
         copies = [corrupted(sample.motion, kind, each, seed, sample.action) for each in (weak, strong)]
         if generator.random() < 0.15:  # another fault besides
             other = str(generator.choice(TRAINED))
@@ -135,9 +141,10 @@ def collate(groups: Sequence[Group], actions: Sequence[str]) -> Batch:
         for group, name, number in zip(groups, names, numbers, strict=True):
             strength = group.strengths[place]
             senseless = group.kind in SENSELESS and not (group.kind == "damped" and name == "stand")
-            lost = senseless and strength > 0.6
+            lost = senseless and strength > LOST
+            dim = senseless and strength > DIM
             rows.append(none if lost else number)
-            weights.append(strength if lost else 0.5 * (1 - strength) * bool(name) * (not senseless))
+            weights.append(1.0 if lost else 0.5 * (1 - strength) * (bool(name) and not dim))
             artists.append(strength)
     return Batch(
         batch_of([tokens_of(group.motions[place]) for place in range(3) for group in groups]),

@@ -14,12 +14,22 @@ from torch.nn import functional
 from gambol.bench.judge.clips import ArtistMotion
 from gambol.bench.judge.model import Judge
 from gambol.bench.judge.network import JudgeNetwork, JudgeNetworkConfig
-from gambol.bench.judge.training.batches import Batch, BatchSampler, choices_of, collate, group_of, vocabulary
+from gambol.bench.judge.training.batches import (
+    FEWEST,
+    FEWEST_FAMILIES,
+    Batch,
+    BatchSampler,
+    choices_of,
+    collate,
+    group_of,
+    vocabulary,
+)
+from gambol.errors import GambolError
 from gambol.learning.training import STATE, Training, TrainingConfig
 
 SMOOTHING = 0.05
 """Share of the probability that no name of a clip decides: names err."""
-VALIDATED = 192
+VALIDATED = 96
 """Most motions to validate on."""
 
 
@@ -27,10 +37,13 @@ VALIDATED = 192
 class JudgeTrainConfig(TrainingConfig):
     """Everything the weights depend on, besides the data."""
 
-    steps: int = 2000
-    lr: float = 1.5e-3
-    matrix_lr: float = 3e-3
-    action: float = 0.5
+    steps: int = 450
+    lr: float = 2e-3
+    matrix_lr: float = 5e-3
+    ema_decay: float = 0.99
+    warmup_steps: int = 50
+    lr_decay: float = 0.6
+    action: float = 1.0
     ranking: float = 0.5
     """Weights of the losses on the action and on the order of copies."""
 
@@ -45,9 +58,7 @@ class JudgeTraining(Training[JudgeNetwork, Batch]):
         super().__init__(config, JudgeNetwork(JudgeNetworkConfig(actions + 1)))
 
     def losses(self, network: JudgeNetwork, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
-        with torch.autocast("cpu", torch.bfloat16):
-            actions, artist = network(batch.tokens)
-        actions, artist = actions.float(), artist.float()
+        actions, artist = network(batch.tokens)
         wrong = functional.cross_entropy(actions, batch.actions, reduction="none", label_smoothing=SMOOTHING)
         doubt = functional.binary_cross_entropy_with_logits(artist, batch.artist, reduction="none")
         weights = _balanced(batch.artist, batch.artist_weights)
@@ -105,6 +116,8 @@ def train_judge(
 ) -> Judge:
     """Train a judge on motions, or resume what is in the folder, which receives the state and the log."""
     actions = vocabulary(known)
+    if not actions:
+        raise GambolError(f"too few clips: no action is shown by {FEWEST} motions of {FEWEST_FAMILIES} families")
     training = JudgeTraining(config, len(actions))
     if (folder / STATE).exists():
         training.load(folder / STATE)
