@@ -56,7 +56,11 @@ def graded(folder: Path, clips: Path | None, judge: Judge) -> Table:
                 print(f"{row['number']}: {error}", flush=True)
             advance(done + 1, len(rows))
     lines = [
-        (*key, len(found), *(float(np.mean([getattr(each, head) for each in found])) for head in ("semantic", "physical")))
+        (
+            *key,
+            len(found),
+            *(float(np.mean([getattr(each, head) for each in found])) for head in ("semantic", "physical")),
+        )
         for key, found in sorted(groups.items())
     ]
     return Table("By grade", ("family", "maker", "grade", "clips", "mean SA", "mean PC"), tuple(lines))

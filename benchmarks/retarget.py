@@ -1,8 +1,10 @@
 """Retargeting: how well clips carried onto other characters keep their footing, beside a naive copy of rotations.
 
-    python benchmarks/retarget.py FOLDER [--pairs WORD ...] [--sheets FOLDER] [--json FILE]
+    python benchmarks/retarget.py [FOLDER] [--pairs WORD ...] [--most 20] [--sheets FOLDER] [--json FILE]
 
-FOLDER holds characters; PAIRS names them by their path in it, and pairs whose files are missing are left out. The naive
+FOLDER holds characters; PAIRS names them by their path in it, and pairs whose files are missing are left out. Of a
+folder that has none of these, gaits are carried from each character to the next of the same number of legs; without a
+folder, from each of some animals of the zoo to the next. The naive
 copy is what simple tools do: every joint with a namesake, or the joint at the same place of the same limb, gets the
 rotation relative to its parent that it has in the source, counted from the rest pose, and the root the source's path
 scaled by the height. Columns: foot slide and penetration as in `gambol report`, at a height of 1 m; the share of the
@@ -21,12 +23,16 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from gambol.character.anatomy import Anatomy
+from gambol.character.anatomy import Anatomy, analyze
 from gambol.character.bone_mesh import has_bone_mesh, visible
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.rig import build_rig
-from gambol.formats import load
+from gambol.creatures.gaits import gait
+from gambol.creatures.zoo import create
+from gambol.errors import GambolError
+from gambol.formats import clip_suffixes, load
+from gambol.language import action_of_clip
 from gambol.motion.chains import find_chains
 from gambol.motion.clip_tracks import tracks_of_clip
 from gambol.motion.contacts import Contacts, find_contacts
@@ -37,6 +43,7 @@ from gambol.motion.rig_motion import clip_of, rig_motion_of_poses
 from gambol.quality.ground import foot_slide, penetration
 from gambol.quality.normalized_clip import normalize_clip
 
+ZOO = ["fox", "horse", "elephant", "human", "duck", "ostrich", "trex", "lion", "spider", "beetle", "ant", "scorpion"]
 UAL, ADVENTURER = "clips/ual/UAL1_Standard.glb", "gltf/quaternius-more/Adventurer.glb"
 HORSE, WOLF, TREX = (f"gltf/quaternius/{name}.glb" for name in ("Horse", "Wolf", "Trex"))
 BUNNY, ORC = (f"clips/quaternius-monsters/Big_{name}.glb" for name in ("Bunny", "Orc"))
@@ -79,7 +86,8 @@ class Shown:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, metavar="FOLDER")
+    parser.add_argument("folder", type=Path, nargs="?", metavar="FOLDER")
+    parser.add_argument("--most", type=int, default=20, help="most pairs of a folder that is not listed, or of the zoo")
     parser.add_argument("--pairs", nargs="*", default=[], help="only pairs that have one of these words in a name")
     parser.add_argument("--sheets", type=Path, help="folder for pictures")
     parser.add_argument("--json", type=Path, help="file for the figures")
@@ -88,15 +96,17 @@ def main() -> None:
     rows = []
     print(f"{'':58}   slide [cm/s]          sinks [mm]     contacts off [%]  touchdowns off [ms]")
     print(f"{'':58} source naive  ours    naive   ours     naive  ours       naive  ours   seconds")
-    for source, clip, target in PAIRS:
-        files = [options.folder / source, options.folder / target]
+    folder = options.folder
+    listed = folder is not None and any((folder / path).exists() for path in (PAIRS[0][0], UAL, HORSE))
+    for source, clip, target in PAIRS if listed else pairs_of(folder, options.most):
+        files = [folder / source, folder / target] if listed else [Path(source), Path(target)]
         label = f"{Path(source).stem} {clip.split('|')[-1]} -> {Path(target).stem}"
         if options.pairs and not any(word in f"{source} {clip} {target}" for word in options.pairs):
             continue
-        if not all(file.exists() for file in files):
+        if listed and not all(file.exists() for file in files):
             print(f"{label}: left out, the files are not there")
             continue
-        row, shown = compare(load(files[0]), clip, load(files[1]))
+        row, shown = compare(read(files[0]), clip, read(files[1]))
         rows.append({"pair": label, **row})
         print_row(rows[-1])
         if options.sheets:
@@ -107,6 +117,36 @@ def main() -> None:
         print_row({"pair": f"median of {len(rows)}", **middle})
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
+
+
+def read(path: Path) -> Character:
+    """A file, or an animal of the zoo that walks."""
+    if str(path) not in ZOO:
+        return load(path)
+    animal = create(str(path))
+    return replace(animal, clips={"walk": gait(animal, analyze(animal), "walk")})
+
+
+def pairs_of(folder: Path | None, most: int) -> list[tuple[str, str, str]]:
+    """Gaits of characters and the next ones of the same number of legs."""
+    names = (
+        [str(path) for path in sorted(folder.rglob("*")) if path.suffix.lower() in clip_suffixes()] if folder else ZOO
+    )
+    by_legs: dict[int, list[tuple[str, str | None]]] = {}
+    for name in names:
+        try:
+            character = read(Path(name))
+            legs = len(analyze(character).legs)
+        except GambolError:
+            continue
+        gaits = [clip for clip in character.clips if action_of_clip(clip) in ("walk", "trot", "run")]
+        by_legs.setdefault(legs, []).append((name, gaits[0] if gaits else None))
+    found = []
+    for legs, group in sorted(by_legs.items()):
+        for (source, gait), (target, _) in zip(group, [*group[1:], group[0]], strict=True):
+            if legs and gait and source != target:
+                found.append((source, gait, target))
+    return found[:most]
 
 
 def print_row(row: dict) -> None:

@@ -1,10 +1,12 @@
 """Skeletons for bare meshes: how near to those of artists, on real rigs without their skeleton and on the zoo.
 
-    python benchmarks/rig.py FOLDER [--zoo 24] [--pictures OUT] [--only TEXT] [--files all|trained|seen|held-out]
-                                    [--walks]
+    python benchmarks/rig.py [FOLDER] [--zoo 24] [--pictures OUT] [--only TEXT] [--files all|trained|seen|held-out]
+                                      [--walks] [--most 40]
 
-FOLDER holds `gltf` and `clips`, as in rig_files.py. Every character loses skeleton, skin and clips, keeps
-its mesh in the neutral pose, and is rigged by `gambol.rig` without any option. Then, for each plan and over all:
+FOLDER holds `gltf` and `clips`, as in rig_files.py, or any rigged characters, up to --most; plan and facing are then
+what `gambol info` reads of their own skeletons. Without it only animals of the zoo are rigged. Every character loses
+skeleton, skin and clips, keeps its mesh in the neutral pose, and is rigged by `gambol.rig` without any option. Then,
+for each plan and over all:
 
 - J2J, J2B, B2B: Chamfer distances x 100 in a unit box, the mean of both directions, from joints to joints, joints to
   bones, and bones to bones sampled every 0.005. Joints that move no skin do not count, on either side.
@@ -30,6 +32,7 @@ on ours, with the defaults of `gambol.animate`; verdict, foot slide and the reas
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -49,7 +52,7 @@ from gambol.character.skin import baked
 from gambol.creatures.zoo import random_creature
 from gambol.distillation.animate import animate
 from gambol.errors import GambolError
-from gambol.formats import load, save
+from gambol.formats import clip_suffixes, load, save
 from gambol.quality.report import report
 from gambol.rigging.curve_skeleton import build_branches
 from gambol.rigging.curves import Centrelines
@@ -299,11 +302,31 @@ def animals(count: int, pictures: Path | None) -> Iterator[Row]:
         yield compare(f"animal {number} {creature.name}", creature, plan, axis_name(own.forward), pictures)
 
 
+def others(folder: Path, most: int, pictures: Path | None) -> Iterator[Row]:
+    """A row for each of some rigged characters of a folder that is not listed."""
+    done = 0
+    for path in sorted(path for path in folder.rglob("*") if path.suffix.lower() in clip_suffixes()):
+        if done == most:
+            return
+        try:
+            character = load(path)
+            own = analyze(character)
+            if not character.can_move or not len(own.body.vertices):
+                continue
+            plan = next(name for name, pairs in LEGS.items() if 2 * pairs == len(own.legs))
+            row = compare(path.stem, character, plan, axis_name(own.forward), pictures)
+        except (GambolError, StopIteration) as error:
+            print(f"{path.name}: left out, {error or 'an odd number of legs'}", file=sys.stderr)
+            continue
+        done += 1
+        yield row
+
+
 def show(row: Row) -> None:
     both = row.results["both"]
     marks = "".join(mark if right else "-" for mark, right in zip("pfl", both.right, strict=True))
     near = ", ".join(f"{method} {result.figures[0]:.2f}" for method, result in row.results.items())
-    print(f"{marks} {row.name} ({row.plan}) {near} {both.seconds:.1f}s {both.told}", flush=True)
+    print(f"{marks} {row.name} ({row.plan}) {near} {both.seconds:.1f}s {both.told}", file=sys.stderr)
 
 
 def walks(folder: Path, out: Path | None) -> Iterator[str]:
@@ -335,8 +358,9 @@ def walks(folder: Path, out: Path | None) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--zoo", type=int, default=24)
+    parser.add_argument("--most", type=int, default=40)
     parser.add_argument("--only", default="")
     parser.add_argument("--pictures", type=Path)
     parser.add_argument("--files", choices=("all", *FILES), default="all")
@@ -347,6 +371,16 @@ def main() -> None:
             print(line, flush=True)
         return
     chosen = {name: files for name, files in FILES.items() if given.files in ("all", name)}
+    if given.folder is None:
+        chosen = {}
+    listed = given.folder is not None and any((given.folder / part).is_dir() for part in ("gltf", "clips"))
+    if given.folder is not None and not listed:
+        rows = []
+        for row in others(given.folder, given.most, given.pictures):
+            show(row)
+            rows.append(row)
+        print("\n".join([given.folder.name, "", *table(rows)]) if rows else "no rigged character", flush=True)
+        chosen = {}
     tables = {name: real(files, given.folder, given.only, given.pictures) for name, files in chosen.items()}
     found: dict[str, list[Row]] = {}
     for name, rows in {**tables, "random animals": animals(given.zoo, given.pictures)}.items():

@@ -50,8 +50,8 @@ def run_scripts(
     """Return the lines of a topic's section."""
     if not SCRIPTS.is_dir():
         raise GambolError(
-            f"the benchmarks of '{topic}' are scripts beside gambol's source, not part of the installed package: install "
-            "from a checkout (`pip install -e .`), or run `gambol bench paper`"
+            f"the benchmarks of '{topic}' are scripts beside gambol's source, not part of the installed package: "
+            "install from a checkout (`pip install -e .`), or run `gambol bench paper`"
         )
     plan = _PLANS[topic]([path.resolve() for path in inputs], quick, folder.resolve())
     lines = []
