@@ -143,9 +143,9 @@ def pairs_of(folder: Path | None, most: int) -> list[tuple[str, str, str]]:
         by_legs.setdefault(legs, []).append((name, gaits[0] if gaits else None))
     found = []
     for legs, group in sorted(by_legs.items()):
-        for (source, gait), (target, _) in zip(group, [*group[1:], group[0]], strict=True):
-            if legs and gait and source != target:
-                found.append((source, gait, target))
+        for (source, clip), (target, _) in zip(group, [*group[1:], group[0]], strict=True):
+            if legs and clip and source != target:
+                found.append((source, clip, target))
     return found[:most]
 
 

@@ -55,7 +55,7 @@ def of_ours(maker: Maker) -> list[Method]:
         Method("AKD"),
         Method("noise levels and guidance of the paper", scored(plan=DISTILLATION_SCHEDULES["paper"])),
         Method("noise levels and guidance of CHORD", scored(plan=DISTILLATION_SCHEDULES["chord"])),
-        Method("inverted noise (SDI)", scored(noise="inverted", plan=DISTILLATION_SCHEDULES["sdi"])),
+        Method("inverted noise (SDI), a sixth of the steps", _inverted(maker.steps)),
         Method("matched noise (RFDS-Rev)", scored(noise="matched")),
         Method("with the pose space", scored(plausible=PLAUSIBLE)),
         Method("with foot lock", _with_foot_lock),
@@ -118,6 +118,11 @@ def over_calls(
     pictures = [f"![{titles[key]} over calls of the prior]({folder.name}/calls-{key}.svg)" for key in curves]
     names = ", ".join(subject.name for subject in subjects)
     return ["### Quality over calls of the prior", "", f"Means over {names}.", "", table(head, rows), "", *pictures, ""]
+
+
+def _inverted(steps: int) -> Change:
+    """Return the change to SDI, with so many steps that it asks for as many estimates."""
+    return scored(noise="inverted", plan=DISTILLATION_SCHEDULES["sdi"], steps=max(round(steps / 6), 1))
 
 
 def _with_foot_lock(config: AnimateConfig) -> AnimateConfig:

@@ -60,8 +60,8 @@ def _explanation(maker: Maker, subjects: Sequence[Subject], calls: Sequence[tupl
     return (
         f"{len(subjects)} characters, '{maker.sentence}', prior {maker.prior_name}, {maker.steps} steps, seed "
         f"{maker.seed}; {ours} calls of the prior for AKD and {theirs} for the field. The field displaces every point "
-        "in space and time (4D-fy, TC4D), its trajectory is given. SA and PC are those of our [judge](judge.md), 0 to 1; "
-        "mean ± standard deviation over characters. The field moves points, so its limbs may stretch."
+        "in space and time (4D-fy, TC4D), its trajectory is given. SA and PC are those of our judge, from 0 to 1; mean "
+        "± standard deviation over characters. The field moves points, so its limbs may stretch."
     )
 
 

@@ -24,7 +24,7 @@ class PaperConfig:
     prior: str = "pixels"
     sentence: str = "it walks"
     characters: int = PAPER_COUNT
-    ablated: int = 6
+    ablated: int = 4
     """Characters of the ablations."""
     steps: int = 300
     """Of score distillation."""
