@@ -21,6 +21,7 @@ def write_section(folder: Path, topic: str, title: str, command: str, lines: Seq
     """Write the section of a topic, and the report of all topics that the folder holds; return its path."""
     head = [f"## {title}", "", f"`{command}` · {_minutes(seconds)} · {time.strftime('%Y-%m-%d')}", ""]
     head += [_machine(), ""]
+    (folder / topic).mkdir(parents=True, exist_ok=True)
     write_file(folder / topic / "SECTION.md", "\n".join([*head, *lines, ""]).encode())
     sections = sorted(folder.glob("*/SECTION.md"), key=lambda path: path.parent.name != "paper")
     texts = [path.read_text() for path in sections]
