@@ -23,6 +23,7 @@ from gambol.distillation.score_distillation import score_loss
 from gambol.distillation.stage_runner import generator_for
 from gambol.distillation.windows import windows_for
 from gambol.errors import GambolError
+from gambol.motion.ground import ground_loss
 from gambol.motion.optimization import Adam, Losses
 from gambol.motion.rig_motion import splined
 from gambol.priors.pixels.figure import draw_stick_figure
@@ -53,6 +54,9 @@ class DeformationConfig:
     """Weight of the squared logarithm of how much ways between near points stretch (Nerfies). TC4D's is 0."""
     smooth: Weight = 0.05
     """Weight of the mean absolute second difference of displacements over time [leg lengths], as AKD's l1."""
+    ground: Weight = 8.9
+    """Weight of the mean depth of points below the ground [leg lengths], AKD's l2. TC4D has no ground; without this
+    loss a body may sink out of sight, where nothing brings it back."""
     lr: Rate = 0.01
     """Learning rate of the network; that of a grid is `field.QUICKER` times as large."""
     lr_end: Annotated[float, Range(0, 1)] = 0.1
@@ -115,6 +119,7 @@ class DeformationDistillation:
         losses = {
             "score": score_loss(latents, denoise, self.prior.schedule, self.plan, progress, random),
             "smooth": config.smooth * self._roughness(moves),
+            "sunk": config.ground * self._depth(moves),
             **self._unevenness(random),
         }
         total = sum((loss.cpu() for loss in losses.values()), torch.zeros(()))
@@ -165,6 +170,12 @@ class DeformationDistillation:
         if self.loops and len(moves) == len(self.problem.start):
             moves = torch.cat([moves[-1:], moves, moves[:1]])
         return (moves[2:] - 2 * moves[1:-1] + moves[:-2]).abs().mean() / self.length
+
+    def _depth(self, moves: Float[Tensor, "frames points 3"]) -> Float[Tensor, ""]:
+        """Return the mean depth of moved points below the ground [leg lengths]."""
+        anatomy = self.problem.anatomy
+        heights = (self.body.rest + moves) @ torch.as_tensor(anatomy.up).to(moves) - anatomy.ground
+        return ground_loss(heights) / self.length
 
     def _unevenness(self, random: torch.Generator) -> dict[str, Float[Tensor, ""]]:
         """Return the losses of how displacements differ between near points, at random points of the body and times."""
