@@ -56,17 +56,18 @@ def check_judge(
     exclude: Sequence[str] = (),
     judge: Judge | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
+    most: int = MOST,
 ) -> list[Table]:
     """Check a judge on clips of families that were left out of its training.
 
     folders: clips and motion capture, as for the training. exclude: the families to check on; by default those that the
-    weights name. judge: by default the one that comes with gambol."""
+    weights name. judge: by default the one that comes with gambol. most: motions that are corrupted."""
     judge = judge or shipped_judge()
     families = set(exclude or judge.about.get("exclude", ()))
     motions, _ = read_motions([path for path in clip_files(folders) if family_of(path) in families], on_progress)
     if not motions:
         raise GambolError("the folders hold no motion of a family that was left out of the training")
-    return tables_of(motions, judge)
+    return tables_of(motions, judge, most)
 
 
 def tables_of(motions: Sequence[ArtistMotion], judge: Judge, most: int = MOST) -> list[Table]:
