@@ -30,13 +30,16 @@ GLIDE = 0.8
 """Speed of a neutral pose that glides [m/s]."""
 
 
+Row = tuple[str | int | float, ...]
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of figures."""
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str | int | float, ...], ...]
+    rows: tuple[Row, ...]
 
     def markdown(self) -> str:
         lines = [f"### {self.title}", "", _line(self.columns), "|" + "---|" * len(self.columns)]
@@ -161,7 +164,7 @@ def _trials(motions: Sequence[ArtistMotion], judge: Judge) -> list[_Trial]:
 
 def _corruption(trials: Sequence[_Trial]) -> Table:
     """PC of motions and of copies, for each kind."""
-    rows = []
+    rows: list[Row] = []
     for kind in (*CORRUPTIONS, "all"):
         values = np.array([trial.physical for trial in trials if kind in (trial.kind, "all")])
         if not len(values):
@@ -188,7 +191,7 @@ def _auc(better: np.ndarray, worse: np.ndarray) -> float:
 
 def _builds(motions: Sequence[ArtistMotion], trials: Sequence[_Trial], judge: Judge) -> Table:
     """The same in short, by build of body."""
-    rows = []
+    rows: list[Row] = []
     for build, count in Counter(build_of(m.motion.parts) for m in motions).most_common():
         named = [m for m in _named(motions, judge) if build_of(m.motion.parts) == build]
         told = judge.judge_all([m.motion for m in named], [m.action for m in named])
@@ -216,7 +219,7 @@ def _known(motions: Sequence[ArtistMotion], judge: Judge) -> Table:
     made["a pose of the walk that glides as fast as it"] = [held(m.motion) for m in walks]
     angles = [random_angles(Subject(m.motion), 1.0, np.random.default_rng(3)) for m in walks]
     made["random angles"] = [each for each in angles if each]
-    rows = []
+    rows: list[Row] = []
     for name, copies in made.items():
         walk, stand = (judge.judge_all(copies, [asked] * len(copies)) for asked in ("walk", "stand"))
         rows.append(
