@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from gambol.bench.body_motion import body_motion_of
-from gambol.bench.judge.checks import Table, check_judge
+from gambol.bench.judge.checks import MOST, Table, check_judge
 from gambol.bench.judge.model import Judge, Judgement
 from gambol.errors import GambolError
 from gambol.progress import progress
@@ -30,6 +30,7 @@ def main() -> None:
     parser.add_argument("folders", type=Path, nargs="*", metavar="FOLDER")
     parser.add_argument("--weights", type=Path, help="by default those that come with gambol")
     parser.add_argument("--exclude", nargs="*", default=(), help="families, by default those that the weights name")
+    parser.add_argument("--most", type=int, default=MOST, help="motions that are corrupted")
     parser.add_argument("--graded", type=Path, metavar="FOLDER", help="characters of graded_clips.csv")
     parser.add_argument("--clips", type=Path, help="clips that grade_sheets.py has made")
     options = parser.parse_args()
@@ -38,7 +39,7 @@ def main() -> None:
         print(graded(options.graded, options.clips, judge).markdown())
         return
     with progress("reading clips") as advance:
-        tables = check_judge(options.folders, options.exclude, judge, advance)
+        tables = check_judge(options.folders, options.exclude, judge, advance, options.most)
     print("\n\n".join(table.markdown() for table in tables))
 
 

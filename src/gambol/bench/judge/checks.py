@@ -30,13 +30,16 @@ GLIDE = 0.8
 """Speed of a neutral pose that glides [m/s]."""
 
 
+Row = tuple[str | int | float, ...]
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of figures."""
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str | int | float, ...], ...]
+    rows: tuple[Row, ...]
 
     def markdown(self) -> str:
         lines = [f"### {self.title}", "", _line(self.columns), "|" + "---|" * len(self.columns)]
@@ -56,17 +59,18 @@ def check_judge(
     exclude: Sequence[str] = (),
     judge: Judge | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
+    most: int = MOST,
 ) -> list[Table]:
     """Check a judge on clips of families that were left out of its training.
 
     folders: clips and motion capture, as for the training. exclude: the families to check on; by default those that the
-    weights name. judge: by default the one that comes with gambol."""
+    weights name. judge: by default the one that comes with gambol. most: motions that are corrupted."""
     judge = judge or shipped_judge()
     families = set(exclude or judge.about.get("exclude", ()))
     motions, _ = read_motions([path for path in clip_files(folders) if family_of(path) in families], on_progress)
     if not motions:
         raise GambolError("the folders hold no motion of a family that was left out of the training")
-    return tables_of(motions, judge)
+    return tables_of(motions, judge, most)
 
 
 def tables_of(motions: Sequence[ArtistMotion], judge: Judge, most: int = MOST) -> list[Table]:
@@ -160,7 +164,7 @@ def _trials(motions: Sequence[ArtistMotion], judge: Judge) -> list[_Trial]:
 
 def _corruption(trials: Sequence[_Trial]) -> Table:
     """PC of motions and of copies, for each kind."""
-    rows = []
+    rows: list[Row] = []
     for kind in (*CORRUPTIONS, "all"):
         values = np.array([trial.physical for trial in trials if kind in (trial.kind, "all")])
         if not len(values):
@@ -187,7 +191,7 @@ def _auc(better: np.ndarray, worse: np.ndarray) -> float:
 
 def _builds(motions: Sequence[ArtistMotion], trials: Sequence[_Trial], judge: Judge) -> Table:
     """The same in short, by build of body."""
-    rows = []
+    rows: list[Row] = []
     for build, count in Counter(build_of(m.motion.parts) for m in motions).most_common():
         named = [m for m in _named(motions, judge) if build_of(m.motion.parts) == build]
         told = judge.judge_all([m.motion for m in named], [m.action for m in named])
@@ -215,7 +219,7 @@ def _known(motions: Sequence[ArtistMotion], judge: Judge) -> Table:
     made["a pose of the walk that glides as fast as it"] = [held(m.motion) for m in walks]
     angles = [random_angles(Subject(m.motion), 1.0, np.random.default_rng(3)) for m in walks]
     made["random angles"] = [each for each in angles if each]
-    rows = []
+    rows: list[Row] = []
     for name, copies in made.items():
         walk, stand = (judge.judge_all(copies, [asked] * len(copies)) for asked in ("walk", "stand"))
         rows.append(

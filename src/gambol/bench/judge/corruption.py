@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -46,7 +47,9 @@ class Subject:
     def upright(self) -> bool:
         """Whether lying or turning over would be wrong."""
         action = ACTIONS.get(self.action)
-        return bool(action) and not (action.falls or action.afloat or action.shows in ("lying", "over"))
+        if action is None:
+            return False
+        return not (action.falls or action.afloat or action.shows in ("lying", "over"))
 
     def with_strokes(self, strokes: Strokes) -> BodyMotion:
         return replace(self.motion, strokes=strokes)
@@ -405,7 +408,7 @@ def smoothed(subject: Subject, strength: float, generator: np.random.Generator) 
     path = centre_path(motion.strokes)[:, None, None]
     own, frames = motion.strokes - path, len(motion.strokes)
     width = 10.0 * strength
-    mode = "wrap" if motion.loops else "edge"
+    mode: Literal["wrap", "edge"] = "wrap" if motion.loops else "edge"
     reach = 24
     padded = np.pad(own, ((reach, reach), (0, 0), (0, 0), (0, 0)), mode=mode)
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / max(width, 1e-3)) ** 2)

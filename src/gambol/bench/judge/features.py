@@ -75,7 +75,8 @@ def tokens_of(motion: BodyMotion) -> Tokens:
     names = list(dict.fromkeys(motion.parts))
     numbers = (patched, _static(motion, usual), whole.reshape(1, PATCHES, -1))
     part = torch.tensor([names.index(part) for part in motion.parts])
-    return Tokens(*(torch.from_numpy(each).float().clamp(-6, 6) for each in numbers), part, len(names))
+    seen = [torch.from_numpy(each).float().clamp(-6, 6) for each in numbers]
+    return Tokens(seen[0], seen[1], seen[2], part, len(names))
 
 
 def _every_frame(motion: BodyMotion, steps: np.ndarray) -> np.ndarray:

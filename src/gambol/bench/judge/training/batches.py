@@ -162,7 +162,7 @@ def varied(sample: ArtistMotion, generator: np.random.Generator) -> ArtistMotion
     row = ACTIONS.get(action)
     if generator.random() < 0.5:
         motion, action = mirrored(motion), mirrored_action(action)
-    motion = _another_time(motion, generator, whole=bool(row) and not row.loops)
+    motion = _another_time(motion, generator, whole=row is not None and not row.loops)
     size, pace = np.exp(0.05 * generator.normal()), np.exp(0.12 * generator.normal())
     motion = replace(
         motion,
