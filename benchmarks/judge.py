@@ -56,14 +56,12 @@ def graded(folder: Path, clips: Path | None, judge: Judge) -> Table:
             except GambolError as error:
                 print(f"{row['number']}: {error}", flush=True)
             advance(done + 1, len(rows))
-    lines = [
-        (
-            *key,
-            len(found),
-            *(float(np.mean([getattr(each, head) for each in found])) for head in ("semantic", "physical")),
+    lines: list[tuple[str | int | float, ...]] = []
+    for key, found in sorted(groups.items()):
+        semantic, physical = (
+            float(np.mean([getattr(each, head) for each in found])) for head in ("semantic", "physical")
         )
-        for key, found in sorted(groups.items())
-    ]
+        lines.append((*key, len(found), semantic, physical))
     return Table("By grade", ("family", "maker", "grade", "clips", "mean SA", "mean PC"), tuple(lines))
 
 
@@ -73,8 +71,10 @@ def _kind(row: Row) -> str:
 
 def _judged(folder: Path, clips: Path | None, row: Row, judge: Judge) -> Judgement:
     character, anatomy = loaded(folder / row["file"])
-    made = clips and row["maker"] == "gambol"
-    clip = pickle.loads((clips / f"{row['number']}.pickle").read_bytes()) if made else clip_of(character, anatomy, row)
+    if clips and row["maker"] == "gambol":
+        clip = pickle.loads((clips / f"{row['number']}.pickle").read_bytes())
+    else:
+        clip = clip_of(character, anatomy, row)
     return judge.judge(body_motion_of(character, clip, anatomy, skin=False), action_of(row["sentence"]))
 
 

@@ -375,11 +375,11 @@ def main() -> None:
         chosen = {}
     listed = given.folder is not None and any((given.folder / part).is_dir() for part in ("gltf", "clips"))
     if given.folder is not None and not listed:
-        rows = []
+        own = []
         for row in others(given.folder, given.most, given.pictures):
             show(row)
-            rows.append(row)
-        print("\n".join([given.folder.name, "", *table(rows)]) if rows else "no rigged character", flush=True)
+            own.append(row)
+        print("\n".join([given.folder.name, "", *table(own)]) if own else "no rigged character", flush=True)
         chosen = {}
     tables = {name: real(files, given.folder, given.only, given.pictures) for name, files in chosen.items()}
     found: dict[str, list[Row]] = {}

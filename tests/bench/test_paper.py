@@ -52,6 +52,21 @@ def test_comparison(maker, tmp_path):
     assert ours.clip is not None and theirs.clip is None
 
 
+def test_videophy_is_asked_and_answers(maker, tmp_path):
+    """It is given videos of both sides; its answers become a table."""
+    text = "\n".join(comparison.compare(maker, [FOX], "walk", DeformationConfig(), tmp_path, 2))
+    assert "has not judged yet" in text
+    folder = tmp_path / "videophy"
+    videos = sorted(folder.glob("*.mp4"))
+    assert [video.name for video in videos] == ["fox-akd.mp4", "fox-deformation.mp4"]
+    for kind, scores in (("sa", (5, 1)), ("pc", (3, 3))):
+        assert (folder / f"{kind}.csv").read_text().count(".mp4") == 2
+        rows = [f"{video.resolve()},{score}" for video, score in zip(videos, scores, strict=True)]
+        (folder / f"{kind}-answers.csv").write_text("\n".join(["videopath,score", *rows]) + "\n")
+    text = "\n".join(comparison.compare(maker, [FOX], "walk", DeformationConfig(), tmp_path, 2))
+    assert "| AKD | 1.00 | 0.50 | 1 |" in text and "| deformation field | 0.00 | 0.50 | 1 |" in text
+
+
 def test_takes_are_kept(maker):
     """The motion is the same, and no step is done again."""
     first = maker.by_joints(FOX, comparison.AKD)
@@ -106,7 +121,7 @@ def test_over_calls(maker, tmp_path):
 
 
 def test_physics(maker):
-    text = "\n".join(physics.track_all(maker, [FOX], comparison.AKD, 1))
+    text = "\n".join(physics.track_all(maker, [FOX], diversity.ours(maker), 1))
     assert "\n| feet slide [cm/s] |" in text and "1 characters" in text
 
 

@@ -13,11 +13,13 @@ from gambol.bench.body_motion import BodyMotion
 from gambol.character.character import Character
 from gambol.render.cameras import Cameras, frame_distance, orbit
 from gambol.render.lighting import Light
-from gambol.render.movie import Frame, contact_sheet, write_picture
+from gambol.render.movie import Frame, contact_sheet, write_movie, write_picture
 from gambol.render.picture import ANGLES, FIELD_OF_VIEW, View, composed
 from gambol.render.raycast import Floor, MeshScene
 from gambol.render.studio import Studio
 
+LASTS = 2.0
+"""Shortest duration of a video of a loop [s]."""
 FRAMES = 8
 """Frames of each motion in a row."""
 SIZE = 160
@@ -55,23 +57,39 @@ def draw_sheet(
     motions: by their names, which stand below their first frames. Cameras go along with the body over the ground, not
     up and down with it, so that it shows whether the body floats or sinks.
     """
-    scene, floor = MeshScene(character), Floor(UP, 0.0)
-    studio = Studio(LIGHT, floor, FORWARD, TILE)
-    ends = np.cumsum([len(mesh.positions) for mesh in character.meshes])[:-1]
     frames: list[Frame] = []
     labels = []
     for name, motion in motions.items():
         chosen = np.linspace(0, len(motion.vertices), FRAMES, endpoint=not motion.loops).astype(int)
         chosen = chosen.clip(max=len(motion.vertices) - 1)
         for view in views:
-            cameras, distance = _cameras(motion, chosen, view, size)
-            for number, frame in enumerate(chosen):
-                scene.pose(np.split(motion.vertices[frame], ends))
-                camera = cameras[number : number + 1]
-                drawn = scene.render(camera, LIGHT, 3, floor)
-                frames.append(composed(drawn, studio.backdrop(scene, camera, distance)))
-                labels.append(f"{frame / motion.fps:.2f} s" if number else name)
+            frames += draw_frames(character, motion, chosen, view, size)
+            labels += [name, *(f"{frame / motion.fps:.2f} s" for frame in chosen[1:])]
     return contact_sheet(frames, labels, columns=FRAMES)
+
+
+def draw_frames(
+    character: Character, motion: BodyMotion, chosen: Int[np.ndarray, " frames"], view: View, size: int
+) -> list[Frame]:
+    """Return pictures of chosen frames of a motion."""
+    scene, floor = MeshScene(character), Floor(UP, 0.0)
+    studio = Studio(LIGHT, floor, FORWARD, TILE)
+    ends = np.cumsum([len(mesh.positions) for mesh in character.meshes])[:-1]
+    cameras, distance = _cameras(motion, chosen, view, size)
+    frames = []
+    for number, frame in enumerate(chosen):
+        scene.pose(np.split(motion.vertices[frame], ends))
+        camera = cameras[number : number + 1]
+        drawn = scene.render(camera, LIGHT, 3, floor)
+        frames.append(composed(drawn, studio.backdrop(scene, camera, distance)))
+    return frames
+
+
+def write_video(character: Character, motion: BodyMotion, path: Path, size: int, view: View = "side") -> None:
+    """Write a motion as .mp4, a loop as often as it takes to last two seconds."""
+    frames = draw_frames(character, motion, np.arange(len(motion.vertices)), view, size)
+    rounds = max(1, round(LASTS / motion.seconds)) if motion.loops else 1
+    write_movie(frames * rounds, path, motion.fps)
 
 
 def _cameras(motion: BodyMotion, chosen: Int[np.ndarray, " frames"], view: View, size: int) -> tuple[Cameras, float]:

@@ -56,6 +56,9 @@ class BenchCommand:
     """paper: how many characters; by default 29, as in the paper."""
     steps: Count | None = None
     """paper: steps of score distillation; by default 300 (the paper: 10,000)."""
+    videophy: Annotated[Literal[1, 2] | None, tyro.conf.arg(metavar="{1,2}")] = None
+    """paper: also write videos of the comparison with the questions that VideoPhy's own scripts read, and tell its
+    answers once they lie beside them as sa-answers.csv and pc-answers.csv (docs/judge.md)."""
     seed: int = 0
     """paper: seed of everything that is random."""
 
@@ -88,6 +91,6 @@ class BenchCommand:
         from gambol.bench.paper.run import QUICK, PaperConfig, run_paper
 
         config = QUICK if self.quick else PaperConfig()
-        config = replace(config, prior=self.prior, sentence=self.sentence, seed=self.seed)
+        config = replace(config, prior=self.prior, sentence=self.sentence, seed=self.seed, videophy=self.videophy)
         config = replace(config, characters=self.characters or config.characters, steps=self.steps or config.steps)
         return run_paper(config, self.inputs, folder, on_progress)

@@ -11,8 +11,9 @@ from gambol.bench.markdown import mean_and_spread, table
 from gambol.bench.paper.methods import Maker, Method
 from gambol.bench.paper.scores import COLUMNS, Scores, score_table, scores_of, wins
 from gambol.bench.plots import write_bars
-from gambol.bench.sheets import write_sheet
+from gambol.bench.sheets import write_sheet, write_video
 from gambol.bench.subjects import Subject
+from gambol.bench.videophy import SIDE, Version, read_answers, write_questions
 
 SHEETS = 6
 """Characters of which a sheet is drawn."""
@@ -23,11 +24,18 @@ PAPER = (
 
 
 def compare(
-    maker: Maker, subjects: Sequence[Subject], action: str, rival: DeformationConfig, folder: Path
+    maker: Maker,
+    subjects: Sequence[Subject],
+    action: str,
+    rival: DeformationConfig,
+    folder: Path,
+    videophy: Version | None = None,
 ) -> list[str]:
-    """Return the lines of the section."""
+    """Return the lines of the section. videophy: write videos and questions for this version of VideoPhy, and tell its
+    answers if they are there."""
     rows: dict[str, list[Scores]] = {"AKD": [], "deformation field": [], "artists' clips": []}
     calls, seconds, sheets = [], [], []
+    videos: dict[str, list[Path]] = {name: [] for name in rows}
     for number, subject in enumerate(subjects):
         ours, theirs = maker.by_joints(subject, AKD), maker.by_field(subject, rival)
         motions = {"AKD": ours.motion, "deformation field": theirs.motion}
@@ -36,6 +44,11 @@ def compare(
             motions["artists' clips"] = body_motion_of(subject.character, artists, subject.anatomy)
         for name, motion in motions.items():
             rows[name].append(scores_of(motion, action))
+            if videophy:
+                video = folder / "videophy" / f"{subject.name}-{name.split()[0].lower()}.mp4"
+                videos[name].append(video)
+                if not video.exists():
+                    write_video(subject.character, motion, video, SIDE)
         calls.append((ours.calls, theirs.calls))
         seconds.append((ours.seconds, theirs.seconds))
         if number < SHEETS:
@@ -47,6 +60,8 @@ def compare(
     lines = ["### Articulated kinematics against a deformation field", "", _explanation(maker, subjects, calls), ""]
     lines += [score_table(rows), "", _wins(rows["AKD"], rows["deformation field"]), "", PAPER, ""]
     lines += [_cost(seconds), ""]
+    if videophy:
+        lines += [*_by_videophy(videos, maker.sentence, folder / "videophy", videophy), ""]
     names = ["SA", "PC"]
     bars = {name: [_mean(scores, "semantic"), _mean(scores, "physical")] for name, scores in rows.items()}
     write_bars(folder / "comparison.svg", "Semantic alignment and physical commonsense", names, bars, 1.0)
@@ -73,6 +88,22 @@ def _wins(ours: Sequence[Scores], theirs: Sequence[Scores]) -> str:
         if found:
             rows.append([column.title, *map(str, found)])
     return table(["", "AKD is better", "equal", "field is better"], rows)
+
+
+def _by_videophy(videos: dict[str, list[Path]], sentence: str, folder: Path, version: Version) -> list[str]:
+    """Return what VideoPhy says of the videos, or what to do so that it says something."""
+    every = [video for some in videos.values() for video in some]
+    write_questions(folder, dict.fromkeys(every, sentence), version)
+    semantic, physical = folder / "sa-answers.csv", folder / "pc-answers.csv"
+    if not (semantic.exists() and physical.exists()):
+        return [f"VideoPhy-{version} has not judged yet: its questions are in {folder.name}/, see docs/judge.md."]
+    answers = read_answers(semantic, physical, every, version)
+    body = []
+    for name, some in videos.items():
+        if some:
+            both = ([getattr(answers[video], kind) for video in some] for kind in ("semantic", "physical"))
+            body.append([name, *map(mean_and_spread, both), str(len(some))])
+    return [f"By VideoPhy-{version}:", "", table(["", "SA", "PC", "videos"], body)]
 
 
 def _cost(seconds: Sequence[tuple[float, float]]) -> str:

@@ -12,6 +12,7 @@ from gambol.bench.paper import ablations, comparison, diversity, physics
 from gambol.bench.paper.methods import Maker, Method, sampled
 from gambol.bench.results import Results
 from gambol.bench.subjects import PAPER_COUNT, Subject, subjects_of
+from gambol.bench.videophy import Version
 from gambol.language import require_intent
 
 Progress = Callable[[str, int, int], None]
@@ -31,6 +32,8 @@ class PaperConfig:
     iterations: int = 60
     """Of the simulation."""
     seed: int = 0
+    videophy: Version | None = None
+    """Also write videos and questions for this version of VideoPhy, and tell its answers if they are there."""
 
 
 QUICK = PaperConfig(characters=3, ablated=2, steps=40, iterations=10)
@@ -51,7 +54,7 @@ def run_paper(config: PaperConfig, inputs: Sequence[Path], folder: Path, on_prog
         return other
 
     few = subjects[: config.ablated]
-    lines = comparison.compare(maker, subjects, action, DeformationConfig(), folder)
+    lines = comparison.compare(maker, subjects, action, DeformationConfig(), folder, config.videophy)
     paper = ablations.of_the_paper(maker)
     lines += ablations.ablate(maker, few, action, paper, "Ablations of the paper")
     lines += [ablations.PAPER, ""]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal
 
 from gambol.bench.body_motion import BodyMotion
-from gambol.bench.judge.model import Judge
+from gambol.bench.judge.model import judge
 from gambol.bench.markdown import mean_and_spread, table
 from gambol.bench.measures import MEASURES, measure
 
@@ -38,14 +37,9 @@ SHORT = ("semantic", "physical", "motion_amount", "stretch_mean", "foot_slide", 
 """Keys of the columns of tables in which only joints move."""
 
 
-@cache
-def the_judge() -> Judge:
-    return Judge.load()
-
-
 def scores_of(motion: BodyMotion, action: str) -> Scores:
     """Return all scores of a motion that should show an action."""
-    judged = the_judge().judge(motion, action)
+    judged = judge(motion, action)
     return {"semantic": judged.semantic, "physical": judged.physical, **measure(motion)}
 
 
