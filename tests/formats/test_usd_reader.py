@@ -28,7 +28,7 @@ from usd_stages import (
 from gambol.character.character import Character
 from gambol.errors import AssetError, GambolError
 from gambol.formats import load
-from gambol.formats.usd import process
+from gambol.formats.usd import load_save
 from gambol.formats.usd.reader import read_stage
 
 usd = load_benchmark("usd_skinning")
@@ -375,6 +375,6 @@ def test_what_is_no_usd_is_refused_with_a_sentence(content, tmp_path):
 
 
 def test_without_usd_core_it_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "find_spec", lambda name: None)
+    monkeypatch.setattr(load_save, "find_spec", lambda name: None)
     with pytest.raises(GambolError, match=r"pip install 'gambol\[usd\]'"):
         load(tmp_path / "leg.usdz")

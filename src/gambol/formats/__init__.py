@@ -18,7 +18,7 @@ READERS = {
     ".gltf": "gambol.formats.gltf.reader:load_gltf",
     ".vrm": "gambol.formats.gltf.reader:load_gltf",
     ".vrma": "gambol.formats.gltf.reader:load_gltf",
-    **dict.fromkeys(USD_SUFFIXES, "gambol.formats.usd.process:load_usd"),
+    **dict.fromkeys(USD_SUFFIXES, "gambol.formats.usd.load_save:load_usd"),
     ".fbx": "gambol.formats.fbx.reader:read_fbx",
     ".bvh": "gambol.formats.bvh.reader:read_bvh",
     ".obj": "gambol.formats.obj:read_obj",
@@ -29,7 +29,7 @@ READERS = {
 """What reads a file of each ending: a function of its path that returns a `Character`, imported when it is needed."""
 
 WRITERS: dict[str, str] = {
-    **dict.fromkeys(USD_SUFFIXES, "gambol.formats.usd.process:save_usd"),
+    **dict.fromkeys(USD_SUFFIXES, "gambol.formats.usd.load_save:save_usd"),
     ".fbx": "gambol.formats.fbx.writer:write_fbx",
 }
 """What writes a whole character anew, by ending: a function of the character, the path and all clips of the new file
@@ -74,7 +74,7 @@ def check_output(path: str | Path, binary: bool = False) -> None:
     path = Path(path)
     if path.suffix.lower() in WRITERS:
         if path.suffix.lower() in USD_SUFFIXES:
-            from gambol.formats.usd.process import require_usd
+            from gambol.formats.usd.load_save import require_usd
 
             require_usd("writing")
         check_folder(path)
