@@ -196,9 +196,11 @@ def _with_holders(prims: Iterable[Usd.Prim], stage: Usd.Stage) -> list[Usd.Prim]
 def _bindings(stage: Usd.Stage, known: dict[str, UsdSkeleton]) -> dict[str, tuple[UsdSkel.SkinningQuery, UsdSkeleton]]:
     """What USD says of each mesh below a SkelRoot: how it is skinned, and by which skeleton."""
     found = {}
-    for prim in Usd.PrimRange.Stage(stage, EVERYTHING):
+    prims = iter(Usd.PrimRange.Stage(stage, EVERYTHING))
+    for prim in prims:
         if not prim.IsA(UsdSkel.Root):
             continue
+        prims.PruneChildren()  # a root answers for those below it
         root, cache = UsdSkel.Root(prim), UsdSkel.Cache()
         cache.Populate(root, EVERYTHING)
         for binding in cache.ComputeSkelBindings(root, EVERYTHING):
