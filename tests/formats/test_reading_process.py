@@ -78,11 +78,12 @@ def test_what_is_shared_stays_shared():
     "objects",
     [
         [],
-        [["Texture", {"data": {"array": "a"}, "mime": "x"}]],
+        [["Texture", {"data": {"array": ["a", 0, [1]]}, "mime": "x"}]],
+        [["Material", {"name": {"array": ["a", 0, [7]]}}]],
         [["Path", {}]],
         [["Material", {"colour": 1}]],
         [["Material", {"name": {"object": 3}}]],
-        [["Material", {"name": {"array": "none"}}]],
+        [["Material", {"name": {"array": ["none", 0, [1]]}}]],
     ],
 )
 def test_anything_else_is_refused(objects):

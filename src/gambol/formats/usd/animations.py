@@ -21,7 +21,7 @@ MOST_VALUES = 20_000_000
 """Keys times joints of one animation; the same as for BVH."""
 LONGEST = 1e6
 """Longest clip [s]; the same as for glTF."""
-MOST_MOVED = 10_000
+MOST_MOVED = 1000
 """Animations that are read, each counted once for every skeleton that it moves."""
 SAME = 1e-6
 """Share by which a value may differ from the one at rest and still be that."""

@@ -1,11 +1,13 @@
 """A character as JSON and arrays, in which it leaves the process that read it; nothing is executed to put it together.
 
 Objects are of a closed list of classes. Each is sent once, so that what was shared (materials, images) stays shared.
+Arrays of one kind of number are sent as one: a thousand clips have a hundred thousand tracks.
 """
 
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ def taken_apart(character: Character) -> tuple[list[Any], dict[str, np.ndarray]]
     """JSON of all objects, parts before what they are parts of, and the arrays that these name."""
     sender = _Sender()
     sender.sent(character)
-    return sender.objects, sender.arrays
+    return sender.objects, {dtype: np.concatenate(parts) for dtype, parts in sender.arrays.items()}
 
 
 def put_together(objects: list[Any], arrays: dict[str, np.ndarray]) -> Character:
@@ -37,15 +39,16 @@ def put_together(objects: list[Any], arrays: dict[str, np.ndarray]) -> Character
         if kind == "object":
             return made[content]
         if kind == "array":
-            return arrays[content]
+            dtype, start, shape = content
+            return arrays[dtype][start : start + prod(shape)].reshape(shape)
         if kind == "bytes":
-            return arrays[content].tobytes()
+            return value({"array": content}).tobytes()
         return {key: value(entry) for key, entry in content}
 
     try:
         for name, parts in objects:
             made.append(CLASSES[name](**{field: value(sent) for field, sent in parts.items()}))
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from None
     if not made or not isinstance(made[-1], Character):
         raise ValueError("it is no character")
@@ -55,7 +58,9 @@ def put_together(objects: list[Any], arrays: dict[str, np.ndarray]) -> Character
 class _Sender:
     def __init__(self) -> None:
         self.objects: list[Any] = []
-        self.arrays: dict[str, np.ndarray] = {}
+        self.arrays: dict[str, list[np.ndarray]] = {}
+        """Flat, by the kind of number."""
+        self._lengths: dict[str, int] = {}
         self._known: dict[int, int] = {}
 
     def sent(self, value: Any) -> Any:
@@ -76,7 +81,10 @@ class _Sender:
             return [self.sent(each) for each in value]
         return value.item() if isinstance(value, np.generic) else value
 
-    def _add(self, values: np.ndarray) -> str:
-        name = f"array {len(self.arrays)}"
-        self.arrays[name] = values
-        return name
+    def _add(self, values: np.ndarray) -> list[Any]:
+        """The kind of number, where it begins in the array of these, and the shape."""
+        dtype = values.dtype.str
+        start = self._lengths.get(dtype, 0)
+        self._lengths[dtype] = start + values.size
+        self.arrays.setdefault(dtype, []).append(values.ravel())
+        return [dtype, start, list(values.shape)]
