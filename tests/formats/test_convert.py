@@ -124,7 +124,7 @@ def test_animation_alone_has_joints_and_no_mesh(walking, tmp_path):
     [
         (".bvh", None, r"a \.bvh holds one clip: choose one with --clip\. Available: walk, trot"),
         (".npz", [], r"has no clip, and a \.npz holds nothing else"),
-        (".vrm", None, "a .vrm says which bone is which"),
+        (".vrm", None, "a .vrm says which bone of a person is which"),
         (".dae", None, r"gambol writes \.glb, .*\.off; use a name"),
     ],
 )

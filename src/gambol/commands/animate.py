@@ -148,8 +148,8 @@ class AnimateCommand:
     """Open a page that shows the motion while it is made."""
     editing: Editing = AS_MADE
     engine: ForEngine = FOR_ANY
-    export: Annotated[tuple[Literal["bvh", "npz"], ...], tyro.conf.arg(metavar="{bvh,npz} ...")] = ()
-    """Also write the clip alone, without a mesh: .bvh for other programs, .npz for numpy."""
+    export: Annotated[tuple[Literal["bvh", "npz", "vrma"], ...], tyro.conf.arg(metavar="{bvh,npz,vrma} ...")] = ()
+    """Also write the clip alone, without a mesh: .bvh for other programs, .vrma for VRM avatars, .npz for numpy."""
     anatomy: AnatomyGiven = AS_FOUND
 
     def run(self) -> None:

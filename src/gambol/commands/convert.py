@@ -23,6 +23,7 @@ from gambol.errors import GambolError
 from gambol.ranges import FPS
 
 if TYPE_CHECKING:
+    from gambol.character.anatomy import Anatomy
     from gambol.character.character import Character
     from gambol.character.clip import Clip
     from gambol.character.skeleton import Pose
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 class ConvertCommand:
     """Write a file in another format: whole characters, joints with a clip, or a shape in one pose.
 
-    Whole characters: .glb, .gltf, .fbx, .usd and their kin; a glTF file that becomes one keeps everything in it. Joints
-    with one clip: .bvh, .npz. Shapes: .obj, .ply, .stl, .off, at rest or in a pose. What the new file has no room for
-    is said.
+    Whole characters: .glb, .gltf, .fbx, .usd and their kin; a glTF file that becomes one keeps everything in it, and a
+    .vrm stays one. Joints with one clip: .bvh, .vrma (people, for VRM avatars), .npz. Shapes: .obj, .ply, .stl, .off, at
+    rest or in a pose. What the new file has no room for is said.
 
     examples:
       gambol convert hero.fbx hero.glb
@@ -74,10 +75,13 @@ class ConvertCommand:
         if ending in SHAPES and (self.animation_only or self.clip or self.engine.fits):
             raise GambolError(f"a {ending} holds a shape and no clip: choose a pose of one with --pose")
         character = load_character(self.file)
-        clips = self._clips(character)
+        clips, anatomy = self._clips(character), None
         if self.engine.fits:
-            character, clips = self._fitted(character, clips or list(character.clips.values()))
+            character, anatomy, clips = self._fitted(character, clips or list(character.clips.values()))
+        elif ending == ".vrma":
+            anatomy = self.anatomy.analyze(character)
         given: dict = {"meshes": not self.animation_only, "fps": self.fps, "compact": self.engine.compact}
+        given |= {"anatomy": anatomy}
         for lost in convert(self._shown(character, ending), self.output, clips, pose=self._pose(character), **given):
             warn(lost)
         size = self.output.stat().st_size
@@ -95,7 +99,7 @@ class ConvertCommand:
         clips = [replace(character.clips[name], name=name) for name in names]
         return clips if self.fps is None else [resample(clip, self.fps) for clip in clips]
 
-    def _fitted(self, character: Character, clips: list[Clip]) -> tuple[Character, list[Clip]]:
+    def _fitted(self, character: Character, clips: list[Clip]) -> tuple[Character, Anatomy, list[Clip]]:
         """The character and the clips as an engine wants them. A clip that cannot be edited stays as it is."""
         from gambol.editing.edit import EditConfig
         from gambol.engines.fit import fit
@@ -122,7 +126,7 @@ class ConvertCommand:
                 advance(number + 1, len(clips))
         for sentence in advice:
             say(sentence)
-        return character, found
+        return character, anatomy, found
 
     def _shown(self, character: Character, ending: str) -> Character:
         """Motion capture gets a mesh of its bones where there is room for one, so that there is something to see."""

@@ -98,8 +98,12 @@ def write_outputs(
     name = save(character, path, clip, lost=warnings, compact=compact) or clip.name
     written = [path]
     for kind in config.export:
-        written.append(folder / f"clip.{kind}")
-        warnings += export(character, clip, written[-1], problem.config.fps)
+        target = folder / f"clip.{kind}"
+        try:
+            warnings += export(character, clip, target, problem.config.fps, fitted.anatomy)
+            written.append(target)
+        except GambolError as error:
+            warnings.append(f"no {target.name} was written: {error}")
     try:
         most = DRAFT_MOVIE_FPS if config.preset == "draft" else MOVIE_FPS
         clip_renderer.movie(clip, folder / MOVIE, folder / SHEET, min(problem.config.fps, most), on_progress)

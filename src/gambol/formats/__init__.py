@@ -6,11 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.errors import AssetError, GambolError
+
+if TYPE_CHECKING:
+    from gambol.character.anatomy import Anatomy
 
 USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 READERS = {
@@ -63,13 +66,15 @@ def load(path: str | Path) -> Character:
     return imported(reader)(path)
 
 
-def check_output(path: str | Path, binary: bool = False) -> None:
+def check_output(path: str | Path, came: str = ".gltf") -> None:
     """Refuse, before any work, a file that `save` could not write: by its ending or because its folder is missing.
 
-    binary: what is to be saved does not come from a .gltf file, so it cannot become one.
+    came: ending of the file that the character comes from, "" if there is none. Only a .gltf can become one, and only
+    what comes from glTF can be a VRM.
     """
     from gambol.files import check_folder
-    from gambol.formats.gltf.writer import check_target
+    from gambol.formats.gltf.document import SUFFIXES
+    from gambol.formats.gltf.writer import check_target, no_vrm
 
     path = Path(path)
     if path.suffix.lower() in WRITERS:
@@ -82,7 +87,9 @@ def check_output(path: str | Path, binary: bool = False) -> None:
         name = path.name or repr(str(path))
         raise AssetError(f"{name}: gambol writes {', '.join(clip_suffixes())}; use a name that ends in .glb")
     else:
-        check_target(path, binary)
+        check_target(path, came.lower() != ".gltf")
+        if path.suffix.lower() == ".vrm" and came.lower() not in SUFFIXES:
+            raise no_vrm(path)
 
 
 def save(
@@ -145,7 +152,7 @@ MOTION_WRITERS = {
     ".vrma": "gambol.formats.gltf.vrma:write_vrma",
 }
 """What writes a clip without a mesh, by ending: a function of the character, the clip, the path and the frames per
-second, which returns what got lost, in words."""
+second, and for a .vrma of the anatomy, which returns what got lost, in words."""
 MOTION_SUFFIXES = tuple(MOTION_WRITERS)
 CAPTURE_SUFFIXES = (".bvh", ".vrma")
 """Formats of joints alone that are read as characters without a mesh."""
@@ -161,11 +168,16 @@ def check_export(path: str | Path) -> None:
     check_folder(path)
 
 
-def export(character: Character, clip: Clip, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
+def export(
+    character: Character, clip: Clip, path: str | Path, fps: float | None = None, anatomy: Anatomy | None = None
+) -> tuple[str, ...]:
     """Write a clip without its mesh: .bvh for other programs, .vrma for VRM avatars, .npz for numpy; returns what got
     lost, in words.
 
-    fps: as the clip was keyed, if not given.
+    fps: as the clip was keyed, if not given. anatomy: which parts of the character are arms and legs, for a .vrma; it is
+    analysed if not given.
     """
     check_export(path)
-    return imported(MOTION_WRITERS[Path(path).suffix.lower()])(character, clip, path, fps)
+    ending = Path(path).suffix.lower()
+    more = {"anatomy": anatomy} if ending == ".vrma" else {}
+    return imported(MOTION_WRITERS[ending])(character, clip, path, fps, **more)

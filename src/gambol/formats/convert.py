@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.skeleton import Pose
@@ -15,8 +16,6 @@ from gambol.formats import MOTION_SUFFIXES, READERS, WRITERS, check_output, expo
 from gambol.formats.gltf.document import SUFFIXES, Document
 from gambol.formats.shapes import SHAPES, write_shape
 
-VRM = ("VRM", "VRMC_vrm")
-"""Extensions without which a .vrm is none."""
 ENDINGS = tuple(dict.fromkeys((*SUFFIXES, *WRITERS, *MOTION_SUFFIXES, *SHAPES)))
 """Endings of files that can be written."""
 
@@ -38,12 +37,14 @@ def convert(
     fps: float | None = None,
     pose: Pose | None = None,
     compact: bool = False,
+    anatomy: Anatomy | None = None,
 ) -> tuple[str, ...]:
     """Write a character into a file of another format; returns what got lost, in words.
 
     clips: those of the new file; by default all of the character's, as they are. meshes: False for joints and clips
     alone. fps: of formats that hold one pose after the other; by default as the clip was keyed. pose: of formats that
-    hold a shape; by default at rest. compact: rotations as 16-bit numbers in glTF. A glTF file that becomes one keeps
+    hold a shape; by default at rest. compact: rotations as 16-bit numbers in glTF. anatomy: of the character, for a .vrma; by
+    default it is analysed. A glTF file that becomes one keeps
     all that gambol does not know of, too.
     """
     path = Path(path)
@@ -57,7 +58,10 @@ def convert(
     named = [replace(clip, name=name) for name, clip in character.clips.items()] if clips is None else clips
     moving = [clip for clip in named if clip.tracks]
     if ending in MOTION_SUFFIXES:
-        return (*_only_motion(character, ending), *export(character, _only(character, moving, ending), path, fps))
+        return (
+            *_only_motion(character, ending),
+            *export(character, _only(character, moving, ending), path, fps, anatomy),
+        )
     if ending in WRITERS:
         return tuple(imported(WRITERS[ending])(character, path, moving, meshes=meshes))
     return _as_gltf(character, path, None if clips is None else moving, meshes, compact)
@@ -72,11 +76,6 @@ def _as_gltf(
     from gambol.formats.gltf.writer import save_gltf
 
     source, text = character.source, path.suffix.lower() == ".gltf"
-    if path.suffix.lower() == ".vrm" and not (meshes and isinstance(source, Document) and _is_vrm(source)):
-        raise GambolError(
-            f"{path.name}: a .vrm says which bone is which and under what licence, which '{character.name}' does not; "
-            "write a .glb"
-        )
     lost: list[str] = []
     if isinstance(source, Document) and meshes:
         document = source if clips is None else with_clips(source, clips, text, compact)
@@ -90,11 +89,6 @@ def _as_gltf(
         document = document_from_character(replace(shown, clips=own), compact)
     save_gltf(as_text(document) if text else document, path)
     return tuple(lost)
-
-
-def _is_vrm(document: Document) -> bool:
-    used = document.json.get("extensionsUsed")
-    return isinstance(used, list) and any(name in used for name in VRM)
 
 
 def _without_morphs(clip: Clip, lost: list[str]) -> Clip:

@@ -27,6 +27,8 @@ from gambol.text import printable
 FLOAT, SHORT = 5126, 5122
 SHORTEST = 32767
 """What stands for 1 in normalised 16-bit numbers."""
+VRM = ("VRM", "VRMC_vrm")
+"""Extensions without which a .vrm is none."""
 KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3", "weights": "SCALAR"}
 
 
@@ -40,6 +42,8 @@ def save_gltf(
     """
     path = Path(path)
     check_target(path, document.chunks is not None)
+    if path.suffix.lower() == ".vrm" and not is_vrm(document):
+        raise no_vrm(path)
     if document.path and path.exists() and document.path.exists() and path.samefile(document.path) and not overwrite:
         raise AssetError(f"{path} is the input itself; give another name (in Python: overwrite=True)")
     is_packed = document.chunks is None and path.suffix.lower() != ".gltf"
@@ -55,6 +59,23 @@ def save_gltf(
         _copy_references(document, path.parent)
     write_file(path, data)
     return name
+
+
+def is_vrm(document: Document) -> bool:
+    """Whether the file says which bone of a person is which, and under what licence it may be used; or came as .vrm,
+    whatever it says."""
+    if document.path is not None and document.path.suffix.lower() == ".vrm":
+        return True
+    used = document.json.get("extensionsUsed")
+    return isinstance(used, list) and any(name in used for name in VRM)
+
+
+def no_vrm(path: Path) -> AssetError:
+    """The refusal to write a .vrm of what does not come from one."""
+    return AssetError(
+        f"{path.name}: a .vrm says which bone of a person is which, who made the avatar and under what licence; only a "
+        "character that comes from a .vrm does, so write a .glb (and a clip for VRM avatars as .vrma)"
+    )
 
 
 def append_clip(
