@@ -34,8 +34,8 @@ class ConvertCommand:
     """Write a file in another format: whole characters, joints with a clip, or a shape in one pose.
 
     Whole characters: .glb, .gltf, .fbx, .usd and their kin; a glTF file that becomes one keeps everything in it, and a
-    .vrm stays one. Joints with one clip: .bvh, .vrma (people, for VRM avatars), .npz. Shapes: .obj, .ply, .stl, .off, at
-    rest or in a pose. What the new file has no room for is said.
+    .vrm stays one. Joints with one clip: .bvh, .vrma (people, for VRM avatars), .npz. Shapes: .obj, .ply, .stl, .off,
+    at rest or in a pose. What the new file has no room for is said.
 
     examples:
       gambol convert hero.fbx hero.glb

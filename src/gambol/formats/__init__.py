@@ -174,8 +174,8 @@ def export(
     """Write a clip without its mesh: .bvh for other programs, .vrma for VRM avatars, .npz for numpy; returns what got
     lost, in words.
 
-    fps: as the clip was keyed, if not given. anatomy: which parts of the character are arms and legs, for a .vrma; it is
-    analysed if not given.
+    fps: as the clip was keyed, if not given. anatomy: which parts of the character are arms and legs, for a .vrma; by
+    default it is analysed.
     """
     check_export(path)
     ending = Path(path).suffix.lower()

@@ -43,9 +43,8 @@ def convert(
 
     clips: those of the new file; by default all of the character's, as they are. meshes: False for joints and clips
     alone. fps: of formats that hold one pose after the other; by default as the clip was keyed. pose: of formats that
-    hold a shape; by default at rest. compact: rotations as 16-bit numbers in glTF. anatomy: of the character, for a .vrma; by
-    default it is analysed. A glTF file that becomes one keeps
-    all that gambol does not know of, too.
+    hold a shape; by default at rest. compact: rotations as 16-bit numbers in glTF. anatomy: of the character, for a
+    .vrma; by default it is analysed. A glTF file that becomes one keeps all that gambol does not know of, too.
     """
     path = Path(path)
     check_conversion(path)

@@ -21,7 +21,7 @@ from gambol.formats.gltf.accessors import MESHOPT
 from gambol.formats.gltf.clips import WIDTHS
 from gambol.formats.gltf.document import BIN_CHUNK, SUFFIXES, Document, glb_bytes, json_bytes
 from gambol.formats.gltf.fields import Fields
-from gambol.formats.gltf.materials import mime_of
+from gambol.formats.images import mime_of
 from gambol.text import printable
 
 FLOAT, SHORT = 5126, 5122
