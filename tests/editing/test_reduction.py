@@ -109,6 +109,19 @@ def test_splines_become_linear_within_the_bound(body):
     assert furthest(character, smooth, reduced.clip) <= 1.05e-2 * anatomy.height
 
 
+def test_a_spline_that_would_become_more_stays(body):
+    """A few keys of a spline bend as many linear ones would have to."""
+    character, anatomy = body
+    node = int(np.flatnonzero(character.skeleton.is_joint)[0])
+    angles = np.array([0.0, 1.2, -1.0, 0.8])
+    values = np.zeros((4, 3, 4))
+    values[:, 1, 0], values[:, 1, 1] = np.cos(angles / 2), np.sin(angles / 2)
+    values[1:-1, 0] = values[1:-1, 2] = 0.3
+    clip = Clip("bend", (Track(node, "rotation", np.arange(4.0), values, "CUBICSPLINE"),))
+    reduced = reduce_keys(character, anatomy, clip, 5e-4)
+    assert reduced.clip is clip and (reduced.before, reduced.after, reduced.note) == (4, 4, "")
+
+
 def test_skeletons_without_a_mesh_are_watched_too(body, walk):
     character, anatomy = body
     bones = replace(character, meshes=())

@@ -72,8 +72,11 @@ class ConvertCommand:
         ending = self.output.suffix.lower()
         if self.pose is not None and ending not in SHAPES:
             raise GambolError(f"--pose is for shapes ({', '.join(SHAPES)}): a {ending} holds clips, choose with --clip")
-        if ending in SHAPES and (self.animation_only or self.clip or self.engine.fits):
-            raise GambolError(f"a {ending} holds a shape and no clip: choose a pose of one with --pose")
+        if ending in SHAPES and (self.animation_only or self.clip or self.engine.fits or self.fps is not None):
+            raise GambolError(
+                f"a {ending} holds a shape and no clip: choose a pose of one with --pose, and leave out "
+                "--animation-only, --clip, --fps, --for and --reduce"
+            )
         character = load_character(self.file)
         clips, anatomy = self._clips(character), None
         if self.engine.fits:
@@ -102,7 +105,7 @@ class ConvertCommand:
     def _fitted(self, character: Character, clips: list[Clip]) -> tuple[Character, Anatomy, list[Clip]]:
         """The character and the clips as an engine wants them. A clip that cannot be edited stays as it is."""
         from gambol.editing.edit import EditConfig
-        from gambol.engines.fit import fit
+        from gambol.engines.fit import fit, fit_without_clip
         from gambol.motion.retarget import first_clip, require_joints
         from gambol.progress import progress
 
@@ -110,6 +113,9 @@ class ConvertCommand:
         character, anatomy = self.anatomy.standing_on_ground(character, first_clip(character))
         found: list[Clip] = []
         advice: dict[str, None] = {}
+        if not clips:
+            done = fit_without_clip(character, anatomy, self.engine.target)
+            character, anatomy, advice = done.character, done.anatomy, dict.fromkeys(done.advice)
         with progress("fitting clips") as advance:
             for number, clip in enumerate(clips):
                 given: dict = {"reduce": self.engine.bound, "taken": [each.name for each in found]}

@@ -148,7 +148,7 @@ def _fitted(problem: Problem, clip: Clip, config: RunConfig, warnings: list[str]
         return fit(character, anatomy, clip, config.edit, config.engine, **options)
     except GambolError as error:
         warnings.append(f"the clip is written without the edits asked for: {error}")
-        return FittedClip(character, anatomy, clip, (), ())
+        return FittedClip(character, anatomy, (), clip, ())
 
 
 def _sentence(config: RunConfig) -> str:

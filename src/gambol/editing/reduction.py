@@ -55,7 +55,7 @@ def reduce_keys(
 
     First and last keys stay, so that loops close. Feet get a fifth of the bound. Splines become linear if that is good
     enough, STEP tracks lose repeated values, and tracks that say what holds without them vanish. compact: rotations
-    will be written as 16-bit numbers.
+    will be written as 16-bit numbers. A spline that would take more numbers as linear keys stays, and so does the clip.
     """
     before = sum(len(track.times) for track in clip.tracks)
     tracks = [_without_repeats(_linear(track)) for track in clip.tracks]
@@ -86,8 +86,14 @@ def reduce_keys(
                 allowed[i] *= TIGHTER
             elif nodes[track.node]:
                 tracks[i], worth[i] = clip.tracks[i], None
+    found = [
+        own if own.interpolation == "CUBICSPLINE" and _numbers(own) <= _numbers(track) else track
+        for own, track in zip(clip.tracks, found, strict=True)
+    ]
     kept = tuple(track for track in found if not _is_rest(character.skeleton, track)) or (found[0],)
     kept = _lasting(kept, clip)
+    if sum(map(_numbers, kept)) >= sum(map(_numbers, clip.tracks)):
+        return ReducedClip(clip, 0.0, before, before)
     shorter = replace(clip, tracks=kept)
     off = np.linalg.norm(points.places(shorter, times) - truth, axis=-1).max(initial=0.0)
     after = sum(len(track.times) for track in kept)
@@ -99,6 +105,10 @@ def _moments(clip: Clip) -> Float[np.ndarray, " frames"]:
     keys = np.unique(np.concatenate([track.times for track in clip.tracks]))
     keys = keys[np.diff(keys, prepend=-np.inf) > APART / 2]
     return np.unique(np.concatenate([keys, (keys[1:] + keys[:-1]) / 2]))
+
+
+def _numbers(track: Track) -> int:
+    return track.times.size + track.values.size
 
 
 def _reducible(track: Track) -> bool:

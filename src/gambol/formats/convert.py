@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,15 +54,16 @@ def convert(
     ending = path.suffix.lower()
     if ending in SHAPES:
         return (*_unsaid(character, clips, ending), *write_shape(character, path, pose))
-    named = [replace(clip, name=name) for name, clip in character.clips.items()] if clips is None else clips
-    moving = [clip for clip in named if clip.tracks]
+    moving = [clip for clip in (_named(character) if clips is None else clips) if clip.tracks]
     if ending in MOTION_SUFFIXES:
         return (
             *_only_motion(character, ending),
             *export(character, _only(character, moving, ending), path, fps, anatomy),
         )
     if ending in WRITERS:
-        return tuple(imported(WRITERS[ending])(character, path, moving, meshes=meshes))
+        lost = ["keys are written as they are: 16-bit rotations are for glTF"] if compact else []
+        moving = moving if meshes else _without_morphs(moving, lost)
+        return (*lost, *imported(WRITERS[ending])(character, path, moving, meshes=meshes))
     return _as_gltf(character, path, None if clips is None else moving, meshes, compact)
 
 
@@ -82,20 +83,30 @@ def _as_gltf(
             lost.append("what the clips move besides nodes and morph targets (KHR_animation_pointer) is left out")
     else:
         shown = character if meshes else replace(character, meshes=())
-        own = character.clips if clips is None else {clip.name: clip for clip in clips}
-        if not meshes:
-            own = {name: _without_morphs(clip, lost) for name, clip in own.items()}
+        named = list(_named(character)) if clips is None else clips
+        own = {clip.name: clip for clip in (named if meshes else _without_morphs(named, lost))}
         document = document_from_character(replace(shown, clips=own), compact)
     save_gltf(as_text(document) if text else document, path)
     return tuple(lost)
 
 
-def _without_morphs(clip: Clip, lost: list[str]) -> Clip:
+def _named(character: Character) -> Iterator[Clip]:
+    """All clips, called as the character has them."""
+    return (replace(clip, name=name) for name, clip in character.clips.items())
+
+
+def _without_morphs(clips: Sequence[Clip], lost: list[str]) -> list[Clip]:
     """Without a mesh there is nothing whose shape could change."""
-    kept = tuple(track for track in clip.tracks if track.path != "weights")
-    if len(kept) < len(clip.tracks):
-        lost.append(f"clip '{clip.name}' moves morph targets: these are left out with the meshes")
-    return replace(clip, tracks=kept)
+    found = []
+    for clip in clips:
+        kept = tuple(track for track in clip.tracks if track.path != "weights")
+        if clip.tracks and not kept:
+            lost.append(f"clip '{clip.name}' moves morph targets alone: it is left out with the meshes")
+            continue
+        if len(kept) < len(clip.tracks):
+            lost.append(f"clip '{clip.name}' moves morph targets: these are left out with the meshes")
+        found.append(replace(clip, tracks=kept))
+    return found
 
 
 def _only(character: Character, clips: Sequence[Clip], ending: str) -> Clip:
