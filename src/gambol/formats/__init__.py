@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,23 @@ def clip_suffixes() -> tuple[str, ...]:
     from gambol.formats.gltf.document import SUFFIXES
 
     return (*SUFFIXES, *WRITERS)
+
+
+def read_suffixes() -> tuple[str, ...]:
+    """Endings of the files of characters with their clips that this installation reads: USD with its package only."""
+    usd = find_spec("pxr") is not None
+    return tuple(suffix for suffix in clip_suffixes() if usd or suffix not in USD_SUFFIXES)
+
+
+def character_files(inputs: Iterable[Path], also: tuple[str, ...] = ()) -> list[Path]:
+    """Files, and those in folders and below that hold characters, by their endings; also: further endings."""
+    endings = (*read_suffixes(), *also)
+    found: list[Path] = []
+    for path in inputs:
+        if not path.exists():
+            raise GambolError(f"there is no file or folder '{path}'")
+        found += sorted(p for p in path.rglob("*") if p.suffix.lower() in endings) if path.is_dir() else [path]
+    return found
 
 
 def own_suffix(path: str | Path) -> str:
