@@ -233,3 +233,19 @@ def test_a_glb_does_not_become_a_vrm(human_file, tmp_path, capsys):
             main([*map(str, arguments), str(tmp_path / "hero.vrm")])
         assert "only a character that comes from a .vrm does, so write a .glb" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_animate_writes_animation_only(tmp_path, monkeypatch, capsys):
+    """Joints and the clip in the character's own format; what is no person becomes no .vrma, and the run goes on."""
+    monkeypatch.setattr(outputs.ClipRenderer, "preview", lambda *_: None)
+    monkeypatch.setattr(outputs.ClipRenderer, "movie", lambda *_: None)
+    monkeypatch.chdir(tmp_path)
+    gambol.save(walker("dog", armature=True)[0], "dog.fbx", walk("dog", armature=True))
+    main(["animate", "dog.fbx", "a dog is walking", "-o", "run", "--animation-only", "--export", "vrma"])
+    done = capsys.readouterr()
+    told = done.out + done.err
+    assert "wrote run/: clip.fbx" in told, told
+    assert "no clip.vrma was written: a .vrma holds the motion of a" in told, told
+    there = gambol.load(tmp_path / "run" / "clip.fbx")
+    assert not there.meshes and list(there.clips) == ["walk"]
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["animation_only"] is True
