@@ -94,18 +94,25 @@ def append_clip(
     blob = bytearray()
     first_view = len(content.setdefault("bufferViews", []))
     accessors = content.setdefault("accessors", [])
-    clocks: dict[bytes, int] = {}
+    known: dict[tuple[str, bytes], int] = {}
+
+    def accessor(values: np.ndarray, kind: str, bounds: bool = False) -> int:
+        """Of these values, each once: tracks share their key times, and many stand still alike."""
+        key = (f"{kind} {values.dtype} {bounds}", values.tobytes())
+        if key not in known:
+            known[key] = add_accessor(accessors, blob, values, kind, first_view, bounds)
+        return known[key]
+
     samplers, channels = [], []
     for track in clip.tracks:
-        times = _stored_times(track)
-        key = times.tobytes()
-        if key not in clocks:
-            clocks[key] = add_accessor(accessors, blob, times, "SCALAR", first_view, bounds=True)
+        times = accessor(_stored_times(track), "SCALAR", bounds=True)
         values = _stored_values(track)
         if compact and track.path == "rotation" and track.interpolation != "CUBICSPLINE":
             values = np.round(np.clip(values, -1, 1) * SHORTEST).astype("<i2")
-        output = add_accessor(accessors, blob, values, KINDS[track.path], first_view)
-        samplers.append({"input": clocks[key], "interpolation": track.interpolation, "output": output})
+        sampler: dict[str, Any] = {"input": times, "output": accessor(values, KINDS[track.path])}
+        if track.interpolation != "LINEAR":  # which is the default
+            sampler["interpolation"] = track.interpolation
+        samplers.append(sampler)
         channels.append({"sampler": len(samplers) - 1, "target": {"node": track.node, "path": track.path}})
     buffer, offset, chunks = append_bytes(content, chunks, bytes(blob))
     content["bufferViews"].append({"buffer": buffer, "byteOffset": offset, "byteLength": len(blob)})
