@@ -3,10 +3,10 @@
     npm pack fbx2gltf@0.9.7 && tar xzf fbx2gltf-0.9.7.tgz && chmod +x package/bin/Linux/FBX2glTF
     python benchmarks/fbx_sdk.py --program package/bin/Linux/FBX2glTF fox FILES
 
-Each character is written as .fbx, converted to .glb by the program, which samples takes, and read again. The largest
-distance of any joint from where the character has it, at rest and at the frames of the clips that are also frames of
-the program (which leaves out the last of a take), and of any vertex of the new file from the nearest of the
-character's [height].
+Each character is written as .fbx, converted to .glb by the program, which samples takes, leaves out their last frame
+and keeps four weights a vertex, and read again. The largest distance of any joint from where the character has it, at
+rest and at the frames of the clips that are also frames of the program, and of any vertex of the new file from the
+nearest of the character's [height].
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ def frames_of(clip: Clip) -> tuple[int, np.ndarray] | None:
     whose frames are none of the program's."""
     fps = natural_fps(clip)
     for rate in RATES:
-        times = np.arange(0, int((clip.end - clip.start) * rate + 1e-6) + 1) / rate
-        shared = times[np.abs(times * fps - np.round(times * fps)) < 1e-3]
+        times = np.arange(round(np.ceil(clip.start * rate - 1e-3)), int(clip.end * rate + 1e-3) + 1) / rate
+        frames = (times - clip.start) * fps
+        shared = times[np.abs(frames - np.round(frames)) < 1e-3]
         if len(shared) > 2:
             return rate, shared
     return None
@@ -68,7 +69,7 @@ def compared(character: Character, clips: list[Clip], there: Character, times: l
     posed = skinned = 0.0
     for clip, moments in zip(clips, times, strict=True):
         moments = moments[moments <= there.clips[clip.name].end + 1e-6]
-        own = clip.sample(character.skeleton, moments + clip.start)
+        own = clip.sample(character.skeleton, moments)
         other = there.clips[clip.name].sample(there.skeleton, moments)
         posed = max(posed, off(own, other))
         for frame in (0, len(moments) // 2, len(moments) - 1):

@@ -12,7 +12,7 @@ from gambol.creatures.gaits import gait
 from gambol.errors import GambolError
 from gambol.formats import READERS, load, save
 from gambol.formats.convert import ENDINGS, convert
-from gambol.formats.gltf.rewrite import with_clips
+from gambol.formats.gltf.rewrite import _parsed, with_clips
 from gambol.formats.shapes import SHAPES
 
 
@@ -88,6 +88,19 @@ def test_clips_of_shapes_alone_are_said_to_be_lost_with_the_meshes(ending, walki
     assert "clip 'smile' moves morph targets alone: it is left out with the meshes" in lost
     assert "clip 'both' moves morph targets: these are left out with the meshes" in lost
     assert list(load(tmp_path / f"a{ending}").clips) == ["both"]
+
+
+def test_maps_that_stay_behind_are_said(walking, tmp_path):
+    content = json.loads(json.dumps(walking.source.json))
+    maps = {"normalTexture": {"index": 0}, "pbrMetallicRoughness": {"metallicRoughnessTexture": {"index": 0}}}
+    content["materials"] = [{**content.get("materials", [{}])[0], **maps}]
+    content |= {"textures": [{"source": 0}], "images": [{"uri": "a.png"}]}
+    painted = replace(walking, source=_parsed(walking.source, content, walking.source.chunks, text=False))
+    told = "gloss maps, normal maps: these textures are left out"
+    assert told in convert(painted, tmp_path / "a.fbx") and told not in convert(painted, tmp_path / "a.glb")
+    lost: list[str] = []
+    save(painted, tmp_path / "b.fbx", lost=lost)
+    assert told in lost
 
 
 def test_small_numbers_are_for_gltf(walking, tmp_path):

@@ -163,6 +163,12 @@ def test_a_reader_that_takes_too_long_is_stopped(tmp_path, monkeypatch):
         load(write(tmp_path))
 
 
+def test_maps_that_are_not_read_are_said(tmp_path):
+    bumped = TEXT.replace('C: "OP",3,2,"DiffuseColor"', 'C: "OP",3,2,"DiffuseColor"\n    C: "OP",3,2,"NormalMap"')
+    assert "normal maps: these textures are not read" in load(write(tmp_path, bumped)).warnings
+    assert not load(write(tmp_path)).warnings
+
+
 def test_without_ufbx_the_way_out_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(reader, "find_spec", lambda name: None)
     with pytest.raises(GambolError, match="pip install ufbx"):

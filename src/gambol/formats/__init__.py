@@ -154,8 +154,17 @@ def _save_anew(character: Character, path: Path, clip: Clip | None, overwrite: b
             raise GambolError(f"clip '{clip.name}' has no tracks: nothing moves, so there is nothing to save")
         name = free_clip_name(printable(clip.name), [each.name for each in clips])
         clips.append(replace(clip, name=name))
+    lost.extend(unread_looks(character))
     lost.extend(imported(WRITERS[path.suffix.lower()])(character, path, clips))
     return name
+
+
+def unread_looks(character: Character) -> list[str]:
+    """What is lost of the looks of a character from a glTF file if it is written in another format, in words."""
+    from gambol.formats.gltf.document import Document
+    from gambol.formats.gltf.materials import unread_textures
+
+    return unread_textures(character.source) if isinstance(character.source, Document) else []
 
 
 def imported(name: str) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from gambol.character.clip import Clip
 from gambol.character.skeleton import Pose
 from gambol.errors import GambolError
 from gambol.files import check_folder
-from gambol.formats import MOTION_SUFFIXES, READERS, WRITERS, check_output, export, imported
+from gambol.formats import MOTION_SUFFIXES, READERS, WRITERS, check_output, export, imported, unread_looks
 from gambol.formats.gltf.document import SUFFIXES, Document
 from gambol.formats.shapes import SHAPES, write_shape
 
@@ -62,7 +62,10 @@ def convert(
         )
     if ending in WRITERS:
         lost = ["keys are written as they are: 16-bit rotations are for glTF"] if compact else []
-        moving = moving if meshes else _without_morphs(moving, lost)
+        if meshes:
+            lost += unread_looks(character)
+        else:
+            moving = _without_morphs(moving, lost)
         return (*lost, *imported(WRITERS[ending])(character, path, moving, meshes=meshes))
     return _as_gltf(character, path, None if clips is None else moving, meshes, compact)
 

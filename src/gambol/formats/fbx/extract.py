@@ -144,6 +144,12 @@ class Extraction:
         color = list(pbr.base_color.value_vec4)[:3] if pbr.base_color.has_value else [1.0, 1.0, 1.0]
         glow = pbr.emission_factor.value_vec4[0] if pbr.emission_factor.has_value else 1.0
         emission = [glow * value for value in list(pbr.emission_color.value_vec4)[:3]]
+        unread = {
+            "normal maps": (pbr.normal_map, fbx.normal_map, fbx.bump),
+            "occlusion maps": (pbr.ambient_occlusion,),
+            "glow maps": (pbr.emission_color,),
+            "gloss maps": (pbr.roughness, pbr.metalness, fbx.specular_color),
+        }
         clear = fbx.transparency_factor.value_vec4[0] * sum(list(fbx.transparency_color.value_vec4)[:3]) / 3
         return {
             "name": material.name,
@@ -156,6 +162,7 @@ class Extraction:
             if pbr.base_color.texture
             else self._texture_of(fbx.diffuse_color),
             "cutout": pbr.opacity.texture is not None,
+            "unread": [what for what, field in unread.items() if any(each.texture is not None for each in field)],
         }
 
     def _texture_of(self, field: Any) -> int | None:

@@ -24,8 +24,10 @@ def read_materials(
 ) -> list[Material]:
     """Every material of the file; an image that cannot be read is a warning."""
     images = _Images(path, facts["textures"], arrays, warnings)
-    found = [_material(material, facts["textures"], images) for material in facts["materials"]]
-    return found
+    unread = sorted({what for material in facts["materials"] for what in material["unread"]})
+    if unread:
+        warnings.append(f"{', '.join(unread)}: these textures are not read")
+    return [_material(material, facts["textures"], images) for material in facts["materials"]]
 
 
 def _material(fields: Mapping[str, Any], textures: list[Any], images: _Images) -> Material:

@@ -10,6 +10,8 @@ from gambol.formats.gltf.fields import Fields
 from gambol.formats.images import LARGEST_IMAGES, mime_of
 
 SPECULAR_GLOSSINESS = "KHR_materials_pbrSpecularGlossiness"
+UNREAD = {"normalTexture": "normal maps", "occlusionTexture": "occlusion maps", "emissiveTexture": "glow maps"}
+"""Textures of materials that are not read."""
 OTHER_IMAGE_SOURCES = ("EXT_texture_webp", "KHR_texture_basisu", "EXT_texture_avif")
 """Extensions that name another image for a texture; the first the file offers is used if there is no plain one."""
 
@@ -29,6 +31,16 @@ def read_materials(document: Document, accessors: Accessors, warnings: list[str]
             for material, uv_set in found
         ]
     return found
+
+
+def unread_textures(document: Document) -> list[str]:
+    """What a file that is written anew loses of the looks, in words: textures that stay in the glTF file alone."""
+    found = set()
+    for material in document.lists["materials"]:
+        found |= {what for key, what in UNREAD.items() if key in material}
+        if "metallicRoughnessTexture" in material.child("pbrMetallicRoughness"):
+            found.add("gloss maps")
+    return [f"{', '.join(sorted(found))}: these textures are left out"] if found else []
 
 
 def _is_invisible(material: Material) -> bool:
