@@ -54,7 +54,9 @@ def converted(program: Path, path: Path, rate: int) -> Character:
     return load(target.with_suffix(".glb"))
 
 
-def compared(character: Character, clips: list[Clip], there: Character, times: list[np.ndarray]) -> tuple[float, ...]:
+def compared(
+    character: Character, clips: list[Clip], there: Character, times: list[np.ndarray], rate: int
+) -> tuple[float, ...]:
     """Distances of joints at rest and in clips, and of vertices in clips [height]."""
     height = float(np.ptp(np.array(character.bounds), axis=0).max())
     at = {name: node for node, name in enumerate(there.skeleton.names)}
@@ -68,11 +70,12 @@ def compared(character: Character, clips: list[Clip], there: Character, times: l
 
     posed = skinned = 0.0
     for clip, moments in zip(clips, times, strict=True):
-        moments = moments[moments <= there.clips[clip.name].end + 1e-6]
-        own = clip.sample(character.skeleton, moments)
-        other = there.clips[clip.name].sample(there.skeleton, moments)
+        since = moments - int(clip.start * rate) / rate  # it counts from the frame in which a take begins
+        last = there.clips[clip.name].end + 1e-6
+        own = clip.sample(character.skeleton, moments[since <= last])
+        other = there.clips[clip.name].sample(there.skeleton, since[since <= last])
         posed = max(posed, off(own, other))
-        for frame in (0, len(moments) // 2, len(moments) - 1):
+        for frame in (0, int((since <= last).sum()) - 1):
             points = [
                 np.concatenate(each.vertices(pose.at(frame))) for each, pose in ((character, own), (there, other))
             ]
@@ -99,7 +102,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "a.fbx")
             convert(character, path, clips)
-            rest, posed, skinned = compared(character, clips, converted(options.program, path, usual), times)
+            rest, posed, skinned = compared(character, clips, converted(options.program, path, usual), times, usual)
         joints = int(character.skeleton.is_joint.sum())
         print(f"| {Path(name).name} | {joints} | {len(clips)} | {rest:.1e} | {posed:.1e} | {skinned:.1e} |", flush=True)
 
