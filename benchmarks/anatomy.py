@@ -15,6 +15,7 @@ from gambol import Anatomy, Character, analyze, load
 from gambol.character.axes import axis_name
 from gambol.character.sketch import sketch
 from gambol.errors import AssetError
+from gambol.formats import character_files
 
 
 def without_names(character: Character) -> Character:
@@ -33,7 +34,7 @@ def main() -> None:
     options = parser.parse_args()
     print("| file | found | faces | sure | without names: faces | legs | parts |\n|---|---|---|---|---|---|---|")
     facing_right = legs_right = total = 0
-    for path in sorted(p for p in options.folder.rglob("*") if p.suffix in (".glb", ".gltf", ".vrm")):
+    for path in character_files([options.folder]):
         try:
             character = load(path)
         except AssetError as error:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from gambol import analyze, load
 from gambol.errors import GambolError
+from gambol.formats import character_files
 from gambol.priors.pixels.prior import PixelPrior
 from gambol.quality.measures import BY_KEY, MEASURES, Values
 from gambol.quality.report import SEAMS, report
@@ -110,10 +111,9 @@ def measured(folders: Sequence[Path], exclude: tuple[str, ...], done: dict[tuple
 def characters(folders: Sequence[Path], exclude: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
     """Family and path of each file to measure."""
     for folder in folders:
-        for path in sorted(folder.rglob("*")):
+        for path in character_files([folder]):
             family = path.relative_to(folder).parts[0]
-            readable = path.suffix.lower() in (".glb", ".gltf", ".vrm")
-            if readable and family not in exclude and not path.name.startswith(exclude):
+            if family not in exclude and not path.name.startswith(exclude):
                 yield family, path
 
 

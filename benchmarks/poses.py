@@ -46,7 +46,7 @@ import numpy as np
 import torch
 from gambol.errors import GambolError
 from gambol.files import write_file
-from gambol.formats import load
+from gambol.formats import character_files, load
 from gambol.jsonable import jsonable
 from gambol.poses.harvest_files import HarvestedPoses, read_harvest, read_harvests
 from gambol.poses.model import PoseModel, shipped
@@ -71,7 +71,6 @@ from pose_tables import (
 QUICK = Sizes(poses=16, mesh_poses=4, triangles=500, solves=1, motions=1)
 RARELY = 3
 """One of so many rigs is also measured with other joints and with an automatic rig."""
-SUFFIXES = (".glb", ".gltf", ".vrm")
 Tables = dict[str, dict[str, list[dict[str, float]]]]
 """Values of each row of each table."""
 
@@ -90,10 +89,8 @@ def held_out(options: argparse.Namespace) -> list[str]:
 def found_rigs(options: argparse.Namespace, families: Sequence[str]) -> list[tuple[Path, Path]]:
     """Harvests of held-out families with their characters, spread evenly over all."""
     named = {}
-    for folder in options.characters:
-        for path in sorted(folder.rglob("*")):
-            if path.suffix.lower() in SUFFIXES:
-                named[re.sub(r"[^\w.-]+", "-", f"{path.parent.name}-{path.stem}")] = path
+    for path in character_files(options.characters):
+        named[re.sub(r"[^\w.-]+", "-", f"{path.parent.name}-{path.stem}")] = path
     if not options.true.is_dir():
         raise GambolError(f"'{options.true}' is not a folder: give one that `gambol harvest --source clips` wrote")
     pairs = []

@@ -26,6 +26,7 @@ from gambol import Character, analyze, load
 from gambol.character.clip import Clip
 from gambol.character.transforms import nearest_rotation
 from gambol.errors import GambolError
+from gambol.formats import character_files
 from gambol.motion.body_tracks import poses_of_tracks, station_rotations, tracks_of_poses
 from gambol.motion.chains import DIGITS, Chains, find_chains
 from gambol.progress import progress
@@ -36,7 +37,6 @@ NEAR, SAME_WAY = 0.01, 3.0
 """Largest error of a clip that comes back: of places [height], of rotations [degrees]."""
 FRAMES = 48
 """Most frames of a clip that are compared."""
-SUFFIXES = (".glb", ".gltf", ".vrm", ".bvh")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file for the figures of every clip")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    files = sorted(file for folder in options.folders for file in folder.rglob("*") if file.suffix in SUFFIXES)
+    files = sorted(character_files(options.folders, (".bvh",)))
     found: list[Returned] = []
     with progress("round trips") as advance:
         for number, file in enumerate(files):

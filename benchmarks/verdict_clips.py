@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gambol import Character, Clip
 from gambol.bench.spoiling import SPOILERS, Source
+from gambol.formats import character_files
 from gambol.language import action_of_clip
 from gambol.quality.recognition import alike
 
@@ -34,9 +35,8 @@ def files_in(folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
     """Pack and path of each character in some folders, in an order without meaning that is always the same."""
     found = []
     for folder in folders:
-        for path in folder.rglob("*"):
-            out = path.name.startswith(TESTS) or path.relative_to(folder).parts[0] in LEFT_OUT
-            if path.suffix.lower() in (".glb", ".gltf", ".vrm") and not out:
+        for path in character_files([folder]):
+            if not (path.name.startswith(TESTS) or path.relative_to(folder).parts[0] in LEFT_OUT):
                 found.append((pack_of(path, folder), path))
     yield from sorted(found, key=lambda each: (zlib.crc32(each[1].name.encode()), str(each[1])))
 

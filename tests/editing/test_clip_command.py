@@ -205,3 +205,47 @@ def test_animate_writes_a_finished_clip_and_joints_alone(tmp_path, monkeypatch, 
     assert np.linalg.norm(hips[1] - hips[0]) < 3e-3, "of a stride of some 0.4"
     alone = gambol.load(tmp_path / "run" / "clip.bvh").clips["clip"]
     assert alone.duration == pytest.approx(clip.duration, abs=1e-3)
+
+
+@pytest.mark.parametrize("command", ["clip", "convert", "convert --for web", "retarget"])
+def test_how_a_person_stands_is_also_told_for_vrm_animation(human_file, tmp_path, command):
+    """Who faces -z by the user's word has left and right the other way round, in the file's own map of bones."""
+    name, *options = command.split()
+    inputs = {"retarget": [human_file, human_file], "clip": [human_file]}.get(name, [human_file])
+    for way, path in (("auto", tmp_path / "as-found.vrma"), ("-z", tmp_path / "turned.vrma")):
+        output = [path] if name == "convert" else ["-o", path]
+        stands = [f"--forward={way}", *([f"--source-forward={way}"] if name == "retarget" else [])]
+        main([str(each) for each in (name, *inputs, *output, "--clip", "stroll", *stands, *options)])
+    moved = []
+    for path in (tmp_path / "as-found.vrma", tmp_path / "turned.vrma"):
+        animation = gambol.load(path)
+        bones = {bone: node for node, bone in animation.hints.items()}
+        tracks = {(track.node, track.path): track for track in animation.clips["stroll"].tracks}
+        moved.append([tracks[bones[f"{side}UpperLeg"], "rotation"].values for side in ("left", "right")])
+    assert np.abs(np.abs(np.sum(moved[0][0] * moved[1][0], -1)) - 1).max() > 1e-3
+    x_mirrored = moved[0][1] * [1, -1, 1, -1]  # the right leg, seen from behind, is the left
+    np.testing.assert_allclose(np.abs(np.sum(x_mirrored * moved[1][0], -1)), 1, atol=0.02)
+
+
+def test_a_glb_does_not_become_a_vrm(human_file, tmp_path, capsys):
+    for arguments in (["clip", human_file, "--speed=2", "-o"], ["convert", human_file], ["create", "human", "-o"]):
+        with pytest.raises(SystemExit):
+            main([*map(str, arguments), str(tmp_path / "hero.vrm")])
+        assert "only a character that comes from a .vrm does, so write a .glb" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_animate_writes_animation_only(tmp_path, monkeypatch, capsys):
+    """Joints and the clip in the character's own format; what is no person becomes no .vrma, and the run goes on."""
+    monkeypatch.setattr(outputs.ClipRenderer, "preview", lambda *_: None)
+    monkeypatch.setattr(outputs.ClipRenderer, "movie", lambda *_: None)
+    monkeypatch.chdir(tmp_path)
+    gambol.save(walker("dog", armature=True)[0], "dog.fbx", walk("dog", armature=True))
+    main(["animate", "dog.fbx", "a dog is walking", "-o", "run", "--animation-only", "--export", "vrma"])
+    done = capsys.readouterr()
+    told = done.out + done.err
+    assert "wrote run/: clip.fbx" in told, told
+    assert "no clip.vrma was written: a .vrma holds the motion of a" in told, told
+    there = gambol.load(tmp_path / "run" / "clip.fbx")
+    assert not there.meshes and list(there.clips) == ["walk"]
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["animation_only"] is True

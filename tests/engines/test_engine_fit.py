@@ -149,7 +149,6 @@ def test_the_commands(walking, tmp_path, capsys, monkeypatch):
     assert not there.meshes and has_root_bone(there) and list(there.clips) == ["walk"]
     main(["convert", "dog.glb", "c.glb", "--for", "web", "--reduce", "1"])
     assert "keys kept" in capsys.readouterr().out
-    main(["retarget", "dog.glb", "dog.glb", "--for", "web", "--animation-only", "-o", "d.glb"]) if False else None
     main(["clip", "dog.glb", "--reduce", "1", "-o", "e.glb"])
     assert "keys kept" in capsys.readouterr().out and list(load("e.glb").clips) == ["walk", "walk.001"]
 
@@ -163,6 +162,19 @@ def test_mistakes_are_one_sentence(walking, tmp_path, capsys, options, told):
     with pytest.raises(SystemExit):
         main(["clip", str(tmp_path / "dog.glb"), "-o", str(tmp_path / "x.glb"), *options])
     assert told in capsys.readouterr().err
+
+
+def test_a_file_without_clips_gets_its_root_bone_too(tmp_path, capsys):
+    save(dog(), tmp_path / "dog.glb")
+    main(["convert", str(tmp_path / "dog.glb"), str(tmp_path / "a.glb"), "--for", "unreal"])
+    there = load(tmp_path / "a.glb")
+    assert has_root_bone(there) and there.meshes and not there.clips
+    assert not has_root_bone(load(tmp_path / "dog.glb")) and "0 clips" in capsys.readouterr().out
+
+
+def test_blender_gets_the_name_that_people_use(walking):
+    character, anatomy, walk = walking
+    assert fit(character, anatomy, replace(walk, name="Armature|Walk"), EditConfig(), "blender").clip.name == "Walk"
 
 
 def test_what_has_no_skin_gets_no_root_bone(walking):

@@ -6,12 +6,13 @@ import pytest
 from character.creatures import dog
 
 from gambol import analyze
+from gambol.character.clip import Clip, Track
 from gambol.cli import main
 from gambol.creatures.gaits import gait
 from gambol.errors import GambolError
 from gambol.formats import READERS, load, save
 from gambol.formats.convert import ENDINGS, convert
-from gambol.formats.gltf.rewrite import with_clips
+from gambol.formats.gltf.rewrite import _parsed, with_clips
 from gambol.formats.shapes import SHAPES
 
 
@@ -57,6 +58,54 @@ def test_obj_keeps_colour_and_texture(tmp_path):
     want, found = fox.meshes[0].material, there.meshes[0].material
     assert np.allclose(want.base_color, found.base_color, atol=1e-5) and found.texture.data == want.texture.data
     assert np.abs(there.meshes[0].uvs[there.meshes[0].faces] - fox.meshes[0].uvs[fox.meshes[0].faces]).max() < 1e-6
+
+
+def test_materials_of_something_else_are_not_written_over(tmp_path):
+    """Nor its images; what gambol wrote under this name before may be replaced."""
+    (tmp_path / "fox.mtl").write_text("newmtl mine\n")
+    with pytest.raises(GambolError, match=r"fox\.mtl exists, and an \.obj needs a file of that name beside it"):
+        convert(load_fox_with_texture(), tmp_path / "fox.obj")
+    assert (tmp_path / "fox.mtl").read_text() == "newmtl mine\n" and not (tmp_path / "fox.obj").exists()
+    (tmp_path / "card-a_b.png").write_bytes(b"mine")
+    with pytest.raises(GambolError, match=r"card-a_b\.png exists"):
+        convert(load_fox_with_texture(), tmp_path / "card.obj")
+    convert(load_fox_with_texture(), tmp_path / "own.obj")
+    first = (tmp_path / "own.mtl").read_bytes()
+    convert(replace(load_fox_with_texture(), name="other"), tmp_path / "own.obj")
+    assert (tmp_path / "own.mtl").read_bytes() == first
+
+
+@pytest.mark.parametrize("ending", [".glb", ".fbx", ".usda"])
+def test_clips_of_shapes_alone_are_said_to_be_lost_with_the_meshes(ending, walking, tmp_path):
+    if ending == ".usda":
+        pytest.importorskip("pxr")
+    (mesh,) = walking.meshes
+    morphs = np.zeros((1, *mesh.positions.shape), np.float32)
+    smiling = replace(mesh, morph_positions=morphs, morph_weights=np.zeros(1), morph_names=("smile",))
+    shape = Track(mesh.node, "weights", np.array([0.0, 1.0]), np.array([[0.0], [1.0]]))
+    clips = [Clip("smile", (shape,)), Clip("both", (*walking.clips["walk"].tracks, shape))]
+    lost = convert(replace(walking, meshes=(smiling,)), tmp_path / f"a{ending}", clips, meshes=False)
+    assert "clip 'smile' moves morph targets alone: it is left out with the meshes" in lost
+    assert "clip 'both' moves morph targets: these are left out with the meshes" in lost
+    assert list(load(tmp_path / f"a{ending}").clips) == ["both"]
+
+
+def test_maps_that_stay_behind_are_said(walking, tmp_path):
+    content = json.loads(json.dumps(walking.source.json))
+    maps = {"normalTexture": {"index": 0}, "pbrMetallicRoughness": {"metallicRoughnessTexture": {"index": 0}}}
+    content["materials"] = [{**content.get("materials", [{}])[0], **maps}]
+    content |= {"textures": [{"source": 0}], "images": [{"uri": "a.png"}]}
+    painted = replace(walking, source=_parsed(walking.source, content, walking.source.chunks, text=False))
+    told = "gloss maps, normal maps: these textures are left out"
+    assert told in convert(painted, tmp_path / "a.fbx") and told not in convert(painted, tmp_path / "a.glb")
+    lost: list[str] = []
+    save(painted, tmp_path / "b.fbx", lost=lost)
+    assert told in lost
+
+
+def test_small_numbers_are_for_gltf(walking, tmp_path):
+    assert any("16-bit rotations are for glTF" in lost for lost in convert(walking, tmp_path / "a.fbx", compact=True))
+    assert not any("16-bit" in lost for lost in convert(walking, tmp_path / "b.fbx"))
 
 
 def load_fox_with_texture():
@@ -124,7 +173,7 @@ def test_animation_alone_has_joints_and_no_mesh(walking, tmp_path):
     [
         (".bvh", None, r"a \.bvh holds one clip: choose one with --clip\. Available: walk, trot"),
         (".npz", [], r"has no clip, and a \.npz holds nothing else"),
-        (".vrm", None, "a .vrm says which bone is which"),
+        (".vrm", None, "a .vrm says which bone of a person is which"),
         (".dae", None, r"gambol writes \.glb, .*\.off; use a name"),
     ],
 )
@@ -172,6 +221,7 @@ def test_the_command(walking, tmp_path, capsys):
     [
         (["FILE", "x.glb", "--pose", "walk"], "--pose is for shapes"),
         (["FILE", "x.stl", "--clip", "walk"], "holds a shape and no clip"),
+        (["FILE", "x.stl", "--fps", "24"], "holds a shape and no clip"),
         (["FILE", "FILE"], "is the input itself"),
         (["FILE", "x.glb", "--clip", "run"], "has no clip 'run'. Available: walk, trot"),
         (["FILE", "none/x.glb"], "does not exist"),

@@ -10,7 +10,8 @@ from gambol.character.character import Character, Material, Mesh, Texture
 from gambol.character.clip import Clip, Track
 from gambol.character.skeleton import Pose, Skeleton
 from gambol.errors import AssetError
-from gambol.formats import load, save
+from gambol.formats import check_output, load, save
+from gambol.formats.convert import convert
 from gambol.formats.gltf.create import document_from_character
 from gambol.formats.gltf.reader import read_character
 
@@ -170,7 +171,7 @@ def test_a_texture_glTF_cannot_hold():
     character = random_character(6)
     material = Material("a", texture=Texture(b"BM", "image/bmp", "old"))
     mesh = replace(character.meshes[0], material=material, uvs=np.zeros((30, 2)))
-    with pytest.raises(AssetError, match="texture 'old' is image/bmp, which glTF cannot hold"):
+    with pytest.raises(AssetError, match="the image 'old' is of a kind that is not read"):
         document_from_character(replace(character, meshes=(mesh,)))
 
 
@@ -376,14 +377,26 @@ def test_bounds_of_positions_are_exact():
     np.testing.assert_array_equal(accessor["max"], character.meshes[0].positions.max(0))
 
 
-@pytest.mark.parametrize("name", ["b.glb", "b.vrm"])
-def test_saving_a_character_without_a_file(tmp_path, name):
+def test_saving_a_character_without_a_file(tmp_path):
     character = random_character(21)
     clip = Clip("walk", (Track(2, "translation", np.arange(3.0), np.eye(3)),))
-    assert save(character, tmp_path / name, clip) == "walk"
-    saved = load(tmp_path / name)
+    assert save(character, tmp_path / "b.glb", clip) == "walk"
+    saved = load(tmp_path / "b.glb")
     assert list(saved.clips) == ["walk"]
     assert_same_vertices(character, saved)
+
+
+def test_what_does_not_come_from_a_vrm_does_not_become_one(tmp_path):
+    """A .vrm names the bones of a person, its author and its licence; by every way to write one."""
+    path = tmp_path / "b.vrm"
+    character = random_character(21)
+    for write in (save, convert, lambda *given: check_output(path, came="")):
+        with pytest.raises(AssetError, match=r"only a character that comes from a \.vrm does, so write a \.glb"):
+            write(character, path)
+    save(character, tmp_path / "a.glb")
+    with pytest.raises(AssetError, match=r"comes from a \.vrm"):
+        save(load(tmp_path / "a.glb"), path)
+    assert not path.exists()
 
 
 def test_saving_a_character_without_a_file_needs_a_binary_name(tmp_path):

@@ -17,7 +17,8 @@ from samples import PIXEL
 from gambol import analyze, load
 from gambol.character.info import describe
 from gambol.errors import AssetError, GambolError
-from gambol.formats.fbx import extract, process
+from gambol.formats import reading_process
+from gambol.formats.fbx import extract, reader
 
 Y_UP = np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]]) * 0.1
 """From the axes and units of TEXT, z up and decimetres, to ours."""
@@ -148,7 +149,7 @@ def test_broken_files_are_told_in_a_line(tmp_path, data, words):
 def test_a_crash_of_the_reader_costs_the_file_only(tmp_path, monkeypatch):
     crashing = tmp_path / "crash.py"
     crashing.write_text("import os, signal\nos.kill(os.getpid(), getattr(signal, 'SIGSEGV', signal.SIGTERM))\n")
-    monkeypatch.setattr(extract, "__file__", str(crashing))
+    monkeypatch.setattr(reader, "EXTRACT", str(crashing))
     with pytest.raises(AssetError, match="it is broken in a way that stopped the reader"):
         load(write(tmp_path))
 
@@ -156,14 +157,20 @@ def test_a_crash_of_the_reader_costs_the_file_only(tmp_path, monkeypatch):
 def test_a_reader_that_takes_too_long_is_stopped(tmp_path, monkeypatch):
     sleeping = tmp_path / "sleep.py"
     sleeping.write_text("import time\ntime.sleep(60)\n")
-    monkeypatch.setattr(extract, "__file__", str(sleeping))
-    monkeypatch.setattr(process, "PATIENCE", 0.2)
+    monkeypatch.setattr(reader, "EXTRACT", str(sleeping))
+    monkeypatch.setattr(reading_process, "PATIENCE", 0.2)
     with pytest.raises(AssetError, match="to read"):
         load(write(tmp_path))
 
 
+def test_maps_that_are_not_read_are_said(tmp_path):
+    bumped = TEXT.replace('C: "OP",3,2,"DiffuseColor"', 'C: "OP",3,2,"DiffuseColor"\n    C: "OP",3,2,"NormalMap"')
+    assert "normal maps: these textures are not read" in load(write(tmp_path, bumped)).warnings
+    assert not load(write(tmp_path)).warnings
+
+
 def test_without_ufbx_the_way_out_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "find_spec", lambda name: None)
+    monkeypatch.setattr(reader, "find_spec", lambda name: None)
     with pytest.raises(GambolError, match="pip install ufbx"):
         load(write(tmp_path))
 

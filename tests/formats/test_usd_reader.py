@@ -28,7 +28,7 @@ from usd_stages import (
 from gambol.character.character import Character
 from gambol.errors import AssetError, GambolError
 from gambol.formats import load
-from gambol.formats.usd import process
+from gambol.formats.usd import animations, load_save
 from gambol.formats.usd.reader import read_stage
 
 usd = load_benchmark("usd_skinning")
@@ -124,6 +124,51 @@ def test_animations_that_are_not_bound_are_clips_too(tmp_path):
     bind(add_mesh(stage), skeleton)
     character = assert_as_by_usd(stage, tmp_path)
     assert list(character.clips) == ["walk", "run fast"]
+
+
+def test_an_animation_is_for_the_skeleton_that_is_nearest(tmp_path):
+    """Two characters with the same joints: an animation of one is not a clip of the other."""
+    stage = new_stage(tmp_path / "leg.usda")
+    for name in ("One", "Two"):
+        UsdSkel.Root.Define(stage, f"/Leg/{name}")
+        skeleton = add_skeleton(stage, f"/Leg/{name}/Skeleton")
+        add_animation(stage, skeleton, name="run", seed=1)
+        add_animation(stage, skeleton)
+        bind(add_mesh(stage, f"/Leg/{name}/Tube"), skeleton)
+    clips = assert_as_by_usd(stage, tmp_path).clips
+    assert list(clips) == ["Leg", "run", "run.001"]
+    first, second = ({track.node for track in clips[name].tracks} for name in ("run", "run.001"))
+    assert first and second and not first & second
+
+
+def test_roots_within_roots_take_no_longer_than_beside_each_other(tmp_path):
+    """USD answers for all that is below a root; asking it for each one anew took a minute for 3,000."""
+    stage = new_stage(tmp_path / "leg.usda")
+    place = "/Leg"
+    for number in range(400):
+        place += f"/root{number}"
+        UsdSkel.Root.Define(stage, place)
+    skeleton = add_skeleton(stage, f"{place}/Skeleton")
+    add_animation(stage, skeleton)
+    bind(add_mesh(stage, f"{place}/Tube"), skeleton)
+    with pytest.MonkeyPatch.context() as patch:
+        asked = []
+        populate = UsdSkel.Cache.Populate
+        patch.setattr(UsdSkel.Cache, "Populate", lambda *given: asked.append(given) or populate(*given))
+        (mesh,) = assert_as_by_usd(stage, tmp_path).meshes
+    assert mesh.skinned and len(asked) == 1
+
+
+def test_too_many_animations_are_left_out_with_a_warning(tmp_path, monkeypatch):
+    monkeypatch.setattr(animations, "MOST_MOVED", 2)
+    stage = new_stage(tmp_path / "leg.usda")
+    skeleton = add_skeleton(stage)
+    for name in ("run", "hop", "walk"):
+        add_animation(stage, skeleton, name=name)
+    bind(add_mesh(stage), skeleton)
+    character = read(stage, tmp_path)
+    assert list(character.clips) == ["walk", "run"]
+    assert any("animations move more than 2 skeletons" in warning for warning in character.warnings)
 
 
 def test_a_prim_that_moves_by_itself(tmp_path):
@@ -375,6 +420,6 @@ def test_what_is_no_usd_is_refused_with_a_sentence(content, tmp_path):
 
 
 def test_without_usd_core_it_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr(process, "find_spec", lambda name: None)
+    monkeypatch.setattr(load_save, "find_spec", lambda name: None)
     with pytest.raises(GambolError, match=r"pip install 'gambol\[usd\]'"):
         load(tmp_path / "leg.usdz")

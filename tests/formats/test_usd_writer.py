@@ -196,7 +196,7 @@ def test_materials_and_textures(name, tmp_path):
 
 
 def test_without_meshes(tmp_path):
-    from gambol.formats.usd.process import save_usd
+    from gambol.formats.usd.load_save import save_usd
 
     character = random_character(0, nodes=4)
     save_usd(character, tmp_path / "bones.usda", [turns(character)], meshes=False)

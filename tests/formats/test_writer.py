@@ -471,3 +471,18 @@ def test_tracks_that_could_not_be_read_back_are_refused(tmp_path, track, message
     character = load(arm().write(tmp_path / "arm.glb"))
     with pytest.raises(GambolError, match=message):
         save(character, tmp_path / "out.glb", Clip("bad", (track,)))
+
+
+def test_tracks_that_say_the_same_share_their_numbers(tmp_path):
+    """Key times, and values of joints that stand still alike; the usual interpolation is not written."""
+    times = np.array([0.0, 1.0])
+    still, turn = np.tile([1.0, 1.0, 1.0], (2, 1)), np.array([[1.0, 0, 0, 0], [0.8, 0.6, 0, 0]])
+    tracks = [Track(node, "scale", times, still) for node in (0, 1)]
+    clip = Clip("same", (*tracks, Track(0, "rotation", times, turn), Track(1, "translation", times, still, "STEP")))
+    character = load(rich().write(tmp_path / "in.glb"))
+    save(character, tmp_path / "out.glb", clip)
+    before, after = open_document(tmp_path / "in.glb").json, open_document(tmp_path / "out.glb").json
+    assert len(after["accessors"]) == len(before["accessors"]) + 3
+    samplers = after["animations"][-1]["samplers"]
+    assert samplers[0] == samplers[1] and [each.get("interpolation") for each in samplers] == [*3 * [None], "STEP"]
+    assert_same_clip(load(tmp_path / "out.glb").clips["same"], clip)

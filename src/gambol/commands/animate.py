@@ -148,8 +148,10 @@ class AnimateCommand:
     """Open a page that shows the motion while it is made."""
     editing: Editing = AS_MADE
     engine: ForEngine = FOR_ANY
-    export: Annotated[tuple[Literal["bvh", "npz"], ...], tyro.conf.arg(metavar="{bvh,npz} ...")] = ()
-    """Also write the clip alone, without a mesh: .bvh for other programs, .npz for numpy."""
+    animation_only: bool = False
+    """Write joints and the new clip alone into the clip's file: no mesh, no other clip."""
+    export: Annotated[tuple[Literal["bvh", "npz", "vrma"], ...], tyro.conf.arg(metavar="{bvh,npz,vrma} ...")] = ()
+    """Also write the clip alone, without a mesh: .bvh for other programs, .vrma for VRM avatars, .npz for numpy."""
     anatomy: AnatomyGiven = AS_FOUND
 
     def run(self) -> None:
@@ -263,6 +265,7 @@ class AnimateCommand:
             edit=self.editing.config(),
             engine=self.engine.target,
             reduce=self.engine.bound,
+            animation_only=self.animation_only,
             export=tuple(dict.fromkeys(self.export)),
             **self.anatomy.lasting(),
             threads=torch.get_num_threads(),
@@ -414,7 +417,7 @@ def _outline(run: Run, problem: Problem) -> str:
 
 def _print_summary(run: Run, result: RunResult) -> None:
     for warning in result.warnings:
-        if warning.startswith("no movie"):
+        if warning.startswith(("no movie", "no clip.")):
             warn(warning)
     names = ", ".join(path.name for path in result.written)
     loops = "loops" if result.loops else "does not loop"

@@ -90,7 +90,7 @@ class ClipCommand:
         if alone:
             check_export(output)
         else:
-            check_output(output, binary=self.file.suffix.lower() != ".gltf")
+            check_output(output, self.file.suffix)
         if not (config.words or self.name or alone or captured or self.engine.fits or self.animation_only):
             raise GambolError(
                 "nothing to do: say what, as in --loop or --in-place, or write a .bvh, .vrma or .npz with -o"
@@ -156,7 +156,8 @@ class ClipCommand:
         from gambol.formats.convert import convert
 
         fps = self.fps or natural_fps(done.clip)
-        for lost in convert(done.character, output, [done.clip], meshes=False, fps=fps, compact=self.engine.compact):
+        given: dict = {"meshes": False, "fps": fps, "compact": self.engine.compact, "anatomy": done.anatomy}
+        for lost in convert(done.character, output, [done.clip], **given):
             warn(lost)
         return done.clip.name
 

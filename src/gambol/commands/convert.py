@@ -23,6 +23,7 @@ from gambol.errors import GambolError
 from gambol.ranges import FPS
 
 if TYPE_CHECKING:
+    from gambol.character.anatomy import Anatomy
     from gambol.character.character import Character
     from gambol.character.clip import Clip
     from gambol.character.skeleton import Pose
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 class ConvertCommand:
     """Write a file in another format: whole characters, joints with a clip, or a shape in one pose.
 
-    Whole characters: .glb, .gltf, .fbx, .usd and their kin; a glTF file that becomes one keeps everything in it. Joints
-    with one clip: .bvh, .npz. Shapes: .obj, .ply, .stl, .off, at rest or in a pose. What the new file has no room for
-    is said.
+    Whole characters: .glb, .gltf, .fbx, .usd and their kin; a glTF file that becomes one keeps everything in it, and a
+    .vrm stays one. Joints with one clip: .bvh, .vrma (people, for VRM avatars), .npz. Shapes: .obj, .ply, .stl, .off,
+    at rest or in a pose. What the new file has no room for is said.
 
     examples:
       gambol convert hero.fbx hero.glb
@@ -71,13 +72,19 @@ class ConvertCommand:
         ending = self.output.suffix.lower()
         if self.pose is not None and ending not in SHAPES:
             raise GambolError(f"--pose is for shapes ({', '.join(SHAPES)}): a {ending} holds clips, choose with --clip")
-        if ending in SHAPES and (self.animation_only or self.clip or self.engine.fits):
-            raise GambolError(f"a {ending} holds a shape and no clip: choose a pose of one with --pose")
+        if ending in SHAPES and (self.animation_only or self.clip or self.engine.fits or self.fps is not None):
+            raise GambolError(
+                f"a {ending} holds a shape and no clip: choose a pose of one with --pose, and leave out "
+                "--animation-only, --clip, --fps, --for and --reduce"
+            )
         character = load_character(self.file)
-        clips = self._clips(character)
+        clips, anatomy = self._clips(character), None
         if self.engine.fits:
-            character, clips = self._fitted(character, clips or list(character.clips.values()))
+            character, anatomy, clips = self._fitted(character, clips or list(character.clips.values()))
+        elif ending == ".vrma":
+            anatomy = self.anatomy.analyze(character)
         given: dict = {"meshes": not self.animation_only, "fps": self.fps, "compact": self.engine.compact}
+        given |= {"anatomy": anatomy}
         for lost in convert(self._shown(character, ending), self.output, clips, pose=self._pose(character), **given):
             warn(lost)
         size = self.output.stat().st_size
@@ -95,10 +102,10 @@ class ConvertCommand:
         clips = [replace(character.clips[name], name=name) for name in names]
         return clips if self.fps is None else [resample(clip, self.fps) for clip in clips]
 
-    def _fitted(self, character: Character, clips: list[Clip]) -> tuple[Character, list[Clip]]:
+    def _fitted(self, character: Character, clips: list[Clip]) -> tuple[Character, Anatomy, list[Clip]]:
         """The character and the clips as an engine wants them. A clip that cannot be edited stays as it is."""
         from gambol.editing.edit import EditConfig
-        from gambol.engines.fit import fit
+        from gambol.engines.fit import fit, fit_without_clip
         from gambol.motion.retarget import first_clip, require_joints
         from gambol.progress import progress
 
@@ -106,6 +113,9 @@ class ConvertCommand:
         character, anatomy = self.anatomy.standing_on_ground(character, first_clip(character))
         found: list[Clip] = []
         advice: dict[str, None] = {}
+        if not clips:
+            done = fit_without_clip(character, anatomy, self.engine.target)
+            character, anatomy, advice = done.character, done.anatomy, dict.fromkeys(done.advice)
         with progress("fitting clips") as advance:
             for number, clip in enumerate(clips):
                 given: dict = {"reduce": self.engine.bound, "taken": [each.name for each in found]}
@@ -122,7 +132,7 @@ class ConvertCommand:
                 advance(number + 1, len(clips))
         for sentence in advice:
             say(sentence)
-        return character, found
+        return character, anatomy, found
 
     def _shown(self, character: Character, ending: str) -> Character:
         """Motion capture gets a mesh of its bones where there is room for one, so that there is something to see."""

@@ -42,7 +42,7 @@ class CreateCommand:
 
         wish = parse_request(self.words)
         path = self.output or Path(f"{wish.species}.glb")
-        check_output(path, binary=True)
+        check_output(path, came="")
         creature, clip = creature_for(wish), None
         if wish.action:
             _check_action(wish.species, creature.plan.legs, wish.action)

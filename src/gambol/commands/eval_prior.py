@@ -73,8 +73,8 @@ class EvalPriorCommand:
     creatures: Count = 14
     """Random creatures to evaluate on, where no folder is given; for pixels the seven body plans in turn."""
     rigs: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER")] = None
-    """pixels: evaluate on the characters (.glb, .gltf, .vrm) in a folder instead, with their clips as the truth. They
-    must not be among those it was trained on."""
+    """pixels: evaluate on the characters (.glb, .gltf, .vrm, .fbx, .usd) in a folder instead, with their clips as the
+    truth. They must not be among those it was trained on."""
     fitted: Count = 7
     """pixels: characters whose motions are fitted, which takes most of the time."""
     quick: bool = False
@@ -102,9 +102,11 @@ class EvalPriorCommand:
         elif not self.clips and (self.exclude or self.against):
             name = "exclude" if self.exclude else "against"
             raise GambolError(f"--{name} is about characters of --clips, which is not given")
+        from gambol.formats import read_suffixes
+
         for folder in (*self.clips, *([self.rigs] if self.rigs else [])):
             if not folder.is_dir():
-                raise GambolError(f"{folder} is not a folder: give one with .glb, .gltf or .vrm files")
+                raise GambolError(f"{folder} is not a folder: give one with {', '.join(read_suffixes())} files")
 
     def _evaluate_tracks(self) -> dict[str, Any]:
         """Print the table, and return all numbers."""

@@ -18,7 +18,7 @@ from gambol.distillation.config import preset_for
 from gambol.distillation.stage_runner import StageRunner
 from gambol.distillation.stages import stages_of
 from gambol.distillation.track_layout import track_frames
-from gambol.formats import load
+from gambol.formats import character_files, load
 from gambol.motion.body_tracks import heading_of, tracks_of_poses
 from gambol.motion.chains import find_chains
 from gambol.motion.foot_lock import find_loads
@@ -28,7 +28,7 @@ from gambol.priors.catalogue import open_prior
 from gambol.priors.prior import Prior
 from gambol.priors.tracks.features import PEOPLE, QUADRUPEDS, features_of, nominal_seconds, shape_of
 from gambol.priors.tracks.training.clips import TrackSample
-from gambol.priors.tracks.training.dataset import SUFFIXES, family_of
+from gambol.priors.tracks.training.dataset import CAPTURE, family_of
 
 BUILDS = (PEOPLE, QUADRUPEDS)
 """Builds, as `BodyShape.build` says them, on which priors are compared: people and quadrupeds."""
@@ -46,8 +46,7 @@ class PixelAnimator:
 
     def __init__(self, folders: Sequence[Path], seed: int):
         self.prior, self.seed = open_prior("pixels"), seed
-        paths = [path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix.lower() in SUFFIXES]
-        self.files = {(family_of(path), path.stem): path for path in paths}
+        self.files = {(family_of(path), path.stem): path for path in character_files(folders, CAPTURE)}
 
     def chosen(self, clips: Sequence[TrackSample], most: int) -> list[int]:
         """Numbers of clips of people and quadrupeds in actions that it knows, at most so many: each build and action in

@@ -107,7 +107,7 @@ def check_pose_output(output: Path, file: Path) -> None:
     if output.suffix.lower() == ".png":
         check_movie(output, (".png",))
     elif output.suffix.lower() in clip_suffixes():
-        check_output(output, binary=True)
+        check_output(output, came=".glb")
     else:
         raise GambolError(f"'{output}': poses are written as .png, .glb or .fbx")
 

@@ -102,7 +102,7 @@ class RetargetCommand:
         if alone:
             check_export(output)
         else:
-            check_output(output, binary=self.target.suffix.lower() != ".gltf")
+            check_output(output, self.target.suffix)
         source, target = load_character(self.source), load_character(self.target)
         names = clips_named(source, self.source, self.clip)
         names = names if self._several else names[:1]
@@ -187,7 +187,8 @@ class RetargetCommand:
         from gambol.formats.convert import convert
 
         clips, fps = [*written, fitted.clip], natural_fps(fitted.clip)
-        for lost in convert(fitted.character, output, clips, meshes=False, fps=fps, compact=self.engine.compact):
+        given: dict = {"meshes": False, "fps": fps, "compact": self.engine.compact, "anatomy": fitted.anatomy}
+        for lost in convert(fitted.character, output, clips, **given):
             warn(lost)
         return fitted.clip
 

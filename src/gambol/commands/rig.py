@@ -78,7 +78,7 @@ class RigCommand:
         from gambol.rigging.rig import rig_mesh
 
         check_not_input(self.output, self.file)
-        check_output(self.output, binary=True)
+        check_output(self.output, came="")
         if self.joints_out and self.joints_out.suffix.lower() != ".json":
             raise GambolError(f"--joints-out writes .json, got {self.joints_out.name}")
         for beside in (self.picture, self.joints_out):

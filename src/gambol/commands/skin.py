@@ -43,7 +43,7 @@ class SkinCommand:
         from gambol.progress import progress
 
         check_not_input(self.output, self.file, self.skeleton)
-        check_output(self.output, binary=True)
+        check_output(self.output, came="")
         mesh, rig = load(self.file), load(self.skeleton)
         start = time.perf_counter()
         with progress("computing heat weights") as advance:

@@ -92,7 +92,7 @@ class TrackCommand:
         from gambol.files import check_folder
         from gambol.render.movie import check_movie
 
-        check_output(output, binary=True)
+        check_output(output, came=".glb")
         if self.movie:
             check_movie(self.movie)
         if self.export_mjcf:

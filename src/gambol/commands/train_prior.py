@@ -38,8 +38,8 @@ class TrainPriorCommand:
     prior: Literal["tracks", "pixels"] = "tracks"
     """The prior to train."""
     clips: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FOLDER ...")] = ()
-    """Folders of animated characters (.glb, .gltf, .vrm; for tracks also motion capture, .bvh) to train on; a clip's
-    name says what it shows, or for motion capture the second column of index.tsv beside it."""
+    """Folders of animated characters (.glb, .gltf, .vrm, .fbx, .usd; for tracks also motion capture, .bvh) to train on;
+    a clip's name says what it shows, or for motion capture the second column of index.tsv beside it."""
     exclude: tuple[str, ...] = ()
     """What to leave out of the training, to evaluate on later: families, which are the names of the folders that files
     are in; for pixels files, by name without suffix."""

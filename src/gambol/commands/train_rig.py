@@ -30,7 +30,7 @@ class TrainRigCommand:
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")]
     """Folder for the training state, the log and the weights."""
     rigs: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FILE|FOLDER ...")] = ()
-    """Rigged characters (.glb, .gltf, .vrm), or folders of them. The folder a file is in is its family."""
+    """Rigged characters (.glb, .gltf, .vrm, .fbx, .usd), or folders of them. The folder a file is in is its family."""
     exclude: tuple[str, ...] = ()
     """Families to leave out of the training, to validate on."""
     creatures: Annotated[int, Range(0, 100_000)] = 150
@@ -41,14 +41,15 @@ class TrainRigCommand:
     """Seed of everything that is random."""
 
     def run(self) -> None:
+        from gambol.formats import character_files
         from gambol.learning.training import STATE
         from gambol.progress import progress
         from gambol.rigging.learned.model import JointModel
-        from gambol.rigging.learned.training.dataset import read_examples, rig_files
+        from gambol.rigging.learned.training.dataset import read_examples
         from gambol.rigging.learned.training.examples import RigExample
         from gambol.rigging.learned.training.train import JointTrainConfig, JointTraining, RigSampler, validation_errors
 
-        files = rig_files(self.rigs)
+        files = character_files(self.rigs)
         if strange := set(self.exclude) - {path.parent.name for path in files}:
             families = ", ".join(sorted({path.parent.name for path in files})) or "none"
             raise GambolError(f"there is no family '{min(strange)}'. Available: {families}")

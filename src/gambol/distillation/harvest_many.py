@@ -16,8 +16,8 @@ from gambol.creatures.species import PLANS
 from gambol.creatures.zoo import random_creature
 from gambol.distillation.config import preset_for
 from gambol.distillation.harvest import HarvestConfig, harvest_clips, harvest_prior
-from gambol.errors import AssetError, GambolError
-from gambol.formats import clip_suffixes, load
+from gambol.errors import AssetError
+from gambol.formats import character_files, load
 from gambol.parallel import workers
 from gambol.poses.harvest_files import SUFFIX, HarvestedPoses, read_harvest, write_harvest
 from gambol.priors.catalogue import BUILT_IN, open_prior
@@ -50,12 +50,7 @@ class Harvested:
 
 def jobs_of(inputs: Sequence[Path], creatures: int = 0) -> list[Path | int]:
     """Files, those in folders included, and numbers of random creatures."""
-    found: list[Path | int] = []
-    for path in inputs:
-        if not path.exists():
-            raise GambolError(f"there is no file or folder '{path}'")
-        found += sorted(p for p in path.rglob("*") if p.suffix.lower() in clip_suffixes()) if path.is_dir() else [path]
-    return [*found, *range(creatures)]
+    return [*character_files(inputs), *range(creatures)]
 
 
 def harvest_all(

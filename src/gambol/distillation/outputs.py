@@ -19,6 +19,7 @@ from gambol.engines.targets import ENGINES
 from gambol.errors import GambolError
 from gambol.files import write_file
 from gambol.formats import export, own_suffix, save
+from gambol.formats.convert import convert
 from gambol.formats.gltf.document import Document
 from gambol.priors.prior import VideoPrior
 from gambol.progress import peak_memory
@@ -55,13 +56,13 @@ def draw_with(clip_renderer: ClipRenderer, problem: Problem) -> Callable[[StageR
     return draw
 
 
-def clip_file(character: Character) -> str:
+def clip_file(character: Character, animation_only: bool = False) -> str:
     """Return the name of the clip's file: in the format that the character came in if it can be written, or else .glb;
-    a .gltf becomes a .glb, too, which needs no files beside it."""
+    a .gltf becomes a .glb, too, which needs no files beside it, and so do joints alone of a .vrm."""
     came: Path | None = getattr(character.source, "path", None)
     if came is None:
         return "clip.glb"
-    return "clip.vrm" if came.suffix.lower() == ".vrm" else f"clip{own_suffix(came)}"
+    return "clip.vrm" if came.suffix.lower() == ".vrm" and not animation_only else f"clip{own_suffix(came)}"
 
 
 def check_references(character: Character) -> None:
@@ -93,13 +94,21 @@ def write_outputs(
     character, clip = fitted.character, fitted.clip
     if character is not problem.character:  # it has got a root bone
         clip_renderer = ClipRenderer(character, fitted.anatomy)
-    path = folder / clip_file(problem.character)
+    path = folder / clip_file(problem.character, config.animation_only)
     compact = bool(config.engine and ENGINES[config.engine].compact)
-    name = save(character, path, clip, lost=warnings, compact=compact) or clip.name
+    if config.animation_only:
+        warnings += convert(character, path, [clip], meshes=False, compact=compact)
+        name = clip.name
+    else:
+        name = save(character, path, clip, lost=warnings, compact=compact) or clip.name
     written = [path]
     for kind in config.export:
-        written.append(folder / f"clip.{kind}")
-        warnings += export(character, clip, written[-1], problem.config.fps)
+        target = folder / f"clip.{kind}"
+        try:
+            warnings += export(character, clip, target, problem.config.fps, fitted.anatomy)
+            written.append(target)
+        except GambolError as error:
+            warnings.append(f"no {target.name} was written: {error}")
     try:
         most = DRAFT_MOVIE_FPS if config.preset == "draft" else MOVIE_FPS
         clip_renderer.movie(clip, folder / MOVIE, folder / SHEET, min(problem.config.fps, most), on_progress)
@@ -139,12 +148,13 @@ def write_outputs(
 def _fitted(problem: Problem, clip: Clip, config: RunConfig, warnings: list[str]) -> FittedClip:
     """Return the clip with its edits and as its engine wants it; without them, and with a warning, if that fails."""
     character, anatomy = problem.character, problem.anatomy
-    options: dict = {"reduce": config.reduce, "taken": character.clips, "loops": problem.loops}
+    options: dict = {"reduce": config.reduce, "loops": problem.loops}
+    options["taken"] = () if config.animation_only else character.clips
     try:
         return fit(character, anatomy, clip, config.edit, config.engine, **options)
     except GambolError as error:
         warnings.append(f"the clip is written without the edits asked for: {error}")
-        return FittedClip(character, anatomy, clip, (), ())
+        return FittedClip(character, anatomy, (), clip, ())
 
 
 def _sentence(config: RunConfig) -> str:

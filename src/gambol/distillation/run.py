@@ -37,7 +37,7 @@ from gambol.text import printable
 
 CONFIG, STATE, LOSSES, PREVIEW = "config.json", "state.safetensors", "losses.jsonl", "preview.png"
 MOVIE, SHEET, NUMBERS, REPORT = "preview.mp4", "sheet.png", "report.json", "report.html"
-CLIPS = tuple(f"clip.{kind}" for kind in ("glb", "vrm", "fbx", "usd", "usda", "usdc", "usdz", "bvh", "npz"))
+CLIPS = tuple(f"clip.{kind}" for kind in ("glb", "vrm", "fbx", "usd", "usda", "usdc", "usdz", "bvh", "npz", "vrma"))
 FILES = (CONFIG, STATE, LOSSES, PREVIEW, MOVIE, SHEET, NUMBERS, REPORT, *CLIPS)
 
 SAVE_EVERY, PREVIEW_EVERY = 3.0, 20.0

@@ -80,7 +80,9 @@ class RunConfig:
     """What the clip's file is for; any program if None."""
     reduce: float | None = None
     """Largest error of key reduction [height]; what the engine wants if None."""
-    export: tuple[Literal["bvh", "npz"], ...] = ()
+    animation_only: bool = False
+    """Whether the clip's file holds joints and the clip alone."""
+    export: tuple[Literal["bvh", "npz", "vrma"], ...] = ()
     """Formats in which the clip is also written without a mesh."""
     up: AxisChoice = "auto"
     forward: AxisChoice = "auto"

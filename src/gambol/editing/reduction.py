@@ -54,8 +54,9 @@ def reduce_keys(
     """Leave out keys that linear interpolation between the others brings back, within a bound [height].
 
     First and last keys stay, so that loops close. Feet get a fifth of the bound. Splines become linear if that is good
-    enough, STEP tracks lose repeated values, and tracks that say what holds without them vanish. compact: rotations
-    will be written as 16-bit numbers.
+    enough, STEP tracks lose repeated values, tracks that stand still keep one key, and those that
+    say what holds without them vanish. compact: rotations
+    will be written as 16-bit numbers. A spline that would take more numbers as linear keys stays, and so does the clip.
     """
     before = sum(len(track.times) for track in clip.tracks)
     tracks = [_without_repeats(_linear(track)) for track in clip.tracks]
@@ -86,8 +87,14 @@ def reduce_keys(
                 allowed[i] *= TIGHTER
             elif nodes[track.node]:
                 tracks[i], worth[i] = clip.tracks[i], None
+    found = [
+        own if own.interpolation == "CUBICSPLINE" and _numbers(own) <= _numbers(track) else track
+        for own, track in zip(clip.tracks, found, strict=True)
+    ]
     kept = tuple(track for track in found if not _is_rest(character.skeleton, track)) or (found[0],)
-    kept = _lasting(kept, clip)
+    kept = _lasting(tuple(map(_still, kept)), clip)
+    if sum(map(_numbers, kept)) >= sum(map(_numbers, clip.tracks)):
+        return ReducedClip(clip, 0.0, before, before)
     shorter = replace(clip, tracks=kept)
     off = np.linalg.norm(points.places(shorter, times) - truth, axis=-1).max(initial=0.0)
     after = sum(len(track.times) for track in kept)
@@ -99,6 +106,10 @@ def _moments(clip: Clip) -> Float[np.ndarray, " frames"]:
     keys = np.unique(np.concatenate([track.times for track in clip.tracks]))
     keys = keys[np.diff(keys, prepend=-np.inf) > APART / 2]
     return np.unique(np.concatenate([keys, (keys[1:] + keys[:-1]) / 2]))
+
+
+def _numbers(track: Track) -> int:
+    return track.times.size + track.values.size
 
 
 def _reducible(track: Track) -> bool:
@@ -191,6 +202,14 @@ def _is_rest(skeleton: Skeleton, track: Track) -> bool:
     rest = getattr(skeleton.rest, track.path)[track.node]
     values = track.values * np.sign(track.values @ rest)[:, None] if track.path == "rotation" else track.values
     return bool(np.abs(values - rest).max() <= 1e-7 * max(float(np.abs(rest).max()), 1e-6))
+
+
+def _still(track: Track) -> Track:
+    """A track that stands still with one key."""
+    moved = np.abs(track.values - track.values[0]).max()
+    if track.interpolation == "CUBICSPLINE" or moved > 1e-6 * max(float(np.abs(track.values).max()), 1e-6):
+        return track
+    return replace(track, times=track.times[:1], values=track.values[:1])
 
 
 def _lasting(tracks: tuple[Track, ...], clip: Clip) -> tuple[Track, ...]:

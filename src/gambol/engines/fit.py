@@ -26,16 +26,30 @@ AS_IT_IS = Engine(importer="any program")
 
 
 @dataclass(frozen=True)
-class FittedClip:
-    """A clip, and the character that it is for."""
+class FittedCharacter:
+    """A character as an engine wants it."""
 
     character: Character
     anatomy: Anatomy
+    advice: tuple[str, ...]
+    """What is to be done in the engine, and what to know about the file."""
+
+
+@dataclass(frozen=True)
+class FittedClip(FittedCharacter):
+    """A clip, and the character that it is for."""
+
     clip: Clip
     notes: tuple[str, ...]
     """What was done, in sentences."""
-    advice: tuple[str, ...]
-    """What is to be done in the engine, and what to know about the file."""
+
+
+def fit_without_clip(character: Character, anatomy: Anatomy, engine: EngineName | None) -> FittedCharacter:
+    """Make a character without clips what an engine expects, if one is given."""
+    row = ENGINES[engine] if engine else AS_IT_IS
+    if row.root_bone:
+        character, anatomy = with_root_bone(character, anatomy)
+    return FittedCharacter(character, anatomy, tuple(_advice(character, anatomy, row)) if engine else ())
 
 
 def fit(
@@ -74,13 +88,13 @@ def fit(
         none = f"all {reduced.before:,} keys kept: without any, a point is off by {100 * bound:.2g} % of the height"
         notes.append(reduced.note or none)
     if engine is None:
-        return FittedClip(character, anatomy, found, tuple(notes), ())
+        return FittedClip(character, anatomy, (), found, tuple(notes))
     if loops is None:
         loops = config.loop or _loops(character, anatomy, found)
     found = replace(found, name=clip_name(found.name, loops, taken, row))
     extras = found.extras.get("gambol", {})
     root = extras.get("root_motion", {}).get("node")
-    return FittedClip(character, anatomy, found, tuple(notes), tuple(_advice(character, anatomy, row, loops, root)))
+    return FittedClip(character, anatomy, tuple(_advice(character, anatomy, row, loops, root)), found, tuple(notes))
 
 
 def _with_root_motion(character: Character, anatomy: Anatomy, clip: Clip, config: EditConfig) -> EditConfig:
@@ -103,7 +117,9 @@ def _loops(character: Character, anatomy: Anatomy, clip: Clip) -> bool:
     return bool(loop_if_any(character, anatomy, clip).loops if known is None else known)
 
 
-def _advice(character: Character, anatomy: Anatomy, engine: Engine, loops: bool, root: str | None) -> Iterator[str]:
+def _advice(
+    character: Character, anatomy: Anatomy, engine: Engine, loops: bool = False, root: str | None = None
+) -> Iterator[str]:
     if loops and engine.looping:
         yield f"the clip loops: {engine.looping}"
     if root and engine.travelling:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.errors import AssetError, GambolError
+
+if TYPE_CHECKING:
+    from gambol.character.anatomy import Anatomy
 
 USD_SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 READERS = {
@@ -18,7 +22,7 @@ READERS = {
     ".gltf": "gambol.formats.gltf.reader:load_gltf",
     ".vrm": "gambol.formats.gltf.reader:load_gltf",
     ".vrma": "gambol.formats.gltf.reader:load_gltf",
-    **dict.fromkeys(USD_SUFFIXES, "gambol.formats.usd.process:load_usd"),
+    **dict.fromkeys(USD_SUFFIXES, "gambol.formats.usd.load_save:load_usd"),
     ".fbx": "gambol.formats.fbx.reader:read_fbx",
     ".bvh": "gambol.formats.bvh.reader:read_bvh",
     ".obj": "gambol.formats.obj:read_obj",
@@ -29,7 +33,7 @@ READERS = {
 """What reads a file of each ending: a function of its path that returns a `Character`, imported when it is needed."""
 
 WRITERS: dict[str, str] = {
-    **dict.fromkeys(USD_SUFFIXES, "gambol.formats.usd.process:save_usd"),
+    **dict.fromkeys(USD_SUFFIXES, "gambol.formats.usd.load_save:save_usd"),
     ".fbx": "gambol.formats.fbx.writer:write_fbx",
 }
 """What writes a whole character anew, by ending: a function of the character, the path and all clips of the new file
@@ -42,6 +46,23 @@ def clip_suffixes() -> tuple[str, ...]:
     from gambol.formats.gltf.document import SUFFIXES
 
     return (*SUFFIXES, *WRITERS)
+
+
+def read_suffixes() -> tuple[str, ...]:
+    """Endings of the files of characters with their clips that this installation reads: USD with its package only."""
+    usd = find_spec("pxr") is not None
+    return tuple(suffix for suffix in clip_suffixes() if usd or suffix not in USD_SUFFIXES)
+
+
+def character_files(inputs: Iterable[Path], also: tuple[str, ...] = ()) -> list[Path]:
+    """Files, and those in folders and below that hold characters, by their endings; also: further endings."""
+    endings = (*read_suffixes(), *also)
+    found: list[Path] = []
+    for path in inputs:
+        if not path.exists():
+            raise GambolError(f"there is no file or folder '{path}'")
+        found += sorted(p for p in path.rglob("*") if p.suffix.lower() in endings) if path.is_dir() else [path]
+    return found
 
 
 def own_suffix(path: str | Path) -> str:
@@ -63,18 +84,20 @@ def load(path: str | Path) -> Character:
     return imported(reader)(path)
 
 
-def check_output(path: str | Path, binary: bool = False) -> None:
+def check_output(path: str | Path, came: str = ".gltf") -> None:
     """Refuse, before any work, a file that `save` could not write: by its ending or because its folder is missing.
 
-    binary: what is to be saved does not come from a .gltf file, so it cannot become one.
+    came: ending of the file that the character comes from, "" if there is none. Only a .gltf can become one, and only
+    what comes from glTF can be a VRM.
     """
     from gambol.files import check_folder
-    from gambol.formats.gltf.writer import check_target
+    from gambol.formats.gltf.document import SUFFIXES
+    from gambol.formats.gltf.writer import check_target, no_vrm
 
     path = Path(path)
     if path.suffix.lower() in WRITERS:
         if path.suffix.lower() in USD_SUFFIXES:
-            from gambol.formats.usd.process import require_usd
+            from gambol.formats.usd.load_save import require_usd
 
             require_usd("writing")
         check_folder(path)
@@ -82,7 +105,9 @@ def check_output(path: str | Path, binary: bool = False) -> None:
         name = path.name or repr(str(path))
         raise AssetError(f"{name}: gambol writes {', '.join(clip_suffixes())}; use a name that ends in .glb")
     else:
-        check_target(path, binary)
+        check_target(path, came.lower() != ".gltf")
+        if path.suffix.lower() == ".vrm" and came.lower() not in SUFFIXES:
+            raise no_vrm(path)
 
 
 def save(
@@ -129,8 +154,17 @@ def _save_anew(character: Character, path: Path, clip: Clip | None, overwrite: b
             raise GambolError(f"clip '{clip.name}' has no tracks: nothing moves, so there is nothing to save")
         name = free_clip_name(printable(clip.name), [each.name for each in clips])
         clips.append(replace(clip, name=name))
+    lost.extend(unread_looks(character))
     lost.extend(imported(WRITERS[path.suffix.lower()])(character, path, clips))
     return name
+
+
+def unread_looks(character: Character) -> list[str]:
+    """What is lost of the looks of a character from a glTF file if it is written in another format, in words."""
+    from gambol.formats.gltf.document import Document
+    from gambol.formats.gltf.materials import unread_textures
+
+    return unread_textures(character.source) if isinstance(character.source, Document) else []
 
 
 def imported(name: str) -> Callable[..., Any]:
@@ -145,7 +179,7 @@ MOTION_WRITERS = {
     ".vrma": "gambol.formats.gltf.vrma:write_vrma",
 }
 """What writes a clip without a mesh, by ending: a function of the character, the clip, the path and the frames per
-second, which returns what got lost, in words."""
+second, and for a .vrma of the anatomy, which returns what got lost, in words."""
 MOTION_SUFFIXES = tuple(MOTION_WRITERS)
 CAPTURE_SUFFIXES = (".bvh", ".vrma")
 """Formats of joints alone that are read as characters without a mesh."""
@@ -161,11 +195,16 @@ def check_export(path: str | Path) -> None:
     check_folder(path)
 
 
-def export(character: Character, clip: Clip, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
+def export(
+    character: Character, clip: Clip, path: str | Path, fps: float | None = None, anatomy: Anatomy | None = None
+) -> tuple[str, ...]:
     """Write a clip without its mesh: .bvh for other programs, .vrma for VRM avatars, .npz for numpy; returns what got
     lost, in words.
 
-    fps: as the clip was keyed, if not given.
+    fps: as the clip was keyed, if not given. anatomy: which parts of the character are arms and legs, for a .vrma; by
+    default it is analysed.
     """
     check_export(path)
-    return imported(MOTION_WRITERS[Path(path).suffix.lower()])(character, clip, path, fps)
+    ending = Path(path).suffix.lower()
+    more = {"anatomy": anatomy} if ending == ".vrma" else {}
+    return imported(MOTION_WRITERS[ending])(character, clip, path, fps, **more)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.skeleton import Pose
 from gambol.errors import GambolError
 from gambol.files import check_folder
-from gambol.formats import MOTION_SUFFIXES, READERS, WRITERS, check_output, export, imported
+from gambol.formats import MOTION_SUFFIXES, READERS, WRITERS, check_output, export, imported, unread_looks
 from gambol.formats.gltf.document import SUFFIXES, Document
 from gambol.formats.shapes import SHAPES, write_shape
 
-VRM = ("VRM", "VRMC_vrm")
-"""Extensions without which a .vrm is none."""
 ENDINGS = tuple(dict.fromkeys((*SUFFIXES, *WRITERS, *MOTION_SUFFIXES, *SHAPES)))
 """Endings of files that can be written."""
 
@@ -38,13 +37,14 @@ def convert(
     fps: float | None = None,
     pose: Pose | None = None,
     compact: bool = False,
+    anatomy: Anatomy | None = None,
 ) -> tuple[str, ...]:
     """Write a character into a file of another format; returns what got lost, in words.
 
     clips: those of the new file; by default all of the character's, as they are. meshes: False for joints and clips
     alone. fps: of formats that hold one pose after the other; by default as the clip was keyed. pose: of formats that
-    hold a shape; by default at rest. compact: rotations as 16-bit numbers in glTF. A glTF file that becomes one keeps
-    all that gambol does not know of, too.
+    hold a shape; by default at rest. compact: rotations as 16-bit numbers in glTF. anatomy: of the character, for a
+    .vrma; by default it is analysed. A glTF file that becomes one keeps all that gambol does not know of, too.
     """
     path = Path(path)
     check_conversion(path)
@@ -54,12 +54,19 @@ def convert(
     ending = path.suffix.lower()
     if ending in SHAPES:
         return (*_unsaid(character, clips, ending), *write_shape(character, path, pose))
-    named = [replace(clip, name=name) for name, clip in character.clips.items()] if clips is None else clips
-    moving = [clip for clip in named if clip.tracks]
+    moving = [clip for clip in (_named(character) if clips is None else clips) if clip.tracks]
     if ending in MOTION_SUFFIXES:
-        return (*_only_motion(character, ending), *export(character, _only(character, moving, ending), path, fps))
+        return (
+            *_only_motion(character, ending),
+            *export(character, _only(character, moving, ending), path, fps, anatomy),
+        )
     if ending in WRITERS:
-        return tuple(imported(WRITERS[ending])(character, path, moving, meshes=meshes))
+        lost = ["keys are written as they are: 16-bit rotations are for glTF"] if compact else []
+        if meshes:
+            lost += unread_looks(character)
+        else:
+            moving = _without_morphs(moving, lost)
+        return (*lost, *imported(WRITERS[ending])(character, path, moving, meshes=meshes))
     return _as_gltf(character, path, None if clips is None else moving, meshes, compact)
 
 
@@ -72,11 +79,6 @@ def _as_gltf(
     from gambol.formats.gltf.writer import save_gltf
 
     source, text = character.source, path.suffix.lower() == ".gltf"
-    if path.suffix.lower() == ".vrm" and not (meshes and isinstance(source, Document) and _is_vrm(source)):
-        raise GambolError(
-            f"{path.name}: a .vrm says which bone is which and under what licence, which '{character.name}' does not; "
-            "write a .glb"
-        )
     lost: list[str] = []
     if isinstance(source, Document) and meshes:
         document = source if clips is None else with_clips(source, clips, text, compact)
@@ -84,25 +86,30 @@ def _as_gltf(
             lost.append("what the clips move besides nodes and morph targets (KHR_animation_pointer) is left out")
     else:
         shown = character if meshes else replace(character, meshes=())
-        own = character.clips if clips is None else {clip.name: clip for clip in clips}
-        if not meshes:
-            own = {name: _without_morphs(clip, lost) for name, clip in own.items()}
+        named = list(_named(character)) if clips is None else clips
+        own = {clip.name: clip for clip in (named if meshes else _without_morphs(named, lost))}
         document = document_from_character(replace(shown, clips=own), compact)
     save_gltf(as_text(document) if text else document, path)
     return tuple(lost)
 
 
-def _is_vrm(document: Document) -> bool:
-    used = document.json.get("extensionsUsed")
-    return isinstance(used, list) and any(name in used for name in VRM)
+def _named(character: Character) -> Iterator[Clip]:
+    """All clips, called as the character has them."""
+    return (replace(clip, name=name) for name, clip in character.clips.items())
 
 
-def _without_morphs(clip: Clip, lost: list[str]) -> Clip:
+def _without_morphs(clips: Sequence[Clip], lost: list[str]) -> list[Clip]:
     """Without a mesh there is nothing whose shape could change."""
-    kept = tuple(track for track in clip.tracks if track.path != "weights")
-    if len(kept) < len(clip.tracks):
-        lost.append(f"clip '{clip.name}' moves morph targets: these are left out with the meshes")
-    return replace(clip, tracks=kept)
+    found = []
+    for clip in clips:
+        kept = tuple(track for track in clip.tracks if track.path != "weights")
+        if clip.tracks and not kept:
+            lost.append(f"clip '{clip.name}' moves morph targets alone: it is left out with the meshes")
+            continue
+        if len(kept) < len(clip.tracks):
+            lost.append(f"clip '{clip.name}' moves morph targets: these are left out with the meshes")
+        found.append(replace(clip, tracks=kept))
+    return found
 
 
 def _only(character: Character, clips: Sequence[Clip], ending: str) -> Clip:

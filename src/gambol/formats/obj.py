@@ -16,7 +16,7 @@ from gambol.character.character import Character, Material, Mesh, Texture
 from gambol.character.colors import linear_from_srgb
 from gambol.errors import AssetError
 from gambol.formats.files import path_beside, read_file
-from gambol.formats.gltf.materials import LARGEST_IMAGES, mime_of
+from gambol.formats.images import LARGEST_IMAGES, read_texture
 from gambol.formats.plain import plain_character, plain_mesh
 from gambol.text import printable
 
@@ -168,7 +168,7 @@ class _Textures:
                 image = path_beside(self._obj, name, "the image", self._library.parent)
                 data = read_file(image, self._room)
                 self._room -= len(data)
-                self._known[name] = Texture(data, mime_of(data), printable(image.stem))
+                self._known[name] = read_texture(data, image.stem)
             except AssetError as error:
                 self._warnings.append(f"a texture is missing: {error}")
                 self._known[name] = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +11,15 @@ from jaxtyping import Float
 from gambol.character.character import Character, Material, Mesh
 from gambol.character.colors import srgb_from_linear
 from gambol.character.skeleton import Pose
-from gambol.errors import GambolError
+from gambol.errors import AssetError, GambolError
 from gambol.files import write_file
+from gambol.formats.images import ENDINGS, shown_anywhere
 from gambol.text import safe_names
 
 Posed = tuple[Mesh, Float[np.ndarray, "vertices 3"]]
 """A mesh and where its vertices are in the world [file units]."""
-IMAGE_ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp"}
+MARK = "# gambol"
+"""How an .obj and its .mtl begin if gambol wrote them."""
 
 
 def write_shape(character: Character, path: Path, pose: Pose | None = None) -> tuple[str, ...]:
@@ -36,7 +38,7 @@ def _write_obj(path: Path, posed: list[Posed]) -> Iterator[str]:
     """Vertices, texture coordinates and a group for each mesh; colours and textures in a .mtl beside it."""
     materials = list(dict.fromkeys(mesh.material for mesh, _ in posed))
     names = safe_names(tuple(material.name or "material" for material in materials))
-    lines = ["# gambol", f"mtllib {path.with_suffix('.mtl').name}"]
+    lines = [MARK, f"mtllib {path.with_suffix('.mtl').name}"]
     vertices = corners = 1
     for (mesh, points), group in zip(posed, safe_names(tuple(mesh.name or "mesh" for mesh, _ in posed)), strict=True):
         rows = points if mesh.colors is None else np.concatenate([points, srgb_from_linear(mesh.colors[:, :3])], axis=1)
@@ -51,19 +53,40 @@ def _write_obj(path: Path, posed: list[Posed]) -> Iterator[str]:
             ]
             corners += len(points)
         vertices += len(points)
-    library = [line for i, material in enumerate(materials) for line in _mtl(path, names[i], material)]
-    write_file(path.with_suffix(".mtl"), "\n".join([*library, ""]).encode())
+    lost: list[str] = []
+    beside: dict[Path, bytes] = {}
+    library = [line for i, material in enumerate(materials) for line in _mtl(path, names[i], material, beside, lost)]
+    beside[path.with_suffix(".mtl")] = "\n".join([MARK, *library, ""]).encode()
+    _require_own(path, beside)
+    for file, data in beside.items():
+        write_file(file, data)
     write_file(path, "\n".join([*lines, ""]).encode())
+    yield from lost
     yield from _lost(posed, "metallic, roughness and glow")
 
 
-def _mtl(path: Path, name: str, material: Material) -> Iterator[str]:
-    """Lines of a material; its texture is written beside the library."""
+def _require_own(path: Path, beside: Mapping[Path, bytes]) -> None:
+    """Refuse to write over materials and images of something else; what gambol wrote for this name may be replaced."""
+    library = path.with_suffix(".mtl")
+    if library.is_file() and library.read_bytes().startswith(MARK.encode()):
+        return
+    for file, data in beside.items():
+        if file.exists() and (file.is_dir() or file.read_bytes() != data):
+            raise GambolError(f"{file} exists, and an .obj needs a file of that name beside it; choose another name")
+
+
+def _mtl(path: Path, name: str, material: Material, beside: dict[Path, bytes], lost: list[str]) -> Iterator[str]:
+    """Lines of a material; its texture is put into `beside`, by the file that it is to become."""
     red, green, blue = srgb_from_linear(np.array(material.base_color[:3])).tolist()
     yield from (f"newmtl {name}", f"Kd {red:.6g} {green:.6g} {blue:.6g}", f"d {material.base_color[3]:.6g}")
     if material.texture is not None:
-        image = path.with_name(f"{path.stem}-{name}{IMAGE_ENDINGS.get(material.texture.mime, '.img')}")
-        write_file(image, material.texture.data)
+        try:
+            shown = shown_anywhere(material.texture)
+        except AssetError as error:
+            lost.append(f"a texture is left out: {error}")
+            return
+        image = path.with_name(f"{path.stem}-{name}{ENDINGS[shown.mime]}")
+        beside[image] = shown.data
         yield f"map_Kd {image.name}"
 
 

@@ -1,26 +1,24 @@
-"""What an FBX file holds, as plain arrays: the only place that imports ufbx. Run as a script, by `process.py`.
+"""What an FBX file holds, as plain arrays: the only place that imports ufbx. Run by `reading_process.py`.
 
 ufbx parses every version of FBX, and does the arithmetic of pivots, rotation orders, scale inheritance, axes and
 units. It is C, and its Python binding (0.0.5) breaks its own objects in three ways, all seen on good files: an element
 taken from a list is handed out without a reference of its own, a list loses one when it becomes an array, and Python's
 garbage collector crashes on some of its types. So `items` and `array` add the missing references, collection is off,
 and the process ends without cleaning up; and since the file may be hostile, all of this happens in a process that may
-crash.
-
-Usage: extract.py FILE.fbx OUTPUT.npz. Knows nothing of gambol. Everything is y up, +z forward, in metres.
+crash. Imports next to nothing, since that process starts for every file. Everything is y up, +z forward, in metres.
 """
 
 from __future__ import annotations
 
 import ctypes
 import gc
-import json
-import os
-import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from gambol.errors import AssetError
 
 SLOWEST_FPS, FASTEST_FPS = 10.0, 120.0
 """Rates at which curves that are not straight are sampled."""
@@ -37,16 +35,24 @@ MOST_KEYS = 5_000_000
 MOST_MESHES = 10_000
 
 
-REFUSED, BROKEN = 3, 4
-"""Exit codes: the file holds too much; it cannot be read."""
+def extract(path: Path, scratch: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What the file says of itself, and its arrays. AssetError if it holds too much, or if ufbx does not read it."""
+    gc.disable()
+    try:
+        return _extract(str(path))
+    except TooMuch as error:
+        raise AssetError(f"{path}: {error}") from None
+    except Exception as error:  # whatever the binding makes of a broken file
+        if isinstance(error, MemoryError):
+            raise
+        raise AssetError(f"{path} cannot be read: {type(error).__name__}: {error}") from None
 
 
 class TooMuch(Exception):
     """The file holds more than is read."""
 
 
-def extract(path: str) -> dict[str, np.ndarray]:
-    """All arrays of the file; "facts" is JSON that says what they are."""
+def _extract(path: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     import ufbx
 
     scene = ufbx.load_file(
@@ -60,7 +66,7 @@ def extract(path: str) -> dict[str, np.ndarray]:
         normalize_normals=True,
         use_blender_pbr_material=True,
     )
-    return Extraction(ufbx, scene).arrays()
+    return Extraction(ufbx, scene).collected()
 
 
 def items(elements: Any) -> Iterator[Any]:
@@ -100,7 +106,7 @@ class Extraction:
         self._channels: dict[int, list[tuple[int, int, int]]] = {}
         """Of each blend channel by its element: the meshes' nodes, the target's place there, and how many there are."""
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def collected(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         scene = self._scene
         facts: dict[str, Any] = {
             "version": scene.metadata.version,
@@ -116,8 +122,7 @@ class Extraction:
         facts["clips"] = [self._clip(i, stack) for i, stack in enumerate(items(scene.anim_stacks))]
         self._tell_what_is_left_out()
         facts["warnings"] = self._warnings
-        self._arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
-        return self._arrays
+        return facts, self._arrays
 
     def _node_facts(self) -> list[dict[str, Any]]:
         """Names, parents and kinds; the rest pose becomes an array: translation, rotation (xyzw), scale."""
@@ -139,6 +144,12 @@ class Extraction:
         color = list(pbr.base_color.value_vec4)[:3] if pbr.base_color.has_value else [1.0, 1.0, 1.0]
         glow = pbr.emission_factor.value_vec4[0] if pbr.emission_factor.has_value else 1.0
         emission = [glow * value for value in list(pbr.emission_color.value_vec4)[:3]]
+        unread = {
+            "normal maps": (pbr.normal_map, fbx.normal_map, fbx.bump),
+            "occlusion maps": (pbr.ambient_occlusion,),
+            "glow maps": (pbr.emission_color,),
+            "gloss maps": (pbr.roughness, pbr.metalness, fbx.specular_color),
+        }
         clear = fbx.transparency_factor.value_vec4[0] * sum(list(fbx.transparency_color.value_vec4)[:3]) / 3
         return {
             "name": material.name,
@@ -151,6 +162,7 @@ class Extraction:
             if pbr.base_color.texture
             else self._texture_of(fbx.diffuse_color),
             "cutout": pbr.opacity.texture is not None,
+            "unread": [what for what, field in unread.items() if any(each.texture is not None for each in field)],
         }
 
     def _texture_of(self, field: Any) -> int | None:
@@ -373,36 +385,3 @@ def _matrix(matrix: Any) -> np.ndarray:
     found = np.eye(4)
     found[:3] = np.array(matrix, np.float64).T
     return found
-
-
-def limit_memory(size: int) -> None:
-    """Refuse this process more than `size` bytes, where the system can."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (size if hard < 0 else min(size, hard), hard))
-
-
-def main() -> None:
-    source, target, memory = sys.argv[1:]
-    gc.disable()
-    limit_memory(int(memory))
-    try:
-        np.savez(target, **extract(source))  # type: ignore[arg-type]
-    except TooMuch as error:
-        print(error, file=sys.stderr)
-        os._exit(REFUSED)
-    except MemoryError:
-        print("it needs too much memory", file=sys.stderr)
-        os._exit(REFUSED)
-    except BaseException as error:
-        print(f"{type(error).__name__}: {error}".replace("\n", " "), file=sys.stderr)
-        os._exit(BROKEN)
-    sys.stderr.flush()
-    os._exit(0)
-
-
-if __name__ == "__main__":
-    main()

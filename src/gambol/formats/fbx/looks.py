@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 
 from gambol.character.character import Material, Mesh, Texture
+from gambol.errors import AssetError
 from gambol.formats.fbx.objects import Objects, add_properties, color, enum, number
-from gambol.formats.gltf.materials import mime_of
+from gambol.formats.images import ENDINGS, shown_anywhere
 
-ENDINGS = {"image/png": "png", "image/jpeg": "jpg"}
-"""Images that every program that reads FBX can show; others become PNG."""
 CLAMP = 33071
 
 
@@ -88,18 +85,16 @@ class LookWriter:
         return self._videos[texture]
 
     def _write_video(self, texture: Texture) -> tuple[int, str] | None:
-        data = texture.data
-        mime = mime_of(data)
-        if mime not in ENDINGS:
-            data, mime = _as_png(data), "image/png"
-        if not data:
-            self._lost.append(f"the image '{texture.name}' ({texture.mime}) cannot be written")
+        try:
+            shown = shown_anywhere(texture)
+        except AssetError as error:
+            self._lost.append(f"a texture is left out: {error}")
             return None
         stem = "".join(c if c.isalnum() or c in "-_. " else "_" for c in texture.name) or "texture"
-        file, number_ = f"{stem}.{ENDINGS[mime]}", 1
+        file, number_ = f"{stem}{ENDINGS[shown.mime]}", 1
         while file.lower() in self._names:
             number_ += 1
-            file = f"{stem}-{number_}.{ENDINGS[mime]}"
+            file = f"{stem}-{number_}{ENDINGS[shown.mime]}"
         self._names.add(file.lower())
         path = ("Path", "KString", "XRefUrl", "", file)
         found, record = self._objects.add("Video", texture.name or "texture", "Video", "Clip", [path])
@@ -107,18 +102,5 @@ class LookWriter:
         record.add("UseMipMap", np.int32(0))
         record.add("Filename", file)
         record.add("RelativeFilename", file)
-        record.add("Content", data)
+        record.add("Content", shown.data)
         return found, file
-
-
-def _as_png(data: bytes) -> bytes:
-    """An image such as WebP for programs that do not know it; empty if Pillow does not, either."""
-    from PIL import Image
-
-    try:
-        with Image.open(io.BytesIO(data), formats=("WEBP", "AVIF")) as image:
-            target = io.BytesIO()
-            image.convert("RGBA").save(target, "PNG")
-            return target.getvalue()
-    except Exception:  # whatever a broken image makes Pillow raise
-        return b""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from pathlib import Path, PureWindowsPath
 from typing import Any
@@ -12,15 +11,11 @@ import numpy as np
 from gambol.character.character import Material, Texture
 from gambol.errors import AssetError
 from gambol.formats.files import path_beside, read_file
-from gambol.formats.gltf.materials import LARGEST_IMAGES, mime_of
+from gambol.formats.images import LARGEST_IMAGES, read_texture
 from gambol.text import printable
 
 FOLDERS = ("", "textures", "Textures", "texture", "images", "Materials")
 """Where images lie, as seen from the file; beside these a folder with the file's name and .fbm."""
-CONVERTED = ("TGA", "BMP", "TIFF", "DDS", "GIF")
-"""Images that glTF cannot hold and Pillow can read; they become PNG."""
-LARGEST_PICTURE = 64 * 2**20
-"""Pixels of an image that is converted."""
 REPEAT, CLAMP = 10497, 33071
 
 
@@ -29,8 +24,10 @@ def read_materials(
 ) -> list[Material]:
     """Every material of the file; an image that cannot be read is a warning."""
     images = _Images(path, facts["textures"], arrays, warnings)
-    found = [_material(material, facts["textures"], images) for material in facts["materials"]]
-    return found
+    unread = sorted({what for material in facts["materials"] for what in material["unread"]})
+    if unread:
+        warnings.append(f"{', '.join(unread)}: these textures are not read")
+    return [_material(material, facts["textures"], images) for material in facts["materials"]]
 
 
 def _material(fields: Mapping[str, Any], textures: list[Any], images: _Images) -> Material:
@@ -88,11 +85,7 @@ class _Images:
         self._room -= len(data)
         if self._room < 0:
             raise AssetError(f"the images take more than {LARGEST_IMAGES // 2**20} MiB together")
-        name = printable(Path(names[0]).stem if names else self._facts[index]["name"])
-        mime = mime_of(data)
-        if mime in ("image/png", "image/jpeg", "image/webp"):
-            return Texture(data, mime, name)
-        return Texture(_as_png(data, name), "image/png", name)
+        return read_texture(data, Path(names[0]).stem if names else self._facts[index]["name"])
 
     def _beside(self, names: list[str]) -> bytes:
         """An image by its name, in the file's folder or the folders in it where images usually are."""
@@ -102,20 +95,3 @@ class _Images:
                 if place.is_file():
                     return read_file(place, self._room)
         raise AssetError(f"{names[0][:80]!r} is neither in the file nor beside it" if names else "it has no name")
-
-
-def _as_png(data: bytes, name: str) -> bytes:
-    """An image in a format that glTF cannot hold."""
-    from PIL import Image
-
-    try:
-        with Image.open(io.BytesIO(data), formats=CONVERTED) as image:
-            if image.width * image.height > LARGEST_PICTURE:
-                raise AssetError(f"the image {name!r} has {image.width} x {image.height} pixels")
-            target = io.BytesIO()
-            image.convert("RGBA").save(target, "PNG")
-            return target.getvalue()
-    except AssetError:
-        raise
-    except Exception:  # whatever a broken image makes Pillow raise
-        raise AssetError(f"the image {name!r} is of a kind that is not read") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,18 @@ from gambol.character.names import words
 from gambol.character.skeleton import Pose, Skeleton
 from gambol.character.skin import MARKERS
 from gambol.character.transforms import normalize, wxyz_from_xyzw
-from gambol.errors import AssetError
+from gambol.errors import AssetError, GambolError
 from gambol.formats.fbx.materials import read_materials
 from gambol.formats.fbx.meshes import MeshReader
-from gambol.formats.fbx.process import extracted
 from gambol.formats.files import LARGEST_NUMBER, in_range, read_file
+from gambol.formats.reading_process import read_apart
 from gambol.text import printable, unique_name
 
 LARGEST_WORLD = 1e30
 """Largest entry of a world transform, the product along a chain of nodes; the same as for glTF."""
 LONGEST = 1e6
 """Latest time of a key [s]; the same as for glTF."""
+EXTRACT = str(Path(__file__).with_name("extract.py"))
 SIGNATURES = (b"Kaydara FBX Binary", b"; FBX", b"FBXHeaderExtension")
 STILL = 1e-6
 """Change of a value below which a track does not move its node."""
@@ -53,7 +55,7 @@ def read_fbx(path: str | Path) -> Character:
     """Read a .fbx file, text or binary: nodes, meshes, skins, morph targets, materials, and a clip for each take."""
     path = Path(path)
     _require_fbx(path)
-    facts, arrays = extracted(path)
+    facts, arrays = read_apart(EXTRACT, path)
     warnings: list[str] = [*facts["warnings"]]
     if not facts["nodes"]:
         raise AssetError(f"{path} holds no objects")
@@ -83,6 +85,8 @@ def _source(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarra
 
 def _require_fbx(path: Path) -> None:
     """A file that only has the name is refused before a process is started for it."""
+    if find_spec("ufbx") is None:
+        raise GambolError("reading .fbx needs the package ufbx, which is not installed: pip install ufbx")
     head = read_file(path)[:4096]
     if not any(signature in head for signature in SIGNATURES):
         raise AssetError(f"{path} is no FBX file: it does not begin like one")

@@ -15,6 +15,7 @@ from gambol.character.transforms import normalize, xyzw_from_wxyz
 from gambol.errors import AssetError
 from gambol.formats.gltf.document import BIN_CHUNK, Document, glb_bytes, parse_document
 from gambol.formats.gltf.writer import append_clip
+from gambol.formats.images import read_texture
 
 ARRAY_BUFFER, ELEMENT_ARRAY_BUFFER = 34962, 34963
 COMPONENTS = {"|u1": 5121, "<u2": 5123, "<u4": 5125, "<f4": 5126}
@@ -255,8 +256,7 @@ class _Builder:
 
     def _texture(self, texture: Texture, wrap: tuple[int, int]) -> int:
         if texture.mime not in IMAGE_EXTENSIONS:
-            known = ", ".join(IMAGE_EXTENSIONS)
-            raise AssetError(f"texture '{texture.name}' is {texture.mime}, which glTF cannot hold; use one of {known}")
+            texture = read_texture(texture.data, texture.name)
         if texture not in self._known:
             image = {"name": texture.name, "mimeType": texture.mime, "bufferView": self._add_view(texture.data)}
             self._known[texture] = self._add("images", image)

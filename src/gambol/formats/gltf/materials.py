@@ -7,12 +7,13 @@ from gambol.errors import AssetError
 from gambol.formats.gltf.accessors import Accessors
 from gambol.formats.gltf.document import Document
 from gambol.formats.gltf.fields import Fields
+from gambol.formats.images import LARGEST_IMAGES, mime_of
 
 SPECULAR_GLOSSINESS = "KHR_materials_pbrSpecularGlossiness"
+UNREAD = {"normalTexture": "normal maps", "occlusionTexture": "occlusion maps", "emissiveTexture": "glow maps"}
+"""Textures of materials that are not read."""
 OTHER_IMAGE_SOURCES = ("EXT_texture_webp", "KHR_texture_basisu", "EXT_texture_avif")
 """Extensions that name another image for a texture; the first the file offers is used if there is no plain one."""
-LARGEST_IMAGES = 1024**3
-"""Largest size of all images together [bytes]. A small file can name the same bytes many times over."""
 
 
 def read_materials(document: Document, accessors: Accessors, warnings: list[str]) -> list[tuple[Material, int]]:
@@ -30,6 +31,16 @@ def read_materials(document: Document, accessors: Accessors, warnings: list[str]
             for material, uv_set in found
         ]
     return found
+
+
+def unread_textures(document: Document) -> list[str]:
+    """What a file that is written anew loses of the looks, in words: textures that stay in the glTF file alone."""
+    found = set()
+    for material in document.lists["materials"]:
+        found |= {what for key, what in UNREAD.items() if key in material}
+        if "metallicRoughnessTexture" in material.child("pbrMetallicRoughness"):
+            found.add("gloss maps")
+    return [f"{', '.join(sorted(found))}: these textures are left out"] if found else []
 
 
 def _is_invisible(material: Material) -> bool:
@@ -106,18 +117,3 @@ def _read_texture(
         return None
     data = bytes(seen)
     return Texture(data, image.text("mimeType") or mime_of(data), image.name())
-
-
-def mime_of(data: bytes) -> str:
-    """What kind of image this is, by its first bytes."""
-    found = (mime for offset, start, mime in _SIGNATURES if data.startswith(start, offset))
-    return next(found, "application/octet-stream")
-
-
-_SIGNATURES = (
-    (0, b"\x89PNG", "image/png"),
-    (0, b"\xff\xd8", "image/jpeg"),
-    (0, b"\xabKTX 20\xbb", "image/ktx2"),
-    (4, b"ftypavif", "image/avif"),
-    (8, b"WEBP", "image/webp"),
-)

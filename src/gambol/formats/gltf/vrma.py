@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from gambol.character.anatomy import analyze
+from gambol.character.anatomy import Anatomy, analyze
 from gambol.character.character import Character
 from gambol.character.clip import Clip, continuous
 from gambol.character.humanoid import bone_nodes, is_humanoid
@@ -27,13 +27,16 @@ from gambol.formats.joints import JointMotion, sample_joints
 from gambol.motion.humanoid import Humanoid, find_humanoid
 
 
-def write_vrma(character: Character, clip: Clip, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
+def write_vrma(
+    character: Character, clip: Clip, path: str | Path, fps: float | None = None, anatomy: Anatomy | None = None
+) -> tuple[str, ...]:
     """Write the clip as VRM animation; returns what got lost, in words. GambolError if the character is no person.
 
     Lengths are the file's; programs scale the path by the heights of hips. fps: as the clip was keyed, if not given.
+    anatomy: of the character; it is analysed if not given.
     """
     character = _with_named_joints(character)
-    humanoid = find_humanoid(character, analyze(character))
+    humanoid = find_humanoid(character, anatomy or analyze(character))
     motion = sample_joints(character, clip, fps)
     written = vrma_character(humanoid, motion)
     document = document_from_character(written)

@@ -21,12 +21,14 @@ from gambol.formats.gltf.accessors import MESHOPT
 from gambol.formats.gltf.clips import WIDTHS
 from gambol.formats.gltf.document import BIN_CHUNK, SUFFIXES, Document, glb_bytes, json_bytes
 from gambol.formats.gltf.fields import Fields
-from gambol.formats.gltf.materials import mime_of
+from gambol.formats.images import mime_of
 from gambol.text import printable
 
 FLOAT, SHORT = 5126, 5122
 SHORTEST = 32767
 """What stands for 1 in normalised 16-bit numbers."""
+VRM = ("VRM", "VRMC_vrm")
+"""Extensions without which a .vrm is none."""
 KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3", "weights": "SCALAR"}
 
 
@@ -40,6 +42,8 @@ def save_gltf(
     """
     path = Path(path)
     check_target(path, document.chunks is not None)
+    if path.suffix.lower() == ".vrm" and not is_vrm(document):
+        raise no_vrm(path)
     if document.path and path.exists() and document.path.exists() and path.samefile(document.path) and not overwrite:
         raise AssetError(f"{path} is the input itself; give another name (in Python: overwrite=True)")
     is_packed = document.chunks is None and path.suffix.lower() != ".gltf"
@@ -55,6 +59,23 @@ def save_gltf(
         _copy_references(document, path.parent)
     write_file(path, data)
     return name
+
+
+def is_vrm(document: Document) -> bool:
+    """Whether the file says which bone of a person is which, and under what licence it may be used; or came as .vrm,
+    whatever it says."""
+    if document.path is not None and document.path.suffix.lower() == ".vrm":
+        return True
+    used = document.json.get("extensionsUsed")
+    return isinstance(used, list) and any(name in used for name in VRM)
+
+
+def no_vrm(path: Path) -> AssetError:
+    """The refusal to write a .vrm of what does not come from one."""
+    return AssetError(
+        f"{path.name}: a .vrm says which bone of a person is which, who made the avatar and under what licence; only a "
+        "character that comes from a .vrm does, so write a .glb (and a clip for VRM avatars as .vrma)"
+    )
 
 
 def append_clip(
@@ -73,18 +94,25 @@ def append_clip(
     blob = bytearray()
     first_view = len(content.setdefault("bufferViews", []))
     accessors = content.setdefault("accessors", [])
-    clocks: dict[bytes, int] = {}
+    known: dict[tuple[str, bytes], int] = {}
+
+    def accessor(values: np.ndarray, kind: str, bounds: bool = False) -> int:
+        """Of these values, each once: tracks share their key times, and many stand still alike."""
+        key = (f"{kind} {values.dtype} {bounds}", values.tobytes())
+        if key not in known:
+            known[key] = add_accessor(accessors, blob, values, kind, first_view, bounds)
+        return known[key]
+
     samplers, channels = [], []
     for track in clip.tracks:
-        times = _stored_times(track)
-        key = times.tobytes()
-        if key not in clocks:
-            clocks[key] = add_accessor(accessors, blob, times, "SCALAR", first_view, bounds=True)
+        times = accessor(_stored_times(track), "SCALAR", bounds=True)
         values = _stored_values(track)
         if compact and track.path == "rotation" and track.interpolation != "CUBICSPLINE":
             values = np.round(np.clip(values, -1, 1) * SHORTEST).astype("<i2")
-        output = add_accessor(accessors, blob, values, KINDS[track.path], first_view)
-        samplers.append({"input": clocks[key], "interpolation": track.interpolation, "output": output})
+        sampler: dict[str, Any] = {"input": times, "output": accessor(values, KINDS[track.path])}
+        if track.interpolation != "LINEAR":  # which is the default
+            sampler["interpolation"] = track.interpolation
+        samplers.append(sampler)
         channels.append({"sampler": len(samplers) - 1, "target": {"node": track.node, "path": track.path}})
     buffer, offset, chunks = append_bytes(content, chunks, bytes(blob))
     content["bufferViews"].append({"buffer": buffer, "byteOffset": offset, "byteLength": len(blob)})

@@ -21,6 +21,8 @@ MOST_VALUES = 20_000_000
 """Keys times joints of one animation; the same as for BVH."""
 LONGEST = 1e6
 """Longest clip [s]; the same as for glTF."""
+MOST_MOVED = 1000
+"""Animations that are read, each counted once for every skeleton that it moves."""
 SAME = 1e-6
 """Share by which a value may differ from the one at rest and still be that."""
 
@@ -35,7 +37,8 @@ def read_clips(
     warnings: list[str],
 ) -> dict[str, Clip]:
     """Clips by name: first what moves the scene as it is, then animations that are there and move nothing, each of the
-    skeletons that have its joints. moving: tracks of prims that move by themselves, in time codes."""
+    skeletons that have its joints; of several, those that are nearest to it in the tree of prims. moving: tracks of
+    prims that move by themselves, in time codes."""
     bound = [(skeleton, skeleton.animation) for skeleton in skeletons]
     used = {str(animation.GetPath()) for _, animation in bound if animation}
     pairs: list[tuple[str, list[tuple[UsdSkeleton, Usd.Prim]]]] = []
@@ -45,13 +48,20 @@ def read_clips(
         pairs.append(
             (_label(stage.GetDefaultPrim() or stage.GetPseudoRoot()) if several else _label(first[0][1]), first)
         )
+    fitting = _Fitting(skeletons, shapes)
+    room = MOST_MOVED - len(first)
     for animation in animations:
         if str(animation.GetPath()) not in used:
-            fitting = [skeleton for skeleton in skeletons if _fits(UsdSkel.Animation(animation), skeleton, shapes)]
-            pairs.append((_label(animation), [(skeleton, animation) for skeleton in fitting]))
+            found = fitting.skeletons(animation)
+            room -= max(1, len(found))
+            if room < 0:
+                warnings.append(f"animations move more than {MOST_MOVED:,} skeletons; those after that are left out")
+                break
+            pairs.append((_label(animation), [(skeleton, animation) for skeleton in found]))
     clips: dict[str, Clip] = {}
+    reached: dict[str, int] = {}
     for number, (label, moved) in enumerate(pairs):
-        name = unique_name(printable(label) or f"clip {number}", clips)
+        name = unique_name(printable(label) or f"clip {number}", clips, reached)
         tracks = list(moving) if number == 0 and (first or moving) else []
         try:
             for skeleton, animation in moved:
@@ -63,12 +73,30 @@ def read_clips(
     return clips
 
 
-def _fits(animation: UsdSkel.Animation, skeleton: UsdSkeleton, shapes: Sequence[Shapes]) -> bool:
-    """Whether the skeleton has all joints of an animation, and its meshes a blend shape of it if it has any."""
-    joints = {str(joint) for joint in animation.GetJointsAttr().Get() or ()}
-    names = {str(name) for name in animation.GetBlendShapesAttr().Get() or ()}
-    theirs = {name for each in shapes if each.skeleton == str(skeleton.prim.GetPath()) for name in each.tokens}
-    return joints <= set(skeleton.joints) and (bool(joints) or bool(names & theirs))
+class _Fitting:
+    """Finds the skeletons that an animation is for."""
+
+    def __init__(self, skeletons: Sequence[UsdSkeleton], shapes: Sequence[Shapes]):
+        self._by_joints: dict[frozenset[str], list[UsdSkeleton]] = {}
+        for skeleton in skeletons:
+            self._by_joints.setdefault(frozenset(skeleton.joints), []).append(skeleton)
+        self._tokens: dict[str, set[str]] = {}
+        for each in shapes:
+            self._tokens.setdefault(each.skeleton, set()).update(each.tokens)
+
+    def skeletons(self, prim: Usd.Prim) -> list[UsdSkeleton]:
+        """Those that have all joints of the animation, and meshes with a blend shape of it if it has no joints; of
+        them, those that share the longest part of its path."""
+        animation = UsdSkel.Animation(prim)
+        joints = {str(joint) for joint in animation.GetJointsAttr().Get() or ()}
+        names = {str(name) for name in animation.GetBlendShapesAttr().Get() or ()}
+        having = [each for known, those in self._by_joints.items() if joints <= known for each in those]
+        if not joints:
+            having = [each for each in having if names & self._tokens.get(str(each.prim.GetPath()), set())]
+        place = prim.GetPath()
+        shared = [place.GetCommonPrefix(each.prim.GetPath()).pathElementCount for each in having]
+        nearest = max(shared, default=0)
+        return [each for each, count in zip(having, shared, strict=True) if count == nearest]
 
 
 def _label(prim: Usd.Prim) -> str:

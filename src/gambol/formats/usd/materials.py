@@ -12,7 +12,7 @@ from pxr import Sdf, Usd, UsdShade
 from gambol.character.character import Material, Texture
 from gambol.errors import AssetError
 from gambol.formats.files import path_beside, read_file
-from gambol.formats.gltf.materials import LARGEST_IMAGES, mime_of
+from gambol.formats.images import LARGEST_IMAGES, read_texture
 from gambol.text import printable
 
 WRAPS = {"clamp": 33071, "black": 33071, "mirror": 33648}
@@ -120,7 +120,7 @@ class MaterialReader:
             if path not in self._images:
                 data = read_file(path, self._room, f"the image {name[:80]!r}")
                 self._room -= len(data)
-                self._images[path] = Texture(data, mime_of(data), printable(path.stem))
+                self._images[path] = read_texture(data, path.stem)
             return self._images[path]
         except AssetError as error:
             self._warnings.append(f"a texture is missing: {error}")

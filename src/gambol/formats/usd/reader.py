@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -20,6 +21,7 @@ from gambol.formats.usd.materials import MaterialReader
 from gambol.formats.usd.meshes import MeshReader
 from gambol.formats.usd.skeletons import UsdSkeleton, read_skeleton
 from gambol.formats.usd.stage import MOST_PRIMS, open_stage, reason
+from gambol.formats.usd.transfer import taken_apart
 from gambol.text import printable
 
 EVERYTHING = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
@@ -103,6 +105,11 @@ class Binds:
             self.nodes.append(node)
             self.matrices.append(matrix)
         return self._known[key]
+
+
+def extract(path: Path, scratch: Path) -> tuple[list[Any], dict[str, np.ndarray]]:
+    """`read_stage` for `reading_process.py`, which runs this file."""
+    return taken_apart(read_stage(path, scratch))
 
 
 def read_stage(path: Path, scratch: Path) -> Character:
@@ -189,9 +196,11 @@ def _with_holders(prims: Iterable[Usd.Prim], stage: Usd.Stage) -> list[Usd.Prim]
 def _bindings(stage: Usd.Stage, known: dict[str, UsdSkeleton]) -> dict[str, tuple[UsdSkel.SkinningQuery, UsdSkeleton]]:
     """What USD says of each mesh below a SkelRoot: how it is skinned, and by which skeleton."""
     found = {}
-    for prim in Usd.PrimRange.Stage(stage, EVERYTHING):
+    prims = iter(Usd.PrimRange.Stage(stage, EVERYTHING))
+    for prim in prims:
         if not prim.IsA(UsdSkel.Root):
             continue
+        prims.PruneChildren()  # a root answers for those below it
         root, cache = UsdSkel.Root(prim), UsdSkel.Cache()
         cache.Populate(root, EVERYTHING)
         for binding in cache.ComputeSkelBindings(root, EVERYTHING):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade
 
 from gambol.character.character import Material, Mesh, Texture
+from gambol.errors import AssetError
+from gambol.formats.images import ENDINGS, shown_anywhere
 from gambol.formats.usd.names import Names
 
 WRAPS = {33071: "clamp", 33648: "mirror"}
 """USD's names of glTF's ways to go on beyond a texture; what is not here repeats."""
-ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg"}
-"""Images that every program which reads USD can show; others are written as PNG."""
 
 
 class MaterialWriter:
@@ -95,19 +94,13 @@ class MaterialWriter:
 
     def _image(self, texture: Texture) -> str | None:
         """The name of the image's file; None, said among what is lost, if it is of a kind that cannot be converted."""
-        data, ending = texture.data, ENDINGS.get(texture.mime)
-        if ending is None:
-            try:
-                from PIL import Image
-
-                stream = io.BytesIO()
-                Image.open(io.BytesIO(data)).convert("RGBA").save(stream, "PNG")
-                data, ending = stream.getvalue(), ".png"
-            except Exception:  # whatever a broken image makes Pillow raise
-                self._lost.append(f"texture '{texture.name}' is {texture.mime}, which USD cannot hold: left out")
-                return None
-        name = f"{self._folder}/{self._file_names.take(texture.name, 'texture')}{ending}"
-        self.images[name] = data
+        try:
+            shown = shown_anywhere(texture)
+        except AssetError as error:
+            self._lost.append(f"a texture is left out: {error}")
+            return None
+        name = f"{self._folder}/{self._file_names.take(texture.name, 'texture')}{ENDINGS[shown.mime]}"
+        self.images[name] = shown.data
         return name
 
 

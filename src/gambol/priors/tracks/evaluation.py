@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from gambol.errors import GambolError
+from gambol.formats import character_files
 from gambol.priors.prior import Prompt, SamplingPreset
 from gambol.priors.sample import change_level
 from gambol.priors.tracks.classifier import ActionClassifier
@@ -28,7 +29,7 @@ from gambol.priors.tracks.network import LONGEST, PATCH
 from gambol.priors.tracks.prior import BodyTrackPrior, TrackPrior
 from gambol.priors.tracks.training.batches import vary
 from gambol.priors.tracks.training.clips import TrackSample
-from gambol.priors.tracks.training.dataset import SUFFIXES, family_of
+from gambol.priors.tracks.training.dataset import CAPTURE, family_of
 from gambol.priors.tracks.training.labels import CYCLIC
 from gambol.tensor_files import read_tensors
 
@@ -61,8 +62,7 @@ class Split:
 
 def check_families(folders: Sequence[Path], exclude: Iterable[str]) -> None:
     """Raise GambolError if no file is of a family: a name that is spelt wrong would count as known."""
-    paths = [path for folder in folders for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES]
-    families = sorted({family_of(path) for path in paths})
+    families = sorted({family_of(path) for path in character_files(folders, CAPTURE)})
     for family in exclude:
         if family not in families:
             raise GambolError(f"no file is of the family '{family}'; there are {', '.join(families)}")

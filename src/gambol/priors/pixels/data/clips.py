@@ -15,7 +15,7 @@ from gambol.character.anatomy import Anatomy, analyze
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.errors import GambolError
-from gambol.formats import load
+from gambol.formats import character_files, load, read_suffixes
 from gambol.motion.joint_poses import bone_ends, difference, spread
 from gambol.motion.loops import REPEATS, LoopedClip, find_period, looped_clip
 from gambol.motion.stances import Stances, find_stances, soles_of
@@ -194,9 +194,6 @@ class ClipCycle:
     cycle: ActionCycle
 
 
-SUFFIXES = (".glb", ".gltf", ".vrm")
-
-
 @dataclass(frozen=True)
 class ClipLibrary:
     """The characters and cycles of a folder and those below it."""
@@ -214,8 +211,8 @@ def read_library(folder: str | Path, on_progress: Callable[[int, int], None] | N
     """Read all characters of a folder and below. No file, however broken, stops the others."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise GambolError(f"'{folder}' is not a folder: give one with {', '.join(SUFFIXES)} files")
-    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+        raise GambolError(f"'{folder}' is not a folder: give one with {', '.join(read_suffixes())} files")
+    paths = character_files([folder])
     found = ClipLibrary(folder, [], {}, [])
     for number, path in enumerate(paths):
         try:

@@ -15,8 +15,9 @@ from torch import Tensor
 
 from gambol.actions import ACTIONS
 from gambol.errors import GambolError
+from gambol.formats import character_files
 from gambol.priors.pixels.actions import PIXEL_ACTIONS
-from gambol.priors.pixels.data.clips import SUFFIXES, ClipLibrary
+from gambol.priors.pixels.data.clips import ClipLibrary
 from gambol.priors.pixels.data.stroke_motion import (
     StrokeMotion,
     mirrored,
@@ -57,7 +58,7 @@ def creature_motions(creatures: int, first_seed: int, on_progress: Progress) -> 
 
 def check_excluded(folder: Path, exclude: Sequence[str]) -> None:
     """GambolError if a file to exclude is not in the folder, before minutes of work."""
-    stems = {path.stem for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES}
+    stems = {path.stem for path in character_files([folder])}
     for name in exclude:
         if folder.is_dir() and name not in stems:
             raise GambolError(f"--exclude {name}: no file of that name, without its ending, is in '{folder}'")

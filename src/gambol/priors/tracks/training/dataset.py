@@ -23,7 +23,7 @@ from gambol.character.anatomy import Anatomy, analyze
 from gambol.character.character import Character
 from gambol.creatures.zoo import random_creature
 from gambol.errors import GambolError
-from gambol.formats import load
+from gambol.formats import character_files, load, read_suffixes
 from gambol.motion.chains import find_chains
 from gambol.motion.mocap_ground import levelled, standing_on_ground
 from gambol.parallel import workers
@@ -31,7 +31,8 @@ from gambol.priors.tracks.training.clips import TrackSample, samples_of_clip
 from gambol.priors.tracks.training.labels import label_of
 from gambol.priors.tracks.training.procedural import procedural_samples
 
-SUFFIXES = (".glb", ".gltf", ".vrm", ".bvh")
+CAPTURE = (".bvh",)
+"""Endings of motion capture, which is read, too."""
 MOST_PARTS = 18
 """Bodies of more parts are left out."""
 FORMULAS = 8
@@ -56,9 +57,8 @@ def read_folder(
     """All samples of the characters in a folder and below, and a sentence for each clip or file that was left out.
     Files are read by several processes. most: number of actions of each body by formula, if not all."""
     if not folder.is_dir():
-        raise GambolError(f"'{folder}' is not a folder: give one with {', '.join(SUFFIXES)} files")
-    paths = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in SUFFIXES]
-    return _gathered(partial(_read_file, most), paths, on_progress)
+        raise GambolError(f"'{folder}' is not a folder: give one with {', '.join((*read_suffixes(), *CAPTURE))} files")
+    return _gathered(partial(_read_file, most), character_files([folder], CAPTURE), on_progress)
 
 
 def creature_samples(

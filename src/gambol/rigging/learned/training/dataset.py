@@ -10,24 +10,12 @@ import torch
 
 from gambol.creatures.species import PLANS
 from gambol.creatures.zoo import random_creature
-from gambol.errors import GambolError
 from gambol.formats import load
 from gambol.parallel import workers
 from gambol.rigging.learned.training.examples import RigExample, example_of
 
-SUFFIXES = (".glb", ".gltf", ".vrm")
 ZOO = "zoo"
 """Family of the animals of the zoo."""
-
-
-def rig_files(inputs: Sequence[Path]) -> list[Path]:
-    """Files, those in folders included."""
-    found: list[Path] = []
-    for path in inputs:
-        if not path.exists():
-            raise GambolError(f"there is no file or folder '{path}'")
-        found += sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES) if path.is_dir() else [path]
-    return found
 
 
 def read_examples(
