@@ -52,7 +52,7 @@ from gambol.character.skin import baked
 from gambol.creatures.zoo import random_creature
 from gambol.distillation.animate import animate
 from gambol.errors import GambolError
-from gambol.formats import clip_suffixes, load, save
+from gambol.formats import character_files, load, save
 from gambol.quality.report import report
 from gambol.rigging.curve_skeleton import build_branches
 from gambol.rigging.curves import Centrelines
@@ -305,7 +305,7 @@ def animals(count: int, pictures: Path | None) -> Iterator[Row]:
 def others(folder: Path, most: int, pictures: Path | None) -> Iterator[Row]:
     """A row for each of some rigged characters of a folder that is not listed."""
     done = 0
-    for path in sorted(path for path in folder.rglob("*") if path.suffix.lower() in clip_suffixes()):
+    for path in character_files([folder]):
         if done == most:
             return
         try:

@@ -13,7 +13,7 @@ from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.creatures.load import load
 from gambol.errors import GambolError
-from gambol.formats import clip_suffixes
+from gambol.formats import character_files
 from gambol.language.intent import action_of_clip
 
 PAPER_COUNT = 29
@@ -60,8 +60,7 @@ def subjects_of(
     """
     if not inputs:
         return [Subject(name, name) for name in ZOO.split()[:most]], []
-    groups = [sorted(path.rglob("*")) if path.is_dir() else [path] for path in inputs]
-    groups = [[path for path in group if path.suffix.lower() in clip_suffixes()] for group in groups]
+    groups = [character_files([path]) for path in inputs]
     longest = max(map(len, groups))
     turns = [group[number] for number in range(longest) for group in groups if number < len(group)]
     found: list[Subject] = []

@@ -18,11 +18,12 @@ from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.errors import GambolError
+from gambol.formats import character_files
 from gambol.language import action_of_clip
 from gambol.motion.mocap_ground import levelled
 from gambol.parallel import workers
 from gambol.priors.tracks.training.clips import CALIBRATION
-from gambol.priors.tracks.training.dataset import SUFFIXES, captions, family_of, opened
+from gambol.priors.tracks.training.dataset import CAPTURE, captions, family_of, opened
 
 SHORTEST = 0.15
 """Clips that are shorter are poses [s]."""
@@ -56,8 +57,8 @@ def clip_files(folders: Sequence[Path]) -> list[Path]:
     """Files of characters and motion capture in folders and below."""
     for folder in folders:
         if not folder.is_dir():
-            raise GambolError(f"'{folder}' is not a folder: give one with {', '.join(SUFFIXES)} files")
-    return [path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix.lower() in SUFFIXES]
+            raise GambolError(f"'{folder}' is not a folder: give one with characters or motion capture")
+    return character_files(folders, CAPTURE)
 
 
 def read_motions(
