@@ -129,9 +129,7 @@ def read(path: Path) -> Character:
 
 def pairs_of(folder: Path | None, most: int) -> list[tuple[str, str, str]]:
     """Gaits of characters and the next ones of the same number of legs."""
-    names = (
-        [str(path) for path in sorted(folder.rglob("*")) if path.suffix.lower() in clip_suffixes()] if folder else ZOO
-    )
+    names = [str(path) for path in character_files([folder])] if folder else ZOO
     by_legs: dict[int, list[tuple[str, str | None]]] = {}
     for name in names:
         try:
