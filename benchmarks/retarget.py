@@ -31,7 +31,7 @@ from gambol.character.rig import build_rig
 from gambol.creatures.gaits import gait
 from gambol.creatures.zoo import create
 from gambol.errors import GambolError
-from gambol.formats import load
+from gambol.formats import character_files, load
 from gambol.language import action_of_clip
 from gambol.motion.chains import find_chains
 from gambol.motion.clip_tracks import tracks_of_clip

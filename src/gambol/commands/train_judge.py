@@ -35,7 +35,7 @@ class TrainJudgeCommand:
     exclude: tuple[str, ...] = ()
     """Families to leave out of the training, to check the judge on: names of the folders that files are in, of motion
     capture with the subject: 'cmu-actions-09'."""
-    steps: Annotated[int, Range(1, 100_000_000)] = 450
+    steps: Annotated[int, Range(1, 100_000_000)] = 1500
     """Number of steps."""
     seed: int = 0
     """Seed of everything that is random."""

@@ -37,7 +37,7 @@ VALIDATED = 96
 class JudgeTrainConfig(TrainingConfig):
     """Everything the weights depend on, besides the data."""
 
-    steps: int = 450
+    steps: int = 1500
     lr: float = 2e-3
     matrix_lr: float = 5e-3
     ema_decay: float = 0.99
