@@ -32,7 +32,7 @@ demo: setup
 # Where npm is missing or reaches nothing, the tests do without the validator.
 test: setup
 	-test -e $(VALIDATOR) || $(MAKE) validator
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: setup
 	$(BIN)/ruff check .
