@@ -6,16 +6,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import gambol
+from gambol.distillation.harvest import HarvestConfig
+from gambol.distillation.harvest_many import Job, harvest_all
 from gambol.errors import GambolError
 from gambol.files import write_file
+from gambol.formats import character_files
 from gambol.text import printable
 
 SCRIPTS = Path(gambol.__file__).resolve().parents[2] / "benchmarks"
@@ -25,6 +30,7 @@ TITLES = {
     "retarget": "Retargeting",
     "speed": "Speed beside rivals",
 }
+Progress = Callable[[str, int, int], None]
 LAST_WORDS = 3
 """Lines of what a script that failed said last, that are told."""
 
@@ -45,7 +51,7 @@ def run_scripts(
     inputs: Sequence[Path],
     quick: bool,
     folder: Path,
-    on_progress: Callable[[str, int, int], None] = lambda what, done, total: None,
+    on_progress: Progress = lambda what, done, total: None,
 ) -> list[str]:
     """Return the lines of a topic's section."""
     if not SCRIPTS.is_dir():
@@ -53,7 +59,8 @@ def run_scripts(
             f"the benchmarks of '{topic}' are scripts beside gambol's source, not part of the installed package: "
             "install from a checkout (`pip install -e .`), or run `gambol bench paper`"
         )
-    plan = _PLANS[topic]([path.resolve() for path in inputs], quick, folder.resolve())
+    folder.mkdir(parents=True, exist_ok=True)
+    plan = _PLANS[topic]([path.resolve() for path in inputs], quick, folder.resolve(), on_progress)
     lines = []
     for number, script in enumerate(plan):
         on_progress(script.title, number, len(plan))
@@ -75,12 +82,12 @@ def _printed(script: Script, folder: Path) -> str:
         if done.returncode:
             last = printable(" ".join(done.stderr.strip().splitlines()[-LAST_WORDS:]))
             return f"It failed: {last}{'. ' + script.needs if script.needs else ''}"
-        write_file(kept, f"{done.stdout.rstrip()}\n({time.monotonic() - began:.0f} s)\n".encode())
+        write_file(kept, f"{done.stdout.rstrip()}\n\n({time.monotonic() - began:.0f} s)\n".encode())
     text = kept.read_text()
-    return text if "\n| " in text else f"```\n{text.rstrip()}\n```"
+    return re.sub("^#+", "####", text, flags=re.MULTILINE) if "\n| " in text else f"```\n{text.rstrip()}\n```"
 
 
-def _speed(inputs: Sequence[Path], quick: bool, folder: Path) -> list[Script]:
+def _speed(inputs: Sequence[Path], quick: bool, folder: Path, on_progress: Progress) -> list[Script]:
     character = [str(inputs[0])] if inputs else []
     scripts = [
         Script("Rasteriser, beside its twin in torch and plain loops (numba)", ("rasterizer.py",), "pip install numba"),
@@ -99,24 +106,38 @@ def _speed(inputs: Sequence[Path], quick: bool, folder: Path) -> list[Script]:
     ]
 
 
-def _rig(inputs: Sequence[Path], quick: bool, folder: Path) -> list[Script]:
+def _rig(inputs: Sequence[Path], quick: bool, folder: Path, on_progress: Progress) -> list[Script]:
     scripts = [Script("Animals of the zoo", ("rig.py", "--zoo", "4" if quick else "24"))]
     scripts += [Script(f"Characters of {path.name}", ("rig.py", str(path), "--zoo", "0")) for path in inputs]
     return scripts
 
 
-def _retarget(inputs: Sequence[Path], quick: bool, folder: Path) -> list[Script]:
+def _retarget(inputs: Sequence[Path], quick: bool, folder: Path, on_progress: Progress) -> list[Script]:
     most = ("--most", "4" if quick else "20")
     if not inputs:
         return [Script("Animals of the zoo", ("retarget.py", *most))]
     return [Script(f"Characters of {path.name}", ("retarget.py", str(path), *most)) for path in inputs]
 
 
-def _poses(inputs: Sequence[Path], quick: bool, folder: Path) -> list[Script]:
+def _poses(inputs: Sequence[Path], quick: bool, folder: Path, on_progress: Progress) -> list[Script]:
+    """Poses of the characters' own clips are the truth; those of random creatures by the prior stand for the training,
+    of which the ranges of joints and the nearest rig are taken."""
     if not inputs:
         raise GambolError("give folders of characters with clips by artists, which samples are compared with")
-    few = ("--rigs", "3", "--number", "10") if quick else ()
-    return [Script("Poses", ("poses.py", "--characters", *map(str, inputs), "-o", str(folder / "rigs"), *few))]
+    files = character_files(inputs)
+    true, training = folder / "true", folder / "training"
+    creatures, most = (3, 3) if quick else (30, 12)
+    for place in (true, training):
+        place.mkdir(exist_ok=True)
+    clips = Job("clips", "tracks", (), HarvestConfig(poses=40), true)
+    harvest_all(clips, files, partial(on_progress, "poses of clips"))
+    shown = Job("prior", "tracks", (), HarvestConfig(most=most), training)
+    harvest_all(shown, list(range(creatures)), partial(on_progress, "poses of the prior"))
+    families = sorted({file.parent.name for file in files})
+    folders = ("--true", str(true), "--training", str(training), "--characters", *map(str, inputs))
+    few = ("--quick",) if quick else ()
+    rest = ("--families", *families, "-o", str(folder / "rigs"), *few)
+    return [Script("Poses of artists' clips beside samples", ("poses.py", *folders, *rest))]
 
 
 _PLANS = {"speed": _speed, "rig": _rig, "retarget": _retarget, "poses": _poses}
