@@ -1,10 +1,13 @@
 """Record the scale of `gambol report`: measure every clip that artists made for the characters in some folders.
 
     python benchmarks/artists.py FOLDER [FOLDER ...] [--exclude NAME ...] [-o src/gambol/quality/artists.json]
+    python benchmarks/artists.py FOLDER [FOLDER ...] --poses            # after a training of the pose model
 
 The characters of a family, a folder directly inside FOLDER, share clips: of clips with the same name and length one is
 measured. Clips in which nothing moves are left out, and so are the seams of clips that do not loop. Only numbers are
 kept, none of the assets. At the end it prints how many of these clips `gambol report` itself calls doubtful, and why.
+--poses only measures how plausible poses are, which changes with the weights of the pose model, and puts that into the
+recording that is there.
 """
 
 from __future__ import annotations
@@ -15,15 +18,22 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gambol import analyze, load
+from gambol.character.anatomy import Anatomy
+from gambol.character.character import Character
+from gambol.character.clip import Clip
 from gambol.errors import GambolError
 from gambol.priors.pixels.prior import PixelPrior
+from gambol.quality.flow import motion_amount
 from gambol.quality.measures import BY_KEY, MEASURES, Values
-from gambol.quality.report import SEAMS, report
+from gambol.quality.normalized_clip import normalize_clip
+from gambol.quality.pose_plausibility import pose_plausibility
+from gambol.quality.report import SEAMS, STILL, action_for, report
 from gambol.quality.scale import EVERY, Distribution, Scale, group_of, seen
 
 HOME = Path(__file__).parents[1] / "src/gambol/quality/artists.json"
@@ -48,7 +58,13 @@ def main() -> None:
     parser.add_argument(
         "--raw", type=Path, help="file of one JSON line per clip, from which an interrupted run resumes"
     )
+    parser.add_argument("--poses", action="store_true", help="only how plausible poses are; the rest stays as it is")
     options = parser.parse_args()
+    if options.poses and options.raw:
+        parser.error("--raw goes on with a whole recording; leave it out with --poses")
+    if options.poses:
+        add_poses(options.folders, (*TESTS, *options.exclude), options.output)
+        return
     done: dict[tuple[str, ...], Row] = {}
     if options.raw and options.raw.exists():
         done = {tuple(row["key"]): row for row in map(json.loads, options.raw.read_text().splitlines())}
@@ -66,9 +82,20 @@ def main() -> None:
     print_doubtful(rows, scale)
 
 
-def measured(folders: Sequence[Path], exclude: tuple[str, ...], done: dict[tuple[str, ...], Row]) -> Iterator[Row]:
-    """One row for each different clip of the folders, taken from `done` where it has been measured before."""
-    prior = PixelPrior.load()
+@dataclass(frozen=True, eq=False)
+class ArtistClip:
+    """A clip to measure."""
+
+    key: tuple[str, ...]
+    """Family, name and length: clips that share them are one."""
+    file: str
+    character: Character
+    anatomy: Anatomy
+    clip: Clip
+
+
+def different_clips(folders: Sequence[Path], exclude: tuple[str, ...]) -> Iterator[ArtistClip]:
+    """Each different clip of the folders once."""
     known = set()
     for family, path in characters(folders, exclude):
         try:
@@ -79,32 +106,58 @@ def measured(folders: Sequence[Path], exclude: tuple[str, ...], done: dict[tuple
             continue
         for name, clip in character.clips.items():
             key = (family, name, f"{clip.duration:.3f}")
-            if key in known or not 0 < clip.duration < LONGEST:
-                continue
-            known.add(key)
-            if key in done:
-                yield done[key]
-                continue
-            begin = time.perf_counter()
-            try:
-                found = report(character, clip, anatomy, prior=prior)
-            except GambolError as error:
-                print(f"{path.name} '{name}': {error}", file=sys.stderr)
-                continue
-            took = time.perf_counter() - begin
-            print(f"{path.name} '{name}': {took:.1f} s", flush=True)
-            yield {
-                "key": key,
-                "file": path.name,
-                "action": found.action,
-                "plan": anatomy.plan,
-                "seconds": round(took, 2),
-                "still": found.verdict == "still",
-                "gait": found.pattern and found.pattern.name,
-                "broken_rule": found.broken_rule,
-                "taken_for": found.prior_score.taken_for if found.mistaken and found.prior_score else "",
-                "values": found.values if found.normalized.loops else found.values | dict.fromkeys(SEAMS),
-            }
+            if key not in known and 0 < clip.duration < LONGEST:
+                known.add(key)
+                yield ArtistClip(key, path.name, character, anatomy, clip)
+
+
+def measured(folders: Sequence[Path], exclude: tuple[str, ...], done: dict[tuple[str, ...], Row]) -> Iterator[Row]:
+    """One row for each clip, taken from `done` where it has been measured before."""
+    prior = PixelPrior.load()
+    for each in different_clips(folders, exclude):
+        if each.key in done:
+            yield done[each.key]
+            continue
+        begin = time.perf_counter()
+        try:
+            found = report(each.character, each.clip, each.anatomy, prior=prior)
+        except GambolError as error:
+            print(f"{each.file} '{each.clip.name}': {error}", file=sys.stderr)
+            continue
+        took = time.perf_counter() - begin
+        print(f"{each.file} '{each.clip.name}': {took:.1f} s", flush=True)
+        yield {
+            "key": each.key,
+            "file": each.file,
+            "action": found.action,
+            "plan": each.anatomy.plan,
+            "seconds": round(took, 2),
+            "still": found.verdict == "still",
+            "gait": found.pattern and found.pattern.name,
+            "broken_rule": found.broken_rule,
+            "taken_for": found.prior_score.taken_for if found.mistaken and found.prior_score else "",
+            "values": found.values if found.normalized.loops else found.values | dict.fromkeys(SEAMS),
+        }
+
+
+def add_poses(folders: Sequence[Path], exclude: tuple[str, ...], output: Path) -> None:
+    """Measure how plausible the poses of all clips are, and put that into a recording."""
+    found: list[tuple[str | None, str, Values]] = []
+    for each in different_clips(folders, exclude):
+        try:
+            clip = normalize_clip(each.character, each.clip, each.anatomy)
+            poses = pose_plausibility(clip) if motion_amount(clip) >= STILL else None
+        except GambolError as error:
+            print(f"{each.file} '{each.clip.name}': {error}", file=sys.stderr)
+            continue
+        if poses:
+            found.append((action_for(each.clip.name, None), each.anatomy.plan, poses.values))
+            print(f"{each.file} '{each.clip.name}': {poses.mean:.2f}", flush=True)
+    groups = {name: dict(keys) for name, keys in Scale.from_json(output.read_text()).groups.items()}
+    for name, keys in scale_of(found).groups.items():
+        groups.setdefault(name, {}).update(keys)
+    output.write_text(json_of(Scale(groups)))
+    print(f"{len(found)} clips; wrote {output}")
 
 
 def characters(folders: Sequence[Path], exclude: tuple[str, ...]) -> Iterator[tuple[str, Path]]:

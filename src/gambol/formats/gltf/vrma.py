@@ -19,12 +19,13 @@ from gambol.character.clip import Clip, continuous
 from gambol.character.humanoid import bone_nodes, is_humanoid
 from gambol.character.skeleton import Pose, Skeleton
 from gambol.character.transforms import quaternion_from_matrix
+from gambol.errors import GambolError
 from gambol.files import write_file
 from gambol.formats.gltf.create import document_from_character
 from gambol.formats.gltf.document import glb_bytes
 from gambol.formats.gltf.reader import VRM_ANIMATION
 from gambol.formats.joints import JointMotion, sample_joints
-from gambol.motion.humanoid import Humanoid, find_humanoid
+from gambol.motion.humanoid import Humanoid, NotAPersonError, find_humanoid
 
 
 def write_vrma(character: Character, clip: Clip, path: str | Path, fps: float | None = None) -> tuple[str, ...]:
@@ -33,7 +34,10 @@ def write_vrma(character: Character, clip: Clip, path: str | Path, fps: float | 
     Lengths are the file's; programs scale the path by the heights of hips. fps: as the clip was keyed, if not given.
     """
     character = _with_named_joints(character)
-    humanoid = find_humanoid(character, analyze(character))
+    try:
+        humanoid = find_humanoid(character, analyze(character))
+    except NotAPersonError as error:
+        raise GambolError(f"a .vrma holds the motion of a person, and {error}; write a .bvh") from None
     motion = sample_joints(character, clip, fps)
     written = vrma_character(humanoid, motion)
     document = document_from_character(written)
