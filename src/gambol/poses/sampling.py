@@ -11,6 +11,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from gambol.poses.model import Numbers, RigPoses, moved
+from gambol.poses.pose_skeleton import KINDS
 from gambol.poses.poses import Poses, joined
 from gambol.poses.validators import Validators
 
@@ -24,6 +25,8 @@ HOVERING = 0.25
 """Who is nearer to the ground stands on it [leg lengths]: heights are estimates, too, and few poses are amid a leap. Of
 12 rigs of the training families 46 % of the samples were within reach of artists' poses before, 51 % since, also at 0.1
 and 0.5; artists' poses within reach of samples were 71 %, and 71, 70 and 67 % at 0.1, 0.25 and 0.5."""
+LYING = 0.45
+"""Who is less tall, as a share of the height at rest, lies, and does so on the ground."""
 TRIES = 3
 """Times that poses are drawn, the last times only as many as were invalid."""
 HALF_IS_FAST = torch.cpu._is_avx512_bf16_supported()
@@ -79,11 +82,15 @@ def sample_poses(
 
 
 def put_down(poses: Poses, validators: Validators) -> Poses:
-    """Poses of a body with feet, on the ground if they hover or sink a little."""
-    if not bool(validators.skeleton.feet.any()):
+    """Poses of a body with feet, on the ground if they hover or sink a little, or lie; who has wings may fly."""
+    skeleton = validators.skeleton
+    if not bool(skeleton.feet.any()):
         return poses
     gap = validators.gap(poses)
-    return Poses(poses.turns, poses.heights - torch.where(gap.abs() < HOVERING, gap, 0.0))
+    grounded = gap.abs() < HOVERING
+    if not bool((skeleton.kinds == KINDS.index("wing")).any()):
+        grounded |= (gap > 0) & (validators.stature(poses) < LYING)
+    return Poses(poses.turns, poses.heights - torch.where(grounded, gap, 0.0))
 
 
 def _drawn(

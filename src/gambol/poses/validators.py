@@ -85,10 +85,35 @@ class Validators:
 
     def gap(self, poses: Poses) -> Float[Tensor, " poses"]:
         """How high the skin about the lowest bone is above where it is at rest; below 0 it is lower."""
-        radius = self.skeleton.numbers[:, RADIUS].repeat(2)
+        return self._lowest(poses) - self._lowest(Poses.canonical(self.skeleton))
+
+    def stature(self, poses: Poses) -> Float[Tensor, " poses"]:
+        """How high the middle of the body is above its lowest bone, as a share of how high it is at rest."""
         rest = Poses.canonical(self.skeleton)
-        own, ground = ((self._ends(*body_points(self.skeleton, each)) - radius).amin(1) for each in (poses, rest))
-        return own - ground
+        own, standing = (each.heights + self.skeleton.rest_height - self._lowest(each) for each in (poses, rest))
+        return own / standing.clamp(min=1e-3)
+
+    def _lowest(self, poses: Poses) -> Float[Tensor, " poses"]:
+        """Height of the skin about the lowest bone of those that bodies stand, sit and lie on: not of tails, wings,
+        fingers and loose parts, and of arms to the wrists only, since hands may hold things."""
+        kinds = self.skeleton.kinds
+        arms = kinds == KINDS.index("arm")
+        bears = ~torch.stack([kinds == KINDS.index(kind) for kind in ("tail", "wing", "loose")]).any(0)
+        bears &= ~self._beyond_arms
+        heights = self._ends(*body_points(self.skeleton, poses)).unflatten(1, (2, -1))
+        heights = heights - torch.where(arms, 0.0, self.skeleton.numbers[:, RADIUS])
+        heads, tips = heights[:, 0, bears], heights[:, 1, bears & ~arms]
+        return torch.cat([heads, tips], 1).amin(1)
+
+    @cached_property
+    def _beyond_arms(self) -> Bool[Tensor, " joints"]:
+        """Joints that hang on an arm and are none, as fingers do."""
+        found = torch.zeros(len(self.skeleton), dtype=torch.bool)
+        arm = KINDS.index("arm")
+        for joint, parent in enumerate(self.skeleton.parents.tolist()):
+            if parent >= 0 and self.skeleton.kinds[joint] != arm:
+                found[joint] = found[parent] or self.skeleton.kinds[parent] == arm
+        return found
 
     def _ends(self, rotations: Tensor, places: Tensor) -> Float[Tensor, "poses points"]:
         """Heights of both ends of all bones."""
