@@ -51,10 +51,12 @@ def raised_hands(anatomy: Anatomy, T_world_joint: Poses) -> Poses:
         if held and turned:
             axis, angles = turned
             moved = anatomy.body.subtree(held.hand)
-            turn, hand = _turns(axis, angles)[:, None], poses[:, held.hand, None, :3, 3]
+            about, part = poses[:, held.hand, None, :3, 3], poses[:, moved]
+            turn = _turns(axis, angles)[:, None]
+            part[..., :3, :3] = turn @ part[..., :3, :3]
+            part[..., :3, 3] = (turn @ (part[..., :3, 3] - about)[..., None])[..., 0] + about
             poses = poses.copy()
-            poses[:, moved, :3, 3] = (turn @ (poses[:, moved, :3, 3] - hand)[..., None])[..., 0] + hand
-            poses[:, moved, :3, :3] = turn @ poses[:, moved, :3, :3]
+            poses[:, moved] = part
     return poses
 
 
