@@ -17,7 +17,7 @@ import json
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,22 +60,21 @@ def main() -> None:
     )
     parser.add_argument("--poses", action="store_true", help="only how plausible poses are; the rest stays as it is")
     options = parser.parse_args()
-    if options.poses and options.raw:
-        parser.error("--raw goes on with a whole recording; leave it out with --poses")
-    if options.poses:
-        add_poses(options.folders, (*TESTS, *options.exclude), options.output)
-        return
     done: dict[tuple[str, ...], Row] = {}
     if options.raw and options.raw.exists():
         done = {tuple(row["key"]): row for row in map(json.loads, options.raw.read_text().splitlines())}
     rows = []
-    for row in measured(options.folders, (*TESTS, *options.exclude), done):
+    for row in measured(options.folders, (*TESTS, *options.exclude), done, pose_row if options.poses else whole_row()):
         if options.raw and tuple(row["key"]) not in done:
             with options.raw.open("a") as log:
                 log.write(json.dumps(row) + "\n")
         if not row["still"]:
             rows.append(row)
     scale = scale_of([(row["action"], row["plan"], row["values"]) for row in rows])
+    if options.poses:
+        options.output.write_text(json_of(with_groups(Scale.from_json(options.output.read_text()), scale)))
+        print(f"poses of {len(rows)} clips; wrote {options.output}")
+        return
     options.output.write_text(json_of(scale))
     slowest = max(rows, key=lambda row: row["seconds"])
     print(f"{len(rows)} clips, the slowest took {slowest['seconds']} s ({slowest['file']}); wrote {options.output}")
@@ -111,27 +110,36 @@ def different_clips(folders: Sequence[Path], exclude: tuple[str, ...]) -> Iterat
                 yield ArtistClip(key, path.name, character, anatomy, clip)
 
 
-def measured(folders: Sequence[Path], exclude: tuple[str, ...], done: dict[tuple[str, ...], Row]) -> Iterator[Row]:
+def measured(
+    folders: Sequence[Path],
+    exclude: tuple[str, ...],
+    done: dict[tuple[str, ...], Row],
+    row_of: Callable[[ArtistClip], Row],
+) -> Iterator[Row]:
     """One row for each clip, taken from `done` where it has been measured before."""
-    prior = PixelPrior.load()
     for each in different_clips(folders, exclude):
         if each.key in done:
             yield done[each.key]
             continue
         begin = time.perf_counter()
         try:
-            found = report(each.character, each.clip, each.anatomy, prior=prior)
+            found = row_of(each)
         except GambolError as error:
             print(f"{each.file} '{each.clip.name}': {error}", file=sys.stderr)
             continue
         took = time.perf_counter() - begin
         print(f"{each.file} '{each.clip.name}': {took:.1f} s", flush=True)
-        yield {
-            "key": each.key,
-            "file": each.file,
+        yield {"key": each.key, "file": each.file, "plan": each.anatomy.plan, "seconds": round(took, 2), **found}
+
+
+def whole_row() -> Callable[[ArtistClip], Row]:
+    """Measures all of a clip, also by the prior pixels."""
+    prior = PixelPrior.load()
+
+    def row_of(each: ArtistClip) -> Row:
+        found = report(each.character, each.clip, each.anatomy, prior=prior)
+        return {
             "action": found.action,
-            "plan": each.anatomy.plan,
-            "seconds": round(took, 2),
             "still": found.verdict == "still",
             "gait": found.pattern and found.pattern.name,
             "broken_rule": found.broken_rule,
@@ -139,25 +147,21 @@ def measured(folders: Sequence[Path], exclude: tuple[str, ...], done: dict[tuple
             "values": found.values if found.normalized.loops else found.values | dict.fromkeys(SEAMS),
         }
 
+    return row_of
 
-def add_poses(folders: Sequence[Path], exclude: tuple[str, ...], output: Path) -> None:
-    """Measure how plausible the poses of all clips are, and put that into a recording."""
-    found: list[tuple[str | None, str, Values]] = []
-    for each in different_clips(folders, exclude):
-        try:
-            clip = normalize_clip(each.character, each.clip, each.anatomy)
-            poses = pose_plausibility(clip) if motion_amount(clip) >= STILL else None
-        except GambolError as error:
-            print(f"{each.file} '{each.clip.name}': {error}", file=sys.stderr)
-            continue
-        if poses:
-            found.append((action_for(each.clip.name, None), each.anatomy.plan, poses.values))
-            print(f"{each.file} '{each.clip.name}': {poses.mean:.2f}", flush=True)
-    groups = {name: dict(keys) for name, keys in Scale.from_json(output.read_text()).groups.items()}
-    for name, keys in scale_of(found).groups.items():
-        groups.setdefault(name, {}).update(keys)
-    output.write_text(json_of(Scale(groups)))
-    print(f"{len(found)} clips; wrote {output}")
+
+def pose_row(each: ArtistClip) -> Row:
+    """Measures how plausible the poses of a clip are."""
+    clip = normalize_clip(each.character, each.clip, each.anatomy)
+    still = motion_amount(clip) < STILL
+    poses = None if still else pose_plausibility(clip)
+    return {"action": action_for(each.clip.name, None), "still": still, "values": poses.values if poses else {}}
+
+
+def with_groups(scale: Scale, other: Scale) -> Scale:
+    """A scale with the distributions of another in place of its own."""
+    names = dict.fromkeys([*scale.groups, *other.groups])
+    return Scale({name: {**scale.groups.get(name, {}), **other.groups.get(name, {})} for name in names})
 
 
 def characters(folders: Sequence[Path], exclude: tuple[str, ...]) -> Iterator[tuple[str, Path]]:

@@ -15,7 +15,7 @@ from gambol.poses.network import PoseNetwork, collated
 from gambol.poses.pose_skeleton import KINDS, RADIUS
 from gambol.poses.poses import MIRROR, Poses, body_points
 from gambol.poses.reach import reach
-from gambol.poses.sampling import HOVERING, SamplingConfig, put_down, sample_poses
+from gambol.poses.sampling import HOVERING, LYING, SamplingConfig, put_down, sample_poses
 from gambol.poses.training.train import PoseTraining
 from gambol.poses.tween import tween
 from gambol.poses.validators import Validators
@@ -184,6 +184,34 @@ def test_who_hovers_stands_on_the_ground():
     assert put_down(swimming, Validators(fish)) is swimming
     gaps = validators.gap(sample_poses(rig_poses(), 6, 0)).abs()
     assert bool(((gaps < 1e-4) | (gaps >= HOVERING)).all())
+
+
+def test_who_lies_does_so_on_the_ground_and_who_leaps_does_not():
+    """On the side, with the legs stretched away, at the height at which the dog stands; and standing in the air."""
+    skeleton = skeleton_of()
+    validators = Validators(skeleton)
+    turns = torch.zeros(2, len(skeleton), 3)
+    turns[0, 0, 2] = torch.pi / 2  # the root turns about the way ahead
+    poses = Poses(turns, torch.tensor([0.3, 0.6]))
+    assert validators.stature(poses)[0] < LYING < validators.stature(poses)[1] == pytest.approx(1.0, abs=1e-4)
+    assert (validators.gap(poses) > HOVERING).all()
+    down = put_down(poses, validators)
+    assert validators.gap(down)[0] == pytest.approx(0, abs=1e-4) and down.heights[1] == poses.heights[1]
+
+
+def test_what_hands_hold_bears_nobody():
+    """An arm that is far longer than the legs hangs down: the feet stay where they are."""
+    skeleton = skeleton_of("human")
+    arms = [j for j, kind in enumerate(skeleton.kinds.tolist()) if kind == KINDS.index("arm")]
+    hand = next(j for j in reversed(arms) if skeleton.sides[j] == 0)
+    bones, numbers = skeleton.bones.clone(), skeleton.numbers.clone()
+    bones[hand] = torch.tensor([0.0, -4.0, 0.0])
+    numbers[hand, RADIUS] = 2.0
+    armed = replace(skeleton, bones=bones, numbers=numbers)
+    rest = Poses.canonical(armed)
+    assert torch.equal(Validators(armed).gap(rest), Validators(skeleton).gap(rest))
+    crouching = Poses(torch.zeros(1, len(skeleton), 3), torch.tensor([-0.1]))
+    assert put_down(crouching, Validators(armed)).heights == pytest.approx(0, abs=1e-4)
 
 
 def test_a_walk_goes_through_poses_of_the_model():
