@@ -10,12 +10,13 @@ from small_poses import NAMES, TINY, harvested, model, noise, rig_poses, skeleto
 from gambol.errors import AssetError
 from gambol.poses import tween as pose_tween
 from gambol.poses.in_between import walk_between
+from gambol.poses.measures import distances, places
 from gambol.poses.model import PoseModel, RigPoses
 from gambol.poses.network import PoseNetwork, collated
 from gambol.poses.pose_skeleton import KINDS, RADIUS
 from gambol.poses.poses import MIRROR, Poses, body_points
 from gambol.poses.reach import reach
-from gambol.poses.sampling import HOVERING, LYING, SamplingConfig, put_down, sample_poses
+from gambol.poses.sampling import HOVERING, LYING, SamplingConfig, most_different, put_down, sample_poses
 from gambol.poses.training.train import PoseTraining
 from gambol.poses.tween import tween
 from gambol.poses.validators import Validators
@@ -169,6 +170,24 @@ def test_in_betweens_take_the_short_way_and_are_slow_at_the_keys(monkeypatch):
     np.testing.assert_allclose(found.turns[:, 1, 1], 0.05 * shares, atol=0.02 * 0.05)
     np.testing.assert_allclose(found.heights, 0.2 * shares, atol=0.02 * 0.2)
     assert float(found.turns[..., [0, 2]].abs().max()) < 1e-5
+
+
+def test_samples_are_those_that_differ_most():
+    """Of half as many more, in their order; of all of them none could take the place of the last that was chosen."""
+    rig, count = rig_poses(), 6
+    drawn = sample_poses(rig, 9, 4, SamplingConfig(spare=0, validate=False))
+    kept = sample_poses(rig, count, 4, SamplingConfig(validate=False))
+    chosen = most_different(rig.skeleton, drawn, count)
+    assert torch.equal(kept.turns, drawn.turns[chosen]) and chosen == sorted(set(chosen)) and len(chosen) == count
+    points = places(rig.skeleton, drawn)
+    apart = distances(points, points) + 9 * np.eye(9)
+    nearest = apart[np.ix_(chosen, chosen)].min()
+    for other in set(range(9)) - set(chosen):
+        assert apart[other, chosen].min() <= nearest + 1e-9
+    assert apart[:count, :count].min() <= nearest
+    assert len(sample_poses(rig, 1, 4)) == 1
+    same = drawn[[0, 0, 0]]
+    assert most_different(rig.skeleton, same, 3) == [0, 1, 2], "alike, but there are no others"
 
 
 def test_who_hovers_stands_on_the_ground():
