@@ -218,6 +218,22 @@ def test_who_lies_does_so_on_the_ground_and_who_leaps_does_not():
     assert validators.gap(down)[0] == pytest.approx(0, abs=1e-4) and down.heights[1] == poses.heights[1]
 
 
+def test_a_person_with_a_level_trunk_lies():
+    """On the belly, arms and legs below the trunk: as tall as one who kneels."""
+    skeleton = skeleton_of("human")
+    validators, turns = Validators(skeleton), torch.zeros(2, len(skeleton), 3)
+    turns[0, 0, 0] = torch.pi / 2
+    legs = (skeleton.kinds == KINDS.index("leg")) & (skeleton.stations == skeleton.stations.min())
+    turns[0, legs, 0] = -torch.pi / 2
+    poses = Poses(turns, torch.tensor([0.5, 0.5]))
+    upright = validators.upright(poses)
+    assert upright[0] == pytest.approx(0, abs=0.1) and upright[1] == pytest.approx(1, abs=0.1)
+    down = put_down(poses, validators)
+    assert validators.gap(down)[0] == pytest.approx(0, abs=1e-4) and down.heights[1] == 0.5
+    level = Poses(torch.zeros(1, len(skeleton_of()), 3), torch.zeros(1))
+    assert Validators(skeleton_of()).upright(level) == 1, "a dog's trunk is level"
+
+
 def test_what_hands_hold_bears_nobody():
     """An arm that is far longer than the legs hangs down: the feet stay where they are."""
     skeleton = skeleton_of("human")

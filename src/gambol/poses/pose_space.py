@@ -20,7 +20,7 @@ from gambol.language import require_intent
 from gambol.motion.chains import find_chains
 from gambol.motion.export import poses_from_world
 from gambol.motion.joint_poses import world_poses
-from gambol.motion.props import raised_hands
+from gambol.poses.grounding import Grounding
 from gambol.poses.in_between import walk_between
 from gambol.poses.model import PoseModel, RigPoses
 from gambol.poses.pose_skeleton import KINDS, MOST_JOINTS, pose_skeleton
@@ -53,6 +53,7 @@ class PoseSpace:
         self.skeleton = pose_skeleton(self.chains)
         self.model = PoseModel.load(None if weights is None else Path(weights))
         self.rig_poses = RigPoses(self.model, self.skeleton)
+        self.grounding = Grounding(self.chains, self.skeleton)
 
     @property
     def joints(self) -> list[str]:
@@ -111,14 +112,7 @@ class PoseSpace:
         poses = sample_poses(
             self.rig_poses, count, seed, config, action=action, near=near, free=free, on_progress=on_progress
         )
-        return poses if near is not None else self._with_raised_hands(poses)
-
-    def _with_raised_hands(self, poses: Poses) -> Poses:
-        """The poses with wrists turned so that what hands hold is above the ground."""
-        world = self.world(poses).double().numpy()
-        closed = np.concatenate([world, np.broadcast_to([0.0, 0, 0, 1], (*world.shape[:2], 1, 4))], 2)
-        raised = raised_hands(self.anatomy, closed)
-        return poses if raised is closed else self.poses_of(torch.as_tensor(raised[..., :3, :]).float())
+        return poses if near is not None else self.grounding(poses)
 
     def _part(self, part: str) -> Tensor:
         """Joints of a part, with what hangs on them."""

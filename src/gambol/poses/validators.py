@@ -23,6 +23,8 @@ OVERLAP, SUNK, BACKWARDS = 0.8, 0.25, 0.6
 more."""
 THIN = 0.8
 """Radius of spheres, as a share of the mean distance of the skin from the bone."""
+UPRIGHT = 0.7
+"""Cosine of the angle between the vertical and the trunk, at rest, of those who stand upright."""
 NEAR = 3
 """Bones that are no more joints apart touch each other anyway."""
 
@@ -93,27 +95,36 @@ class Validators:
         own, standing = (each.heights + self.skeleton.rest_height - self._lowest(each) for each in (poses, rest))
         return own / standing.clamp(min=1e-3)
 
+    def upright(self, poses: Poses) -> Float[Tensor, " poses"]:
+        """Cosine of the angle between the vertical and the way from the hips to the neck, of who is upright at rest; 1
+        for others."""
+        trunk, neck = (torch.nonzero(self.skeleton.kinds == KINDS.index(kind))[:, 0] for kind in ("trunk", "neck"))
+        if not len(trunk) or not len(neck):
+            return torch.ones(len(poses))
+        own, rest = (
+            torch.nn.functional.normalize(places[:, neck[0]] - places[:, trunk[0]], dim=-1)[:, 1]
+            for _, places in (body_points(self.skeleton, each) for each in (poses, Poses.canonical(self.skeleton)))
+        )
+        return own if float(rest) > UPRIGHT else torch.ones(len(poses))
+
     def _lowest(self, poses: Poses) -> Float[Tensor, " poses"]:
-        """Height of the skin about the lowest bone of those that bodies stand, sit and lie on: not of tails, wings,
-        fingers and loose parts, and of arms to the wrists only, since hands may hold things."""
-        kinds = self.skeleton.kinds
-        arms = kinds == KINDS.index("arm")
-        bears = ~torch.stack([kinds == KINDS.index(kind) for kind in ("tail", "wing", "loose")]).any(0)
-        bears &= ~self._beyond_arms
+        """Height of the skin about the lowest bone of those that bear bodies; of arms to the wrists only, since hands
+        may hold things."""
+        arms, bears = self.skeleton.kinds == KINDS.index("arm"), self.bears
         heights = self._ends(*body_points(self.skeleton, poses)).unflatten(1, (2, -1))
         heights = heights - torch.where(arms, 0.0, self.skeleton.numbers[:, RADIUS])
         heads, tips = heights[:, 0, bears], heights[:, 1, bears & ~arms]
         return torch.cat([heads, tips], 1).amin(1)
 
     @cached_property
-    def _beyond_arms(self) -> Bool[Tensor, " joints"]:
-        """Joints that hang on an arm and are none, as fingers do."""
-        found = torch.zeros(len(self.skeleton), dtype=torch.bool)
-        arm = KINDS.index("arm")
+    def bears(self) -> Bool[Tensor, " joints"]:
+        """Joints of parts that bodies stand, sit and lie on: not of tails, wings, fingers and loose parts."""
+        kinds = self.skeleton.kinds
+        bears = ~torch.stack([kinds == KINDS.index(kind) for kind in ("tail", "wing", "loose")]).any(0)
         for joint, parent in enumerate(self.skeleton.parents.tolist()):
-            if parent >= 0 and self.skeleton.kinds[joint] != arm:
-                found[joint] = found[parent] or self.skeleton.kinds[parent] == arm
-        return found
+            if kinds[joint] == KINDS.index("digit") and parent >= 0:  # toes bear, fingers do not
+                bears[joint] = bears[parent] and kinds[parent] != KINDS.index("arm")
+        return bears
 
     def _ends(self, rotations: Tensor, places: Tensor) -> Float[Tensor, "poses points"]:
         """Heights of both ends of all bones."""
