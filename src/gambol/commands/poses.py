@@ -35,8 +35,9 @@ class PosesCommand:
     """Sample poses that are plausible for a character, by one model for all rigs.
 
     A .png is a sheet of the poses; a .glb is the character with a clip that shows one pose after the other, a second
-    each. Poses that go through themselves, sink into the ground or bend knees backwards are drawn again; half as many
-    more are drawn than you ask for, and those that differ most are kept, so another --count gives other poses.
+    each. Bodies with feet stand or lie on the ground. Poses that go through themselves, sink or bend knees backwards
+    are drawn again. Half as many more are drawn than you ask for, and those that differ most are kept: another --count
+    gives other poses, --seed too.
 
     examples:
       gambol poses fox -o fox-poses.png

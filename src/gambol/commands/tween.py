@@ -39,7 +39,8 @@ class TweenCommand:
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """File to write (.glb or .fbx): the character with the new clip."""
     walk: bool = False
-    """Walk through poses that the pose model finds between the keys, instead of turning joints the short way."""
+    """Walk through poses that the pose model finds between the keys, instead of turning joints the short way. Artists'
+    motions are nearer to the short way; the walk strays from it to stay plausible."""
     name: str = "tween"
     """Name of the clip."""
     fps: Annotated[float, FPS] = 30.0
