@@ -153,7 +153,7 @@ def whole_row() -> Callable[[ArtistClip], Row]:
 def pose_row(each: ArtistClip) -> Row:
     """Measures how plausible the poses of a clip are."""
     clip = normalize_clip(each.character, each.clip, each.anatomy)
-    still = motion_amount(clip) < STILL
+    still = (motion_amount(clip) or 0.0) < STILL
     poses = None if still else pose_plausibility(clip)
     return {"action": action_for(each.clip.name, None), "still": still, "values": poses.values if poses else {}}
 
