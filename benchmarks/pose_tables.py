@@ -72,6 +72,8 @@ def sampling(subject: Subject) -> Rows:
     yield "ours without mesh", compared(subject, sample_poses(flat, count, subject.seed), true)
     free = SamplingConfig(validate=False)
     yield "ours without validators", compared(subject, sample_poses(subject.rig, count, subject.seed, free), true)
+    drawn = sample_poses(subject.rig, count, subject.seed, SamplingConfig(spare=0))
+    yield "ours, as drawn, not the most different", compared(subject, drawn, true)
     yield "ours", compared(subject, sample_poses(subject.rig, count, subject.seed), true)
 
 

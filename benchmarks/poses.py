@@ -10,7 +10,8 @@ rigs of the mean within each rig.
 
 - 1-NNA: share of poses whose nearest other one is of their own set (ideal 50 %; less copies). It depends on the number
   of poses, so compare it with the artists' rows of the same table only: halves of all frames have neighbours in time in
-  the other half, halves of the clips show how far true poses of other clips are apart.
+  the other half, halves of the clips show how far true poses of other clips are apart: who has not seen the rig cannot
+  be expected to be nearer.
 - coverage, MMD, precision and recall (3 neighbours), APD (mean distance of two poses), nearest (mean distance from the
   nearest true pose): by the mean distance of joints in body axes [leg lengths].
 - intersections: triangles of the skinned mesh that go through others, beyond those that do when it is bound [%].

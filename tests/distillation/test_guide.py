@@ -22,6 +22,7 @@ from gambol.distillation.score_distillation import ScoreConfig
 from gambol.distillation.stage_runner import StageRunner
 from gambol.distillation.stages import stages_of
 from gambol.errors import GambolError
+from gambol.motion.keypoints import find_keypoints
 from gambol.priors import gaussian_views
 from gambol.priors.catalogue import PRIORS, guided_by, open_prior
 
@@ -272,6 +273,32 @@ def test_a_control_may_show_depth(small, folder, character, config, monkeypatch)
     if config is SAMPLE:
         shown = stage.sampler.renderer.render_depth(problem.guide.poses(stage.sampler.windows.frames))
         torch.testing.assert_close(video, stage.sampler.windows.cut(shown))
+
+
+@pytest.mark.parametrize("config", [SAMPLE, SCORE], ids=["sample", "score"])
+def test_a_control_may_show_the_pose_of_a_person(small, config, monkeypatch):
+    prior, person = small["vace"], human()
+    walk = gait(person, gambol.analyze(person), "walk")
+    person = replace(person, clips={"walk": walk})
+    guide = GuideConfig("walk", "control", control_kind="pose")
+    problem = prepare(person, "a man walks", prior, replace(config, guide=guide))
+    seen, usual = [], prior.control
+    monkeypatch.setattr(prior, "control", lambda video, scale: seen.append(video) or usual(video, scale))
+    stage = stage_of(problem)
+    stage.step(0)
+    (video,) = seen
+    assert 0 < float((video.sum(-1) > 0).float().mean()) < 0.3, "sticks on black"
+    if config is SAMPLE:
+        sampler = stage.sampler
+        poses = problem.guide.poses(sampler.windows.frames)
+        shown = sampler.renderer.render_pose(poses, find_keypoints(person, problem.anatomy))
+        torch.testing.assert_close(video, sampler.windows.cut(shown))
+
+
+def test_the_pose_of_a_dog_is_refused(small, folder, character):
+    guide = GuideConfig(str(folder / "poses.glb"), "control", control_kind="pose")
+    with pytest.raises(GambolError, match=r"pose draws the pose of a person, and .* has not two legs .*; use depth or"):
+        prepare(character, SENTENCE, small["vace"], replace(SAMPLE, guide=guide))
 
 
 @pytest.mark.parametrize("version", ["vace", "5b"])

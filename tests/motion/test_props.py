@@ -11,7 +11,7 @@ from gambol.character.anatomy import analyze
 from gambol.character.rig import build_rig
 from gambol.motion.chain_joints import arm_joints, ways_along
 from gambol.motion.chains import find_chains
-from gambol.motion.props import holding_joints, weapon_side, with_props_above_ground
+from gambol.motion.props import holding_joints, raised_hands, weapon_side, with_props_above_ground
 from gambol.motion.rig_motion import RigMotion
 
 LENGTHS = 2.2
@@ -72,6 +72,28 @@ def test_a_sword_is_raised_and_nothing_else_moves(armed, loops):
     assert torch.equal(found.angles[:, others], motion.angles[:, others])
     steps = np.abs(np.diff(heights(anatomy, found, points, hand), axis=0))
     assert steps.max() < 0.12 * anatomy.height  # it is raised smoothly
+
+
+def test_a_sword_is_raised_in_single_poses(armed):
+    """Each on its own: those in which it is above the ground stay as they are."""
+    anatomy, points, hand, shoulder = armed
+    motion = hanging(anatomy, shoulder, loops=False)
+    poses = motion.poses(build_rig(anatomy))
+    found = raised_hands(anatomy, poses)
+    local = np.linalg.solve(
+        anatomy.body.T_world_node[anatomy.body.nodes[hand]], np.append(points, np.ones((20, 1)), 1).T
+    )
+    low, raised = ((each[:, hand] @ local)[:, :3] for each in (poses, found))
+    low, raised = (np.einsum("fip,i->fp", each, anatomy.up).min(1) - anatomy.ground for each in (low, raised))
+    sunk = low < 0
+    assert 0 < sunk.sum() < len(sunk) and raised.min() > -0.01 * anatomy.height
+    np.testing.assert_allclose(found[low > 0.05 * anatomy.height], poses[low > 0.05 * anatomy.height], atol=1e-9)
+    below = anatomy.body.subtree(hand)
+    others = [joint for joint in range(poses.shape[1]) if joint not in below]
+    np.testing.assert_array_equal(found[:, others], poses[:, others])
+    between = np.linalg.inv(poses[:, hand, None]) @ poses[:, below]
+    np.testing.assert_allclose(np.linalg.inv(found[:, hand, None]) @ found[:, below], between, atol=1e-9)
+    assert raised_hands(analyze(human()), poses) is poses, "bare hands"
 
 
 def test_what_stays_above_the_ground_stays_as_it_is(armed):

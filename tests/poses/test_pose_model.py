@@ -10,12 +10,13 @@ from small_poses import NAMES, TINY, harvested, model, noise, rig_poses, skeleto
 from gambol.errors import AssetError
 from gambol.poses import tween as pose_tween
 from gambol.poses.in_between import walk_between
+from gambol.poses.measures import distances, places
 from gambol.poses.model import PoseModel, RigPoses
 from gambol.poses.network import PoseNetwork, collated
 from gambol.poses.pose_skeleton import KINDS, RADIUS
 from gambol.poses.poses import MIRROR, Poses, body_points
 from gambol.poses.reach import reach
-from gambol.poses.sampling import HOVERING, SamplingConfig, put_down, sample_poses
+from gambol.poses.sampling import HOVERING, LYING, SamplingConfig, most_different, put_down, sample_poses
 from gambol.poses.training.train import PoseTraining
 from gambol.poses.tween import tween
 from gambol.poses.validators import Validators
@@ -171,6 +172,24 @@ def test_in_betweens_take_the_short_way_and_are_slow_at_the_keys(monkeypatch):
     assert float(found.turns[..., [0, 2]].abs().max()) < 1e-5
 
 
+def test_samples_are_those_that_differ_most():
+    """Of half as many more, in their order; of all of them none could take the place of the last that was chosen."""
+    rig, count = rig_poses(), 6
+    drawn = sample_poses(rig, 9, 4, SamplingConfig(spare=0, validate=False))
+    kept = sample_poses(rig, count, 4, SamplingConfig(validate=False))
+    chosen = most_different(rig.skeleton, drawn, count)
+    assert torch.equal(kept.turns, drawn.turns[chosen]) and chosen == sorted(set(chosen)) and len(chosen) == count
+    points = places(rig.skeleton, drawn)
+    apart = distances(points, points) + 9 * np.eye(9)
+    nearest = apart[np.ix_(chosen, chosen)].min()
+    for other in set(range(9)) - set(chosen):
+        assert apart[other, chosen].min() <= nearest + 1e-9
+    assert apart[:count, :count].min() <= nearest
+    assert len(sample_poses(rig, 1, 4)) == 1
+    same = drawn[[0, 0, 0]]
+    assert most_different(rig.skeleton, same, 3) == [0, 1, 2], "alike, but there are no others"
+
+
 def test_who_hovers_stands_on_the_ground():
     skeleton = skeleton_of()
     validators, rest = Validators(skeleton), Poses.canonical(skeleton)
@@ -184,6 +203,50 @@ def test_who_hovers_stands_on_the_ground():
     assert put_down(swimming, Validators(fish)) is swimming
     gaps = validators.gap(sample_poses(rig_poses(), 6, 0)).abs()
     assert bool(((gaps < 1e-4) | (gaps >= HOVERING)).all())
+
+
+def test_who_lies_does_so_on_the_ground_and_who_leaps_does_not():
+    """On the side, with the legs stretched away, at the height at which the dog stands; and standing in the air."""
+    skeleton = skeleton_of()
+    validators = Validators(skeleton)
+    turns = torch.zeros(2, len(skeleton), 3)
+    turns[0, 0, 2] = torch.pi / 2  # the root turns about the way ahead
+    poses = Poses(turns, torch.tensor([0.3, 0.6]))
+    assert validators.stature(poses)[0] < LYING < validators.stature(poses)[1] == pytest.approx(1.0, abs=1e-4)
+    assert (validators.gap(poses) > HOVERING).all()
+    down = put_down(poses, validators)
+    assert validators.gap(down)[0] == pytest.approx(0, abs=1e-4) and down.heights[1] == poses.heights[1]
+
+
+def test_a_person_with_a_level_trunk_lies():
+    """On the belly, arms and legs below the trunk: as tall as one who kneels."""
+    skeleton = skeleton_of("human")
+    validators, turns = Validators(skeleton), torch.zeros(2, len(skeleton), 3)
+    turns[0, 0, 0] = torch.pi / 2
+    legs = (skeleton.kinds == KINDS.index("leg")) & (skeleton.stations == skeleton.stations.min())
+    turns[0, legs, 0] = -torch.pi / 2
+    poses = Poses(turns, torch.tensor([0.5, 0.5]))
+    upright = validators.upright(poses)
+    assert upright[0] == pytest.approx(0, abs=0.1) and upright[1] == pytest.approx(1, abs=0.1)
+    down = put_down(poses, validators)
+    assert validators.gap(down)[0] == pytest.approx(0, abs=1e-4) and down.heights[1] == 0.5
+    level = Poses(torch.zeros(1, len(skeleton_of()), 3), torch.zeros(1))
+    assert Validators(skeleton_of()).upright(level) == 1, "a dog's trunk is level"
+
+
+def test_what_hands_hold_bears_nobody():
+    """An arm that is far longer than the legs hangs down: the feet stay where they are."""
+    skeleton = skeleton_of("human")
+    arms = [j for j, kind in enumerate(skeleton.kinds.tolist()) if kind == KINDS.index("arm")]
+    hand = next(j for j in reversed(arms) if skeleton.sides[j] == 0)
+    bones, numbers = skeleton.bones.clone(), skeleton.numbers.clone()
+    bones[hand] = torch.tensor([0.0, -4.0, 0.0])
+    numbers[hand, RADIUS] = 2.0
+    armed = replace(skeleton, bones=bones, numbers=numbers)
+    rest = Poses.canonical(armed)
+    assert torch.equal(Validators(armed).gap(rest), Validators(skeleton).gap(rest))
+    crouching = Poses(torch.zeros(1, len(skeleton), 3), torch.tensor([-0.1]))
+    assert put_down(crouching, Validators(armed)).heights == pytest.approx(0, abs=1e-4)
 
 
 def test_a_walk_goes_through_poses_of_the_model():

@@ -6,7 +6,9 @@ import torch
 from scipy.spatial.transform import Rotation
 from small_poses import chains_of, harvested, skeleton_of
 
+from gambol.poses.grounding import Grounding
 from gambol.poses.harvest_files import read_harvest, write_harvest
+from gambol.poses.pose_skeleton import KINDS
 from gambol.poses.poses import (
     MIRROR,
     Poses,
@@ -17,6 +19,7 @@ from gambol.poses.poses import (
     rotation_vectors,
     world_of_poses,
 )
+from gambol.poses.sampling import put_down
 from gambol.poses.training.batches import without
 from gambol.poses.validators import Validators
 
@@ -124,6 +127,27 @@ def test_validators_find_what_is_wrong():
     assert overlap > 0.2
     validators.energy(Poses(turns, rest.heights)).sum().backward()
     assert turns.grad.isfinite().all() and turns.grad.abs().max() > 0
+
+
+@pytest.mark.parametrize("name", ["dog", "human"])
+def test_samples_stand_on_their_skin(name):
+    """On their toes and in a crouch; who leaps goes on leaping, and who has no feet stays where it is."""
+    chains, skeleton = chains_of(name), skeleton_of(name)
+    body, anatomy = chains.anatomy.body, chains.anatomy
+    turns = torch.zeros(3, len(skeleton), 3)
+    turns[0, skeleton.feet, 0] = 0.7
+    turns[1, skeleton.kinds == KINDS.index("leg"), 0] = 0.3
+    poses = put_down(Poses(turns, torch.tensor([0.0, 0.0, 0.5])), Validators(skeleton))
+    found = Grounding(chains, skeleton)(poses)
+    world = world_of_poses(chains, skeleton, found).double().numpy()
+    rest = body.T_world_node[body.nodes[body.owners]]
+    local = np.linalg.solve(rest, np.append(body.vertices, np.ones((len(body.vertices), 1)), 1)[..., None])[..., 0]
+    lowest = (np.einsum("npij,pj->npi", world[:, body.owners], local) @ anatomy.up).min(1) - anatomy.ground
+    np.testing.assert_allclose(lowest[:2] / chains.unit, 0, atol=0.02)
+    assert torch.equal(found.turns, poses.turns) and found.heights[2] == 0.5
+    fish = skeleton_of("fish")
+    swimming = Poses(torch.zeros(1, len(fish), 3), torch.tensor([0.1]))
+    assert Grounding(chains_of("fish"), fish)(swimming) is swimming
 
 
 def test_harvests_are_read_as_they_were_written(tmp_path):

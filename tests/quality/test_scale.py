@@ -94,13 +94,19 @@ def test_json_round_trip():
     assert Scale.from_json(recording.json_of(scale)).groups == scale.groups
 
 
+def test_a_recording_of_some_measures_leaves_the_others_as_they_are():
+    scale = scale_of(10)
+    other = recording.scale_of([("walk", "biped", {"pose_implausibility": 1.0}), ("hop", "biped", {})] * 10)
+    found = recording.with_groups(scale, other).groups
+    assert found["walk"] == {**scale.groups["walk"], **other.groups["walk"]}
+    assert "pose_implausibility" in found["walk"] and "pose_implausibility" not in scale.groups["walk"]
+
+
 def test_the_scale_that_ships():
     """Recorded from artists' clips: every measure that has a direction has a distribution, in ascending order."""
     scale = artists()
     for measure in MEASURES:
         group = "walk biped" if measure.better == "usual" else "all"
-        if measure.key in ("pose_implausibility", "unusual_poses"):  # as the weights of the pose model are
-            continue
         if measure.key != "tail_swing":  # few bipeds have tails
             assert scale.groups[group][measure.key].clips >= 20, measure.key
     assert scale.groups["walk quadruped"]["tail_swing"].clips >= 8

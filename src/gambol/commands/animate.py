@@ -118,8 +118,9 @@ class AnimateCommand:
     control of every frame, with wan-vace-1.3b and wan-vace-14b."""
     control_scale: Annotated[float, CONTROL_SCALE] = 1.0
     """How strong that control is; at 0 there is none."""
-    control_kind: Literal["grey", "depth"] = "grey"
-    """What that control shows of the guide: pictures in shades of grey, or of depth."""
+    control_kind: Literal["grey", "depth", "pose"] = "grey"
+    """What that control shows of the guide: pictures in shades of grey, of depth, or drawings of the pose, as DWPose
+    makes them, of characters with a head, two arms and two legs."""
     strength: Annotated[float, STRENGTH] = USUAL_STRENGTH
     """How much the clip of --init, or a guide that is the start, may change: from 0.01, hardly, to 1, completely."""
     frames: Annotated[str | None, tyro.conf.arg(metavar="FROM:TO")] = None

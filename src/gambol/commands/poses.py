@@ -26,13 +26,18 @@ if TYPE_CHECKING:
 
     from gambol.poses.pose_space import PoseSpace
 
+SHEET = 8
+"""Number of poses if none is given."""
+
 
 @dataclass
 class PosesCommand:
     """Sample poses that are plausible for a character, by one model for all rigs.
 
     A .png is a sheet of the poses; a .glb is the character with a clip that shows one pose after the other, a second
-    each. Poses that go through themselves, sink into the ground or bend knees backwards are drawn again.
+    each. Bodies with feet stand or lie on the ground. Poses that go through themselves, sink or bend knees backwards
+    are drawn again. Half as many more are drawn than you ask for, and those that differ most are kept: another --count
+    gives other poses, --seed too.
 
     examples:
       gambol poses fox -o fox-poses.png
@@ -45,7 +50,7 @@ class PosesCommand:
     """A character (.glb, .vrm, .gltf, .fbx or .usd), a mesh without a skeleton, which gets one, or of the zoo: fox."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """File to write: .png for a sheet, .glb or .fbx for the character with a clip of the poses."""
-    count: Annotated[int, Range(1, 1000), tyro.conf.arg(aliases=["-n"])] = 8
+    count: Annotated[int, Range(1, 1000), tyro.conf.arg(aliases=["-n"])] = SHEET
     """Number of poses."""
     text: str = ""
     """What they show, as "a fox sits"; by default anything."""

@@ -22,14 +22,16 @@ class TrainPosesCommand:
     log.jsonl, and at the end weights.safetensors. Stop it with Ctrl-C whenever you like; the same command resumes. The
     same seed gives the same weights on the same machine.
 
-    example:
-      gambol train-poses my-poses --harvest harvest --exclude some-family
+    examples:
+      gambol train-poses my-poses --harvest harvest
+      gambol train-poses my-poses --harvest harvest held-out --exclude some-family
+      gambol poses hero.glb --weights my-poses/weights.safetensors -o poses.png
     """
 
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")]
     """Folder for the training state, the log and the weights."""
     harvest: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="FOLDER ...")] = ()
-    """Folders that `gambol harvest` wrote."""
+    """Folders that `gambol harvest` wrote. 250,000 poses of 370 characters take 23 minutes of two cores."""
     exclude: tuple[str, ...] = ()
     """Families to leave out of the training, to evaluate on: the names of the folders that the characters were in."""
     steps: Annotated[int, Range(1, 100_000_000)] = 3000

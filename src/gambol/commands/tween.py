@@ -11,7 +11,7 @@ import tyro
 
 from gambol.commands.messages import say
 from gambol.commands.options import AS_FOUND, AnatomyGiven, File, check_not_input
-from gambol.commands.poses import open_space
+from gambol.commands.poses import SHEET, open_space
 from gambol.errors import GambolError
 from gambol.ranges import FPS, MOST_FRAMES
 
@@ -25,7 +25,7 @@ class TweenCommand:
     """Make the in-betweens of key poses: keys stay exact, the motion is smooth and slow at them, feet that stand stay.
 
     A key is a frame and a pose: 'rest', a clip (its first frame), 'walk@0.5' (half a second into it), or 'sample:3'
-    (the third pose that `gambol poses` samples).
+    (the third pose on the sheet of `gambol poses`).
 
     examples:
       gambol tween hero.glb --keys 0:idle 15:wave@0.5 30:idle -o hero-wave.glb
@@ -39,7 +39,8 @@ class TweenCommand:
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])]
     """File to write (.glb or .fbx): the character with the new clip."""
     walk: bool = False
-    """Walk through poses that the pose model finds between the keys, instead of turning joints the short way."""
+    """Walk through poses that the pose model finds between the keys, instead of turning joints the short way. Artists'
+    motions are nearer to the short way; the walk strays from it to stay plausible."""
     name: str = "tween"
     """Name of the clip."""
     fps: Annotated[float, FPS] = 30.0
@@ -81,10 +82,10 @@ def _key(text: str) -> tuple[int, str]:
 
 
 def _pose(space: PoseSpace, name: str) -> Poses:
-    """A pose by its name; 'sample:3' is the third that is sampled."""
+    """A pose by its name; 'sample:3' is the third on the sheet of `gambol poses`."""
     kind, _, number = name.partition(":")
     if kind != "sample" or name in space.character.clips:
         return space.pose_at(name)
     if not number.isdecimal() or not 1 <= int(number) <= 1000:
         raise GambolError(f"'{name}': give the number of a sample from 1, as in sample:3")
-    return space.sample(int(number))[[int(number) - 1]]
+    return space.sample(max(int(number), SHEET))[[int(number) - 1]]

@@ -22,6 +22,7 @@ from gambol.distillation.constraints import constraints_of
 from gambol.distillation.guide import (
     clip_to_start_from,
     guide_clip,
+    guide_keypoints,
     in_first_pose,
     is_row_of_poses,
     motion_of_clip,
@@ -97,6 +98,7 @@ def prepare(
     require_guidable(prior, config.guide)
     anatomy = anatomy or analyze(character)
     require_body(character, anatomy)
+    guide_keypoints(character, anatomy, config.guide)
     rig = build_rig(anatomy)
     sees: ViewRenderer | Chains
     displacement, guess, meanwhile = None, "", None

@@ -28,7 +28,8 @@ class GuideConfig:
     scale: Annotated[float, CONTROL_SCALE] = 1.0
     """Factor on what the control adds to the network; at 0 there is none."""
     control_kind: ControlKind = "grey"
-    """What a control shows of the guide: its pictures in shades of grey, or how near everything is."""
+    """What a control shows of the guide: its pictures in shades of grey, how near everything is, or the pose of a
+    person."""
 
     def __post_init__(self):
         check_ranges(self)

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
 from gambol.character.clip import Clip
 from gambol.character.lookup import find_clip
@@ -18,10 +19,12 @@ from gambol.character.rig import Rig
 from gambol.character.skeleton import Skeleton
 from gambol.errors import GambolError
 from gambol.formats import clip_suffixes
+from gambol.motion.humanoid import NotAPersonError
+from gambol.motion.keypoints import Keypoints, find_keypoints
 from gambol.motion.rig_motion import RigMotion, rig_motion_of
 from gambol.priors.catalogue import guided_by
 from gambol.priors.prior import Prior
-from gambol.priors.views import DepthRenderer, ViewRenderer
+from gambol.priors.views import GuideRenderer, ViewRenderer
 from gambol.render.cache import fingerprint
 from gambol.text import printable
 
@@ -47,6 +50,8 @@ class Guide:
     motion: RigMotion
     """As long as the motion that is made; of a first frame only that counts."""
     rig: Rig
+    keypoints: Keypoints | None = None
+    """Points of a person, if a control shows the pose."""
 
     def poses(self, frames: int) -> Float[Tensor, "frames joints 3 4"]:
         """T_world_joint of so many frames [file units]: a loop goes on, and else the last pose is held."""
@@ -61,16 +66,30 @@ class Guide:
 
 def control_videos(
     renderer: ViewRenderer,
-    guide: GuideConfig,
+    guide: Guide,
     T_world_joint: Float[Tensor, "frames joints 3 4"],
     views: Int[Tensor, " chosen"] | None = None,
 ) -> Float[Tensor, "chosen frames height width 3"]:
     """Return what a control branch sees of poses of a guide, from the chosen cameras or from all."""
-    if guide.control_kind == "depth":
-        if not isinstance(renderer, DepthRenderer):
-            raise ValueError(f"{type(renderer).__name__} renders no depth")
+    kind = guide.config.control_kind
+    if kind == "grey":
+        return renderer.render(T_world_joint, views)
+    if not isinstance(renderer, GuideRenderer):
+        raise ValueError(f"{type(renderer).__name__} renders no {kind}")
+    if kind == "depth":
         return renderer.render_depth(T_world_joint, views)
-    return renderer.render(T_world_joint, views)
+    assert guide.keypoints is not None
+    return renderer.render_pose(T_world_joint, guide.keypoints, views)
+
+
+def guide_keypoints(character: Character, anatomy: Anatomy, guide: GuideConfig | None) -> Keypoints | None:
+    """Return the points of a person whose pose a guide shows, or None if it shows something else."""
+    if guide is None or guide.control_kind != "pose":
+        return None
+    try:
+        return find_keypoints(character, anatomy)
+    except NotAPersonError as error:
+        raise GambolError(f"--control-kind pose draws the pose of a person, and {error}; use depth or grey") from None
 
 
 def require_guidable(prior: Prior, guide: GuideConfig | None) -> None:

@@ -15,7 +15,7 @@ from gambol.character.clip import Clip
 from gambol.character.lookup import find_clip
 from gambol.character.rig import Rig
 from gambol.distillation.config import AnimateConfig
-from gambol.distillation.guide import Guide
+from gambol.distillation.guide import Guide, guide_keypoints
 from gambol.distillation.overlay import overlaid
 from gambol.distillation.timing import Timing
 from gambol.distillation.track_layout import FORMULA_LEVEL
@@ -85,7 +85,9 @@ class Problem:
     def guide(self) -> Guide | None:
         """What the prior is shown of the guide; None if there is none, or if sampling only starts from it."""
         given = self.config.guide
-        return Guide(given, self.start, self.rig) if given and given.role != "start" else None
+        if given is None or given.role == "start":
+            return None
+        return Guide(given, self.start, self.rig, guide_keypoints(self.character, self.anatomy, given))
 
     @property
     def renderer(self) -> ViewRenderer:

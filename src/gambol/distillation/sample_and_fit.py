@@ -143,7 +143,7 @@ class Sampler:
         """Return what the prior's control branch sees: the guide, by the cameras of the videos."""
         if self.guide is None or self.guide.config.role != "control":
             return None
-        videos = control_videos(self.renderer, self.guide.config, self.guide.poses(self.windows.frames))
+        videos = control_videos(self.renderer, self.guide, self.guide.poses(self.windows.frames))
         return self.prior.control(self.windows.cut(videos), self.guide.config.scale)
 
 

@@ -139,7 +139,7 @@ class VideoObserver:
         if self.guide.config.role == "first-frame":
             return (aimed.render(self.guide.poses(1), view)[:, 0] if start == 0 else None), None
         poses = self.guide.poses(self.windows.frames)[start : start + self.windows.length]
-        video = control_videos(aimed, self.guide.config, poses, view)
+        video = control_videos(aimed, self.guide, poses, view)
         return None, self.prior.control(video, self.guide.config.scale)
 
 

@@ -55,22 +55,38 @@ class Humanoid:
     """Bones that VRM demands and for which there is no joint."""
 
 
+class NotAPersonError(GambolError):
+    """The character has no head, two arms and two legs, upright."""
+
+
+def humanoid_bones(
+    character: Character, anatomy: Anatomy, chains: Chains | None = None
+) -> tuple[dict[str, HumanoidBone], tuple[str, ...]]:
+    """The bones of a character by VRM's names, parents first, and the names of those that VRM demands and for which
+    there is no joint: the bones that its file names, else what the anatomy finds. NotAPersonError if it has not a
+    head, two arms and two legs."""
+    if is_humanoid(character.hints):
+        neutral, found = anatomy.body.T_world_node, bone_nodes(character.hints)
+        there = {bone: HumanoidBone(node, neutral[node, :3, 3]) for bone, node in found.items() if "Eye" not in bone}
+        return _ordered(there), ()
+    bones, missing = _bones_of(character, anatomy, chains or find_chains(anatomy))
+    return _ordered(bones), missing
+
+
 def find_humanoid(character: Character, anatomy: Anatomy) -> Humanoid:
-    """The humanoid of a character: the bones that its file names, else what the anatomy finds; GambolError if it has
-    not a head, two arms and two legs. The T-pose is the rest pose of a VRM, else the canonical pose of `chains`."""
+    """The humanoid of a character by `humanoid_bones`. The T-pose is the rest pose of a VRM, else the canonical pose of
+    `chains`."""
     axes = np.stack([anatomy.left, anatomy.up, anatomy.forward], axis=1)
     neutral = anatomy.body.T_world_node
     if is_humanoid(character.hints):
-        found = bone_nodes(character.hints)
-        there = {bone: HumanoidBone(node, neutral[node, :3, 3]) for bone, node in found.items() if "Eye" not in bone}
-        ordered, rest = _ordered(there), character.skeleton.world()
+        ordered, _ = humanoid_bones(character, anatomy)
+        rest = character.skeleton.world()
         nodes = np.array([bone.node for bone in ordered.values()])
         since = right_handed(neutral[nodes, :3, :3]) @ right_handed(rest[nodes, :3, :3]).swapaxes(1, 2)
         turns, positions = axes.T @ since @ axes, rest[nodes, :3, 3] @ axes
         return _humanoid(ordered, positions, turns, axes, np.zeros(3), ())
     chains = find_chains(anatomy)
-    bones, missing = _bones_of(character, anatomy, chains)
-    ordered = _ordered(bones)
+    ordered, missing = humanoid_bones(character, anatomy, chains)
     joint_of = {int(node): joint for joint, node in enumerate(anatomy.body.nodes)}
     turns = chains.canonical[[joint_of[bone.node] for bone in ordered.values()]]
     positions = np.zeros((len(ordered), 3))
@@ -135,16 +151,11 @@ def _require_person(character: Character, anatomy: Anatomy, chains: Chains) -> N
     kinds = [chain.kind for chain in chains.chains]
     for kind, count, what in (("leg", 2, "two legs"), ("arm", 2, "two arms"), ("neck", 1, "a head")):
         if kinds.count(kind) < count or (kind == "leg" and kinds.count(kind) > count):  # type: ignore[arg-type]
-            raise GambolError(
-                f"a .vrma holds the motion of a person, and '{character.name}' ({anatomy.plan}) has not {what} "
-                "that gambol can tell; write a .bvh"
-            )
+            raise NotAPersonError(f"'{character.name}' ({anatomy.plan}) has not {what} that gambol can tell")
     hips = np.mean([anatomy.body.heads[leg.chain[0]] for leg in anatomy.legs], axis=0)
     way = anatomy.body.tips[next(chain for chain in chains.chains if chain.kind == "neck").joints[-1]] - hips
     if way @ anatomy.up < UPRIGHT * np.linalg.norm(way):
-        raise GambolError(
-            f"a .vrma holds the motion of a person, and the trunk of '{character.name}' is not upright; write a .bvh"
-        )
+        raise NotAPersonError(f"the trunk of '{character.name}' is not upright")
 
 
 def _middle(chains: Chains) -> Iterator[tuple[str, int]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -38,6 +40,24 @@ def with_props_above_ground(anatomy: Anatomy, rig: Rig, motion: RigMotion) -> Ri
         if held is not None:
             motion = _raised(anatomy, rig, motion, held)
     return motion
+
+
+def raised_hands(anatomy: Anatomy, T_world_joint: Poses) -> Poses:
+    """Single poses with wrists turned in the same way; they do not follow each other in time."""
+    poses = T_world_joint
+    for limb in anatomy.limbs:
+        held = _held(anatomy, limb) if limb.kind == "arm" and anatomy.stands else None
+        turned = held and _raising(anatomy, poses, held, np.asarray)
+        if held and turned:
+            axis, angles = turned
+            moved = anatomy.body.subtree(held.hand)
+            about, part = poses[:, held.hand, None, :3, 3], poses[:, moved]
+            turn = _turns(axis, angles)[:, None]
+            part[..., :3, :3] = turn @ part[..., :3, :3]
+            part[..., :3, 3] = (turn @ (part[..., :3, 3] - about)[..., None])[..., 0] + about
+            poses = poses.copy()
+            poses[:, moved] = part
+    return poses
 
 
 def holding_joints(anatomy: Anatomy) -> list[int]:
@@ -118,25 +138,36 @@ def _held(anatomy: Anatomy, limb: Limb) -> _Prop | None:
 
 
 def _raised(anatomy: Anatomy, rig: Rig, motion: RigMotion, prop: _Prop) -> RigMotion:
-    poses, up, joint = motion.poses(rig), anatomy.up, prop.hand
-    hand = poses[:, joint, :3, 3]
+    poses, joint = motion.poses(rig), prop.hand
+    mode = "wrap" if motion.loops else "nearest"
+    soft = partial(gaussian_filter1d, sigma=SOFT * motion.fps, axis=0, mode=mode)
+    turned = _raising(anatomy, poses, prop, soft)
+    if turned is None:
+        return motion
+    axis, angles = turned
+    angles = soft(maximum_filter1d(angles, 2 * round(WIDE * motion.fps) + 1, mode=mode))
+    poses[:, joint, :3, :3] = _turns(axis, angles) @ poses[:, joint, :3, :3]
+    return replace(motion, angles=_with_joint(rig, motion, poses, joint))
+
+
+def _raising(
+    anatomy: Anatomy, poses: Poses, prop: _Prop, soft: Callable[[np.ndarray], np.ndarray]
+) -> tuple[Float[np.ndarray, "frames 3"], Float[np.ndarray, " frames"]] | None:
+    """Axes and angles [rad] by which a hand is turned in each pose so that what it holds is above the ground; None if
+    it is. soft: smooths axes over the poses."""
+    up, hand = anatomy.up, poses[:, prop.hand, :3, 3]
     arms = np.einsum("fpij,pj->fpi", poses[:, prop.owners], prop.points)[..., :3] - hand[:, None]
     low = anatomy.ground + CLEAR * anatomy.height
     lowest = arms[np.arange(len(arms)), (arms @ up).argmin(1)]
     if ((hand + lowest) @ up).min() >= low:
-        return motion
+        return None
     level = lowest - (lowest @ up)[:, None] * up + FORWARD * np.linalg.norm(lowest, axis=1)[:, None] * anatomy.forward
-    mode = "wrap" if motion.loops else "nearest"
-    level = gaussian_filter1d(level, SOFT * motion.fps, axis=0, mode=mode)
-    axis = normalize(np.cross(level, up))
+    axis = normalize(np.cross(soft(level), up))
     angles = np.zeros(len(arms))
     for _ in range(ROUNDS):
         turned = arms @ _turns(axis, angles).transpose(0, 2, 1)
         angles = np.minimum(angles + _missing(turned, hand, up, low), MOST)
-    angles = maximum_filter1d(angles, 2 * round(WIDE * motion.fps) + 1, mode=mode)
-    angles = gaussian_filter1d(angles, SOFT * motion.fps, mode=mode)
-    poses[:, joint, :3, :3] = _turns(axis, angles) @ poses[:, joint, :3, :3]
-    return replace(motion, angles=_with_joint(rig, motion, poses, joint))
+    return axis, angles
 
 
 def _missing(

@@ -20,6 +20,7 @@ from gambol.language import require_intent
 from gambol.motion.chains import find_chains
 from gambol.motion.export import poses_from_world
 from gambol.motion.joint_poses import world_poses
+from gambol.poses.grounding import Grounding
 from gambol.poses.in_between import walk_between
 from gambol.poses.model import PoseModel, RigPoses
 from gambol.poses.pose_skeleton import KINDS, MOST_JOINTS, pose_skeleton
@@ -52,6 +53,7 @@ class PoseSpace:
         self.skeleton = pose_skeleton(self.chains)
         self.model = PoseModel.load(None if weights is None else Path(weights))
         self.rig_poses = RigPoses(self.model, self.skeleton)
+        self.grounding = Grounding(self.chains, self.skeleton)
 
     @property
     def joints(self) -> list[str]:
@@ -107,9 +109,10 @@ class PoseSpace:
         free = None
         if part is not None:
             free, near = self._part(part), self.rest if near is None else near
-        return sample_poses(
+        poses = sample_poses(
             self.rig_poses, count, seed, config, action=action, near=near, free=free, on_progress=on_progress
         )
+        return poses if near is not None else self.grounding(poses)
 
     def _part(self, part: str) -> Tensor:
         """Joints of a part, with what hangs on them."""

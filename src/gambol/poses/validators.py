@@ -23,6 +23,8 @@ OVERLAP, SUNK, BACKWARDS = 0.8, 0.25, 0.6
 more."""
 THIN = 0.8
 """Radius of spheres, as a share of the mean distance of the skin from the bone."""
+UPRIGHT = 0.7
+"""Cosine of the angle between the vertical and the trunk, at rest, of those who stand upright."""
 NEAR = 3
 """Bones that are no more joints apart touch each other anyway."""
 
@@ -85,10 +87,44 @@ class Validators:
 
     def gap(self, poses: Poses) -> Float[Tensor, " poses"]:
         """How high the skin about the lowest bone is above where it is at rest; below 0 it is lower."""
-        radius = self.skeleton.numbers[:, RADIUS].repeat(2)
+        return self._lowest(poses) - self._lowest(Poses.canonical(self.skeleton))
+
+    def stature(self, poses: Poses) -> Float[Tensor, " poses"]:
+        """How high the middle of the body is above its lowest bone, as a share of how high it is at rest."""
         rest = Poses.canonical(self.skeleton)
-        own, ground = ((self._ends(*body_points(self.skeleton, each)) - radius).amin(1) for each in (poses, rest))
-        return own - ground
+        own, standing = (each.heights + self.skeleton.rest_height - self._lowest(each) for each in (poses, rest))
+        return own / standing.clamp(min=1e-3)
+
+    def upright(self, poses: Poses) -> Float[Tensor, " poses"]:
+        """Cosine of the angle between the vertical and the way from the hips to the neck, of who is upright at rest; 1
+        for others."""
+        trunk, neck = (torch.nonzero(self.skeleton.kinds == KINDS.index(kind))[:, 0] for kind in ("trunk", "neck"))
+        if not len(trunk) or not len(neck):
+            return torch.ones(len(poses))
+        own, rest = (
+            torch.nn.functional.normalize(places[:, neck[0]] - places[:, trunk[0]], dim=-1)[:, 1]
+            for _, places in (body_points(self.skeleton, each) for each in (poses, Poses.canonical(self.skeleton)))
+        )
+        return own if float(rest) > UPRIGHT else torch.ones(len(poses))
+
+    def _lowest(self, poses: Poses) -> Float[Tensor, " poses"]:
+        """Height of the skin about the lowest bone of those that bear bodies; of arms to the wrists only, since hands
+        may hold things."""
+        arms, bears = self.skeleton.kinds == KINDS.index("arm"), self.bears
+        heights = self._ends(*body_points(self.skeleton, poses)).unflatten(1, (2, -1))
+        heights = heights - torch.where(arms, 0.0, self.skeleton.numbers[:, RADIUS])
+        heads, tips = heights[:, 0, bears], heights[:, 1, bears & ~arms]
+        return torch.cat([heads, tips], 1).amin(1)
+
+    @cached_property
+    def bears(self) -> Bool[Tensor, " joints"]:
+        """Joints of parts that bodies stand, sit and lie on: not of tails, wings, fingers and loose parts."""
+        kinds = self.skeleton.kinds
+        bears = ~torch.stack([kinds == KINDS.index(kind) for kind in ("tail", "wing", "loose")]).any(0)
+        for joint, parent in enumerate(self.skeleton.parents.tolist()):
+            if kinds[joint] == KINDS.index("digit") and parent >= 0:  # toes bear, fingers do not
+                bears[joint] = bears[parent] and kinds[parent] != KINDS.index("arm")
+        return bears
 
     def _ends(self, rotations: Tensor, places: Tensor) -> Float[Tensor, "poses points"]:
         """Heights of both ends of all bones."""

@@ -18,6 +18,7 @@ from gambol.character.character import Character
 from gambol.character.rig import Rig, build_rig
 from gambol.errors import GambolError
 from gambol.motion.contacts import Contacts
+from gambol.motion.keypoints import Keypoints
 from gambol.motion.legs import leg_length
 from gambol.motion.rig_motion import RigMotion
 from gambol.priors.image_loss import loss_to_videos
@@ -27,6 +28,7 @@ from gambol.render.cameras import Cameras, box_centers, follow, frame_distance, 
 from gambol.render.depth import depth_pictures
 from gambol.render.gaussians import shade
 from gambol.render.ground_plane import GroundPlane
+from gambol.render.pose_drawing import pose_pictures
 from gambol.render.skinned_gaussians import SkinnedGaussians, bind_gaussians
 from gambol.render.splat import SplatConfig, splat
 
@@ -97,6 +99,30 @@ class GaussianViews:
         """Videos of depth from the chosen cameras, by default from all, as estimators of depth draw it."""
         return self._seen_by(self._draw_depth, T_world_joint, views)
 
+    @torch.no_grad()
+    def render_pose(
+        self,
+        T_world_joint: Float[Tensor, "frames joints 3 4"],
+        keypoints: Keypoints,
+        views: Int[Tensor, " chosen"] | None = None,
+    ) -> Float[Tensor, "chosen frames height width 3"]:
+        """Drawings of the pose of a person from the chosen cameras, by default from all, as detectors draw it."""
+        points = keypoints.points(T_world_joint)
+        path = self._aim(self.gaussians.posed(T_world_joint.to(self.gaussians.means))[0]).to(points)
+        pictures = []
+        for view in range(self.views) if views is None else views.tolist():
+            cameras = self._cameras(path, view)
+            seen = keypoints.seen(T_world_joint, points, cameras.positions)
+            pictures.append(pose_pictures(points, seen, cameras))
+        return torch.stack(pictures)
+
+    def _aim(self, means: Float[Tensor, "frames gaussians 3"]) -> Float[Tensor, "frames 3"]:
+        """What the cameras look at in each frame."""
+        path = follow(box_centers(means), self.steady) if self._path is None else self._path[: len(means)]
+        if len(path) < len(means):
+            raise ValueError(f"cameras were aimed at {len(path)} frames, got {len(means)}")
+        return path
+
     def _seen_by(
         self,
         draw: Callable[[Tensor, Tensor, Cameras], Tensor],
@@ -127,9 +153,7 @@ class GaussianViews:
         covariances: Float[Tensor, "frames gaussians 6"],
         views: Int[Tensor, " chosen"] | None,
     ) -> Float[Tensor, "chosen frames height width 3"]:
-        path = follow(box_centers(means), self.steady) if self._path is None else self._path[: len(means)]
-        if len(path) < len(means):
-            raise ValueError(f"cameras were aimed at {len(path)} frames, got {len(means)}")
+        path = self._aim(means)
         chosen = range(self.views) if views is None else views.tolist()
         together = max(PIXELS_AT_ONCE // (self.size[0] * self.size[1]), 1)
         small = len(chosen) * len(means) * self.size[0] * self.size[1] <= MOST_PIXELS

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 ReferenceImage = Literal["none", "rest", "first"]
 """Which picture, taken by the same camera, a prior wants to see: none, the character at rest, or the first frame."""
 
-ControlKind = Literal["grey", "depth"]
+ControlKind = Literal["grey", "depth", "pose"]
+"""What a control shows of a guide: its pictures in shades of grey, how near everything is, or the pose of a person."""
 GuideRole = Literal["start", "first-frame", "control"]
 """How a motion guides a prior: sampling starts from it with noise on it, its first frame is given as a picture, or all
 of it is given to a control branch of the network."""

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from gambol.motion.keypoints import Keypoints
 from gambol.priors.schedule import Latents
 
 PoseLoss = Callable[[Float[Tensor, "frames joints 3 4"], Int[Tensor, " chosen"]], Float[Tensor, ""]]
@@ -50,13 +51,22 @@ class ViewRenderer(Protocol):
 
 
 @runtime_checkable
-class DepthRenderer(Protocol):
-    """Also renders how near everything is."""
+class GuideRenderer(Protocol):
+    """Also renders what control branches are shown of a guide: how near everything is, and the pose of a person."""
 
     def render_depth(
         self, T_world_joint: Float[Tensor, "frames joints 3 4"], views: Int[Tensor, " chosen"] | None = None
     ) -> Float[Tensor, "chosen frames height width 3"]:
         """Videos of depth from the chosen cameras, by default from all: white is near, black is far."""
+        ...
+
+    def render_pose(
+        self,
+        T_world_joint: Float[Tensor, "frames joints 3 4"],
+        keypoints: Keypoints,
+        views: Int[Tensor, " chosen"] | None = None,
+    ) -> Float[Tensor, "chosen frames height width 3"]:
+        """Drawings of the pose of a person from the chosen cameras, by default from all: coloured sticks on black."""
         ...
 
 

@@ -16,6 +16,7 @@ from gambol.errors import GambolError
 from gambol.motion.optimization import threads
 from gambol.poses.model import PoseModel
 from gambol.poses.plausibility import implausibility, pose_reader, shipped_model
+from gambol.quality.measures import Values
 from gambol.quality.normalized_clip import NormalizedClip
 
 MOST_FRAMES, MOST_JOINTS, FEWEST_FRAMES = 48, 900, 8
@@ -45,6 +46,11 @@ class PosePlausibility:
     def unusual(self) -> float:
         """Share of the frames with an unusual pose."""
         return float((self.implausibility > self.usual).mean())
+
+    @property
+    def values(self) -> Values:
+        """Values of the measures, by their keys."""
+        return {"pose_implausibility": self.mean, "unusual_poses": 100 * self.unusual}
 
 
 def pose_plausibility(clip: NormalizedClip, model: PoseModel | None = None) -> PosePlausibility | None:

@@ -257,9 +257,10 @@ def report(
     values |= {
         "agreement": None if share is None else 100 * share,
         "plausibility": score.plausibility if score else None,
-        "pose_implausibility": poses.mean if poses else None,
-        "unusual_poses": 100 * poses.unusual if poses else None,
+        "pose_implausibility": None,
+        "unusual_poses": None,
     }
+    values |= poses.values if poses else {}
     features = motion_features(normalized)
     motions = motions or artist_motions()
     return Report(

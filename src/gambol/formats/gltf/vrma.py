@@ -19,12 +19,13 @@ from gambol.character.clip import Clip, continuous
 from gambol.character.humanoid import bone_nodes, is_humanoid
 from gambol.character.skeleton import Pose, Skeleton
 from gambol.character.transforms import quaternion_from_matrix
+from gambol.errors import GambolError
 from gambol.files import write_file
 from gambol.formats.gltf.create import document_from_character
 from gambol.formats.gltf.document import glb_bytes
 from gambol.formats.gltf.reader import VRM_ANIMATION
 from gambol.formats.joints import JointMotion, sample_joints
-from gambol.motion.humanoid import Humanoid, find_humanoid
+from gambol.motion.humanoid import Humanoid, NotAPersonError, find_humanoid
 
 
 def write_vrma(
@@ -36,7 +37,10 @@ def write_vrma(
     anatomy: of the character; it is analysed if not given.
     """
     character = _with_named_joints(character)
-    humanoid = find_humanoid(character, anatomy or analyze(character))
+    try:
+        humanoid = find_humanoid(character, anatomy or analyze(character))
+    except NotAPersonError as error:
+        raise GambolError(f"a .vrma holds the motion of a person, and {error}; write a .bvh") from None
     motion = sample_joints(character, clip, fps)
     written = vrma_character(humanoid, motion)
     document = document_from_character(written)
