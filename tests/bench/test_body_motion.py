@@ -1,5 +1,7 @@
 """Motions as points: what travels and what walks in place are the same motion."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from motion.strides import stride
@@ -31,3 +33,20 @@ def test_a_motion_without_skin_has_the_same_strokes():
     with_skin, without = (body_motion_of(walk.character, walk.clip, walk.anatomy, skin=skin) for skin in (True, False))
     np.testing.assert_array_equal(with_skin.strokes, without.strokes)
     assert without.vertices.shape == (FRAMES, 0, 3) and len(with_skin.vertices[0]) == len(with_skin.neutral)
+
+
+def test_strokes_get_their_lengths_back():
+    """A motion of joints is as it was; one that was stretched has its own directions, and limbs hang together."""
+    walk = stride("human", "walk")
+    motion = body_motion_of(walk.character, walk.clip, walk.anatomy, skin=False)
+    np.testing.assert_allclose(motion.unstretched().strokes, motion.strokes, atol=1e-3)
+    limb = [number for number, part in enumerate(motion.parts) if part == "left leg 0"]
+    long = motion.strokes.copy()
+    along = long[:, limb, 1] - long[:, limb, 0]
+    for place, stroke in enumerate(limb):
+        long[:, stroke, 1] = long[:, stroke, 0] + 1.5 * along[:, place]
+        if place + 1 < len(limb):
+            long[:, limb[place + 1], 0] = long[:, stroke, 1]
+            long[:, limb[place + 1], 1] += 0.5 * along[:, : place + 1].sum(1)
+    stretched = replace(motion, strokes=long)
+    np.testing.assert_allclose(stretched.unstretched().strokes[:, limb], motion.strokes[:, limb], atol=1e-3)

@@ -8,7 +8,7 @@ is its left, y up and z forward, with the ground at y = 0; its way over the grou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -60,6 +60,22 @@ class BodyMotion:
         if self.loops:
             steps[-1] += self.travel
         return steps * self.fps
+
+    def unstretched(self) -> BodyMotion:
+        """Return the motion with strokes as long as in the neutral pose, in their own directions. Within a limb they
+        follow each other as they do there; a limb begins where it did."""
+        strokes = self.strokes.copy()
+        along, lengths = (points[..., 1, :] - points[..., 0, :] for points in (strokes, self.rest))
+        long = np.linalg.norm(lengths, axis=-1)
+        along *= (long / np.maximum(np.linalg.norm(along, axis=-1), 1e-9))[..., None]
+        before: dict[str, int] = {}
+        for stroke, part in enumerate(self.parts):
+            last = before.get(part)
+            if last is not None and np.allclose(self.rest[stroke, 0], self.rest[last, 1], atol=1e-6):
+                strokes[:, stroke, 0] = strokes[:, last, 1]
+            strokes[:, stroke, 1] = strokes[:, stroke, 0] + along[:, stroke]
+            before[part] = stroke
+        return replace(self, strokes=strokes)
 
     def state(self) -> dict[str, Tensor]:
         """Return the motion as tensors; skin in half precision, which rounds a body of 1 m to half a millimetre."""
