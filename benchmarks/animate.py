@@ -40,7 +40,8 @@ REPEATS = 3
 
 
 def main() -> None:
-    character, sentence = sys.argv[1:3] if len(sys.argv) > 2 else ("fox", "a fox is walking")
+    character = sys.argv[1] if len(sys.argv) > 1 else "fox"
+    sentence = sys.argv[2] if len(sys.argv) > 2 else "it is walking"
     print(f"'{sentence}', {character}: the least of {REPEATS} runs")
     for preset, limit in LIMITS.items():
         whole = min([file_to_file(character, sentence, preset) for _ in range(REPEATS + 1)][1:])

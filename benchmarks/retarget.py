@@ -106,7 +106,11 @@ def main() -> None:
         if listed and not all(file.exists() for file in files):
             print(f"{label}: left out, the files are not there")
             continue
-        row, shown = compare(read(files[0]), clip, read(files[1]))
+        try:
+            row, shown = compare(read(files[0]), clip, read(files[1]))
+        except GambolError as error:
+            print(f"{label}: left out, {error}", flush=True)
+            continue
         rows.append({"pair": label, **row})
         print_row(rows[-1])
         if options.sheets:

@@ -316,7 +316,7 @@ def others(folder: Path, most: int, pictures: Path | None) -> Iterator[Row]:
             plan = next(name for name, pairs in LEGS.items() if 2 * pairs == len(own.legs))
             row = compare(path.stem, character, plan, axis_name(own.forward), pictures)
         except (GambolError, StopIteration) as error:
-            print(f"{path.name}: left out, {error or 'an odd number of legs'}", file=sys.stderr)
+            print(f"{path.name}: left out, {str(error) or 'an odd number of legs'}", file=sys.stderr)
             continue
         done += 1
         yield row

@@ -45,7 +45,9 @@ def test_comparison(maker, tmp_path):
     lines = comparison.compare(maker, [FOX], "walk", DeformationConfig(), tmp_path)
     text = "\n".join(lines)
     assert "| AKD |" in text and "| deformation field |" in text and "| SA |" in text
-    assert (tmp_path / "fox.png").exists() and (tmp_path / "comparison.svg").exists()
+    assert list(tmp_path.glob("fox-*.png")) and (tmp_path / "comparison.svg").exists()
+    other = Maker(maker.results, "pixels", "it walks", 3, 0)
+    assert other.digest(FOX) != maker.digest(FOX), "pictures of other settings are others"
     ours = maker.by_joints(FOX, comparison.AKD)
     theirs = maker.by_field(FOX, DeformationConfig())
     assert ours.calls == theirs.calls == 4, "two steps with guidance, of both"
@@ -58,7 +60,7 @@ def test_videophy_is_asked_and_answers(maker, tmp_path):
     assert "has not judged yet" in text
     folder = tmp_path / "videophy"
     videos = sorted(folder.glob("*.mp4"))
-    assert [video.name for video in videos] == ["fox-akd.mp4", "fox-deformation.mp4"]
+    assert [video.stem.split("-")[-1] for video in videos] == ["akd", "field"]
     for kind, scores in (("sa", (5, 1)), ("pc", (3, 3))):
         assert (folder / f"{kind}.csv").read_text().count(".mp4") == 2
         rows = [f"{video.resolve()},{score}" for video, score in zip(videos, scores, strict=True)]
@@ -132,7 +134,26 @@ def test_diversity(maker, tmp_path):
     sits = Maker(maker.results, "pixels", "it sits down", 2, 0)
     text = "\n".join(diversity.sheets([(FOX, sits)], [Method("AKD"), ours], tmp_path, "Hard", "about"))
     assert "| AKD | – | – | " in text, "its prior does not know that"
-    assert (tmp_path / "fox-it-sits-down.png").exists()
+    assert list(tmp_path.glob("fox-it_sits_down-*.png"))
+
+
+def test_what_the_judge_does_not_know_has_no_sa(maker, tmp_path):
+    points = Maker(maker.results, "pixels", "he points", 2, 0)
+    human = Subject("human", "human")
+    text = "\n".join(diversity.sheets([(human, points)], [diversity.ours(maker)], tmp_path, "Hard", "about"))
+    row = next(line for line in text.splitlines() if "prior tracks" in line).split(" | ")
+    assert row[2] == "–" and 0 <= float(row[3]) <= 1
+
+
+def test_a_character_that_is_refused_is_left_out(maker, tmp_path):
+    """With its reason, in every section."""
+    howls = Maker(maker.results, "pixels", "it howls", 2, 0)
+    for lines in (
+        comparison.compare(howls, [FOX], "walk", DeformationConfig(), tmp_path),
+        ablations.ablate(howls, [FOX], "walk", [Method("AKD")], "Ablations"),
+        physics.track_all(howls, [FOX], Method("AKD"), 1),
+    ):
+        assert any("fox" in line and "howl" in line for line in lines), lines
 
 
 def test_wins_know_which_side_is_better():

@@ -85,6 +85,6 @@ def test_the_report_holds_all_topics_of_a_folder(tmp_path):
     report = write_section(tmp_path, "paper", "The paper's tables", "gambol bench paper", ["wins"], 600)
     text = report.read_text()
     assert report == tmp_path / REPORT and text.index("The paper's tables") < text.index("Speed")
-    assert "`gambol bench paper` · 10 min" in text and "torch" in text and "cores" in text
+    assert "`gambol bench paper` · last start 10 min" in text and "torch" in text and "cores" in text
     write_section(tmp_path, "speed", "Speed", "gambol bench speed", ["faster"], 10)
     assert "faster" in report.read_text() and "wins" in report.read_text() and "fast\n" not in report.read_text()

@@ -19,7 +19,7 @@ PACKAGES = ("gambol", "torch", "warp-lang", "numpy", "scipy", "diffusers", "mujo
 
 def write_section(folder: Path, topic: str, title: str, command: str, lines: Sequence[str], seconds: float) -> Path:
     """Write the section of a topic, and the report of all topics that the folder holds; return its path."""
-    head = [f"## {title}", "", f"`{command}` · {_minutes(seconds)} · {time.strftime('%Y-%m-%d')}", ""]
+    head = [f"## {title}", "", f"`{command}` · last start {_minutes(seconds)} · {time.strftime('%Y-%m-%d')}", ""]
     head += [_machine(), ""]
     (folder / topic).mkdir(parents=True, exist_ok=True)
     write_file(folder / topic / "SECTION.md", "\n".join([*head, *lines, ""]).encode())

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -64,7 +65,7 @@ def run_scripts(
     lines = []
     for number, script in enumerate(plan):
         on_progress(script.title, number, len(plan))
-        lines += [f"### {script.title}", "", f"`python benchmarks/{' '.join(script.arguments)}`", ""]
+        lines += [f"### {script.title}", "", f"`python benchmarks/{shlex.join(script.arguments)}`", ""]
         lines += [_printed(script, folder), ""]
     on_progress(topic, len(plan), len(plan))
     return lines
@@ -88,7 +89,9 @@ def _printed(script: Script, folder: Path) -> str:
 
 
 def _speed(inputs: Sequence[Path], quick: bool, folder: Path, on_progress: Progress) -> list[Script]:
-    character = [str(inputs[0])] if inputs else []
+    if len(inputs) > 1 or any(path.is_dir() for path in inputs):
+        raise GambolError("give one file: speed is measured on one character")
+    character = [str(path) for path in inputs]
     scripts = [
         Script("Rasteriser, beside its twin in torch and plain loops (numba)", ("rasterizer.py",), "pip install numba"),
         Script("Skinning of Gaussians, beside torch", ("skinning.py",)),
@@ -124,9 +127,9 @@ def _poses(inputs: Sequence[Path], quick: bool, folder: Path, on_progress: Progr
     of which the ranges of joints and the nearest rig are taken."""
     if not inputs:
         raise GambolError("give folders of characters with clips by artists, which samples are compared with")
-    files = character_files(inputs)
-    true, training = folder / "true", folder / "training"
     creatures, most = (3, 3) if quick else (30, 12)
+    files = character_files(inputs)
+    true, training = folder / "true", folder / f"training-{most}"
     for place in (true, training):
         place.mkdir(exist_ok=True)
     clips = Job("clips", "tracks", (), HarvestConfig(poses=40), true)

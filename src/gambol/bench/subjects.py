@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,6 +37,14 @@ class Subject:
     @cached_property
     def character(self) -> Character:
         return load(self.source)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The species, or name and contents of the file."""
+        path = Path(self.source)
+        if not path.is_file():
+            return self.source
+        return f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}"
 
     @cached_property
     def anatomy(self) -> Anatomy:

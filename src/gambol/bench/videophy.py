@@ -20,8 +20,6 @@ from gambol.errors import GambolError
 Version = Literal[1, 2]
 SIDE = 224
 """Width and height to which VideoPhy scales every frame [pixels]."""
-FRAMES: dict[Version, int] = {1: 4, 2: 32}
-"""Frames that it takes from a video, evenly."""
 DIALOGUE = (
     "The following is a conversation between a curious human and {article}AI assistant. The assistant gives helpful, "
     "detailed, and polite answers to the user's questions.\nHuman: <|video|>\nHuman: {question}\nAI: "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -43,7 +44,8 @@ class BenchCommand:
     topic: Annotated[Topic, tyro.conf.Positional]
     """What to measure."""
     inputs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE|FOLDER ...")] = ()
-    """Characters, or folders of them; by default gambol's own zoo."""
+    """Characters, or folders of them; by default gambol's own zoo. poses needs folders with clips by artists, speed
+    takes one file."""
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = Path("bench")
     """Folder for the report and for all that is measured."""
     quick: bool = False
@@ -83,7 +85,7 @@ class BenchCommand:
 
                 title = TITLES[self.topic]
                 lines = run_scripts(self.topic, self.inputs, self.quick, folder, shown)
-            command = " ".join(["gambol", *sys.argv[1:]])
+            command = shlex.join(["gambol", *sys.argv[1:]])
             report = write_section(self.output, self.topic, title, command, lines, time.monotonic() - began)
         say(f"wrote {report}")
 

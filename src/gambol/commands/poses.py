@@ -112,7 +112,7 @@ def check_pose_output(output: Path, file: Path) -> None:
     if output.suffix.lower() == ".png":
         check_movie(output, (".png",))
     elif output.suffix.lower() in clip_suffixes():
-        check_output(output, came=".glb")
+        check_output(output, came=".vrm" if file.suffix.lower() == ".vrm" else ".glb")
     else:
         raise GambolError(f"'{output}': poses are written as .png, .glb or .fbx")
 

@@ -92,7 +92,7 @@ class TrackCommand:
         from gambol.files import check_folder
         from gambol.render.movie import check_movie
 
-        check_output(output, came=".glb")
+        check_output(output, came=".vrm" if self.file.suffix.lower() == ".vrm" else ".glb")
         if self.movie:
             check_movie(self.movie)
         if self.export_mjcf:

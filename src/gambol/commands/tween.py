@@ -57,7 +57,7 @@ class TweenCommand:
 
         check_name(self.name)
         check_not_input(self.output, self.file)
-        check_output(self.output, came=".glb")
+        check_output(self.output, came=".vrm" if self.file.suffix.lower() == ".vrm" else ".glb")
         wanted = [_key(text) for text in self.keys]
         if len(wanted) < 2:
             raise GambolError("give two keys or more, as in --keys 0:idle 30:wave@0.5")

@@ -34,8 +34,8 @@ from gambol.priors.schedule import Latents, Level, Schedule
 from gambol.priors.score import (
     DISTILLATION_SCHEDULES,
     DistillationSchedule,
-    inverted_noise,
-    matched_noise,
+    rfds_rev,
+    sdi,
     sds,
     surrogate,
 )
@@ -235,12 +235,13 @@ def score_loss(
         return denoise(noisy, level, guidance)
 
     if source == "inverted":
-        noise = inverted_noise(seen, level, schedule, lambda noisy, at: denoise(noisy, at, INVERSION_GUIDANCE))
+        gradient = sdi(seen, level, schedule, ask, lambda noisy, at: denoise(noisy, at, INVERSION_GUIDANCE))
     else:
         noise = draw_noise(seen, random)
         if source == "matched":
-            noise = matched_noise(seen, noise, level, schedule, lambda noisy, at: denoise(noisy, at, 1.0))
-    gradient = sds(seen, noise, level, schedule, ask)
+            gradient = rfds_rev(seen, noise, level, schedule, ask, lambda noisy, at: denoise(noisy, at, 1.0))
+        else:
+            gradient = sds(seen, noise, level, schedule, ask)
     return surrogate(latents, gradient) / latents.numel()
 
 

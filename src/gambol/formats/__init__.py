@@ -88,10 +88,9 @@ def check_output(path: str | Path, came: str = ".gltf") -> None:
     """Refuse, before any work, a file that `save` could not write: by its ending or because its folder is missing.
 
     came: ending of the file that the character comes from, "" if there is none. Only a .gltf can become one, and only
-    what comes from glTF can be a VRM.
+    a .vrm can be a VRM.
     """
     from gambol.files import check_folder
-    from gambol.formats.gltf.document import SUFFIXES
     from gambol.formats.gltf.writer import check_target, no_vrm
 
     path = Path(path)
@@ -106,7 +105,7 @@ def check_output(path: str | Path, came: str = ".gltf") -> None:
         raise AssetError(f"{name}: gambol writes {', '.join(clip_suffixes())}; use a name that ends in .glb")
     else:
         check_target(path, came.lower() != ".gltf")
-        if path.suffix.lower() == ".vrm" and came.lower() not in SUFFIXES:
+        if path.suffix.lower() == ".vrm" and came.lower() != ".vrm":
             raise no_vrm(path)
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gambol.character.anatomy import Anatomy
 from gambol.character.character import Character
-from gambol.motion.humanoid import humanoid_bones
+from gambol.motion.humanoid import NotAPersonError, humanoid_bones
 
 KEYPOINTS = (
     *("nose", "neck"),
@@ -100,8 +100,10 @@ def find_keypoints(character: Character, anatomy: Anatomy) -> Keypoints:
 
 def _joint(node: int, character: Character, joint_of: dict[int, int]) -> int:
     """The joint that moves a node: its own, or the nearest above it."""
-    while node not in joint_of:
+    while node >= 0 and node not in joint_of:
         node = int(character.skeleton.parents[node])
+    if node < 0:
+        raise NotAPersonError(f"no joint of '{character.name}' moves one of its bones")
     return joint_of[node]
 
 

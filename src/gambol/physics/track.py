@@ -248,11 +248,12 @@ def _as_it_was(target: TrackingTarget, done: TrackedClip, fps: float | None) -> 
     """Return the clip that was to be tracked, since everything else is worse."""
     raw = target.locked_clip.raw
     if fps:
-        shown = _resampled(raw, fps)
-        clip = target.as_clip(shown, done.clip.name, shown.fps)
+        raw = _resampled(raw, fps)
+        clip = target.as_clip(raw, done.clip.name, raw.fps)
+        after = movement_values(normalize_clip(target.body.character, clip, target.body.anatomy))
     else:
-        clip = replace(target.locked_clip.clip.from_zero(), name=done.clip.name)
-    return replace(done, clip=clip, rig_motion=raw, after=done.before, deviation=0.0, kept=0.0)
+        clip, after = replace(target.locked_clip.clip.from_zero(), name=done.clip.name), done.before
+    return replace(done, clip=clip, rig_motion=raw, after=after, deviation=0.0, kept=0.0)
 
 
 def _resampled(rig_motion: RigMotion, fps: float) -> RigMotion:

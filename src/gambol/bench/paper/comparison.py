@@ -7,18 +7,20 @@ from pathlib import Path
 
 from gambol.bench.body_motion import body_motion_of
 from gambol.bench.deformation import DeformationConfig
-from gambol.bench.judge.model import judge
 from gambol.bench.markdown import mean_and_spread, table
 from gambol.bench.paper.methods import Maker, Method
-from gambol.bench.paper.scores import COLUMNS, Scores, score_table, scores_of, wins
+from gambol.bench.paper.scores import COLUMNS, Scores, judged, mean, score_table, scores_of, wins
 from gambol.bench.plots import write_bars
 from gambol.bench.sheets import write_sheet, write_video
 from gambol.bench.subjects import Subject
 from gambol.bench.videophy import SIDE, Version, read_answers, write_questions
+from gambol.errors import GambolError
 
 SHEETS = 6
 """Characters of which a sheet is drawn."""
 AKD = Method("AKD")
+SHORT_NAMES = {"AKD": "akd", "deformation field": "field", "artists' clips": "artist"}
+"""Of files."""
 PAPER = (
     "The paper, by people's eyes and VideoPhy on 29 assets: SA 0.52 (AKD) against 0.40 (TC4D), PC 0.38 against 0.31."
 )
@@ -35,33 +37,42 @@ def compare(
     """Return the lines of the section. videophy: write videos and questions for this version of VideoPhy, and tell its
     answers if they are there."""
     rows: dict[str, list[Scores]] = {"AKD": [], "deformation field": [], "artists' clips": []}
-    calls, seconds, sheets = [], [], []
+    calls, seconds = [], []
+    sheets: list[Path] = []
     unstretched: list[Scores] = []
     videos: dict[str, list[Path]] = {name: [] for name in rows}
-    for number, subject in enumerate(subjects):
-        ours, theirs = maker.by_joints(subject, AKD), maker.by_field(subject, rival)
+    left_out = []
+    for subject in subjects:
+        try:
+            ours, theirs = maker.by_joints(subject, AKD), maker.by_field(subject, rival)
+        except GambolError as error:
+            left_out.append(f"Left out: {subject.name}: {error}")
+            continue
         motions = {"AKD": ours.motion, "deformation field": theirs.motion}
         artists = subject.artists_clip(action)
         if artists is not None:
             motions["artists' clips"] = body_motion_of(subject.character, artists, subject.anatomy)
-        judged = judge(theirs.motion.unstretched(), action)
-        unstretched.append({"semantic": judged.semantic, "physical": judged.physical})
+        unstretched.append(judged(theirs.motion.unstretched(), action))
+        own = f"{subject.name}-{maker.digest(subject)}"
         for name, motion in motions.items():
             rows[name].append(scores_of(motion, action))
             if videophy:
-                video = folder / "videophy" / f"{subject.name}-{name.split()[0].lower()}.mp4"
+                video = folder / "videophy" / f"{own}-{SHORT_NAMES[name]}.mp4"
                 videos[name].append(video)
                 if not video.exists():
                     write_video(subject.character, motion, video, SIDE)
         calls.append((ours.calls, theirs.calls))
         seconds.append((ours.seconds, theirs.seconds))
-        if number < SHEETS:
-            path = folder / f"{subject.name}.png"
+        if len(sheets) < SHEETS:
+            path = folder / f"{own}.png"
             if not path.exists():
                 write_sheet(subject.character, motions, path)
             sheets.append(path)
     rows = {name: scores for name, scores in rows.items() if scores}
-    lines = ["### Articulated kinematics against a deformation field", "", _explanation(maker, subjects, calls), ""]
+    if not rows:
+        return ["### Articulated kinematics against a deformation field", "", *left_out, ""]
+    compared = len(rows["AKD"])
+    lines = ["### Articulated kinematics against a deformation field", "", _explanation(maker, compared, calls), ""]
     lines += [
         score_table(rows),
         "",
@@ -76,17 +87,20 @@ def compare(
     if videophy:
         lines += [*_by_videophy(videos, maker.sentence, folder / "videophy", videophy), ""]
     names = ["SA", "PC"]
-    bars = {name: [_mean(scores, "semantic"), _mean(scores, "physical")] for name, scores in rows.items()}
+    bars = {
+        name: [mean([each[key] for each in scores]) for key in ("semantic", "physical")]
+        for name, scores in rows.items()
+    }
     write_bars(folder / "comparison.svg", "Semantic alignment and physical commonsense", names, bars, 1.0)
     lines += [f"![SA and PC]({folder.name}/comparison.svg)", ""]
     lines += [f"![{path.stem}: AKD, field, artist]({folder.name}/{path.name})" for path in sheets]
-    return [*lines, ""]
+    return [*lines, "", *left_out, ""]
 
 
-def _explanation(maker: Maker, subjects: Sequence[Subject], calls: Sequence[tuple[int, int]]) -> str:
+def _explanation(maker: Maker, compared: int, calls: Sequence[tuple[int, int]]) -> str:
     ours, theirs = (mean_and_spread([pair[side] for pair in calls], 0) for side in (0, 1))
     return (
-        f"{len(subjects)} characters, '{maker.sentence}', prior {maker.prior_name}, {maker.steps} steps, seed "
+        f"{compared} characters, '{maker.sentence}', prior {maker.prior_name}, {maker.steps} steps, seed "
         f"{maker.seed}; {ours} calls of the prior for AKD and {theirs} for the field. The field displaces every point "
         "in space and time (4D-fy, TC4D), its trajectory is given. SA and PC are those of our judge, from 0 to 1; mean "
         "± standard deviation over characters. The field moves points, so its limbs may stretch."
@@ -122,7 +136,10 @@ def _by_videophy(videos: dict[str, list[Path]], sentence: str, folder: Path, ver
     semantic, physical = folder / "sa-answers.csv", folder / "pc-answers.csv"
     if not (semantic.exists() and physical.exists()):
         return [f"VideoPhy-{version} has not judged yet: its questions are in {folder.name}/, see docs/judge.md."]
-    answers = read_answers(semantic, physical, every, version)
+    try:
+        answers = read_answers(semantic, physical, every, version)
+    except GambolError as error:
+        return [f"VideoPhy-{version}: {error}."]
     body = []
     for name, some in videos.items():
         if some:
@@ -134,8 +151,3 @@ def _by_videophy(videos: dict[str, list[Path]], sentence: str, folder: Path, ver
 def _cost(seconds: Sequence[tuple[float, float]]) -> str:
     ours, theirs = (mean_and_spread([pair[side] for pair in seconds], 0) for side in (0, 1))
     return f"Seconds for a character: AKD {ours}, field {theirs}."
-
-
-def _mean(scores: Sequence[Scores], key: str) -> float | None:
-    known = [value for each in scores if (value := each[key]) is not None]
-    return sum(known) / len(known) if known else None

@@ -15,6 +15,7 @@ from gambol.errors import GambolError
 from gambol.language import parse_intent
 from gambol.quality.footfalls import alternation, gait_pattern
 from gambol.quality.normalized_clip import normalize_clip
+from gambol.text import safe_names
 
 GAITS = ("it walks", "it trots", "it runs", "it jumps")
 SHOWN = (("fox", "it jumps"), ("human", "she dances"), ("human", "she punches"))
@@ -75,7 +76,8 @@ def sheets(
             shown = [number(scores.get(key)) for key in ("semantic", "physical")]
             rows.append([f"{subject.name}: {maker.sentence}", method.title, *shown, ""])
         if motions:
-            path = folder / f"{subject.name}-{maker.sentence.replace(' ', '-').replace(',', '')}.png"
+            words = safe_names((maker.sentence,))[0]
+            path = folder / f"{subject.name}-{words}-{maker.digest(subject)}.png"
             if not path.exists():
                 write_sheet(subject.character, motions, path)
             pictures.append(f"![{subject.name}: {maker.sentence}]({folder.name}/{path.name})")

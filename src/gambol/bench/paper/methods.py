@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from typing import Any
 
 import torch
@@ -22,6 +25,7 @@ from gambol.distillation.problem import Problem
 from gambol.distillation.score_distillation import ScoreConfig
 from gambol.distillation.stage_runner import StageRunner
 from gambol.distillation.stages import stages_of
+from gambol.jsonable import jsonable
 from gambol.motion.optimization import threads
 from gambol.motion.rig_motion import RigMotion, clip_of
 from gambol.priors.catalogue import open_prior
@@ -101,8 +105,7 @@ class Maker:
     def by_joints(self, subject: Subject, method: Method) -> Take:
         """Return the motion of a subject by a method."""
         prior = self.prior(method.prior)
-        config = method.change(self.akd())
-        settings = self._settings(subject, prior, config) | {"unseen_ground": method.unseen_ground}
+        config, settings = method.change(self.akd()), self.settings(subject, method)
 
         def make() -> tuple[dict[str, Tensor], Figures]:
             problem = prepare(subject.character, self.sentence, prior, config, subject.anatomy)
@@ -140,6 +143,11 @@ class Maker:
         motion = BodyMotion.from_state(tensors, figures["parts"])
         return Take(motion, figures["calls"], figures["seconds"], None)
 
+    def digest(self, subject: Subject) -> str:
+        """Return a short text that differs for pictures of other subjects and settings."""
+        settings = self._settings(subject, self.prior(), self.akd())
+        return hashlib.sha256(json.dumps(jsonable(settings), sort_keys=True).encode()).hexdigest()[:6]
+
     def _solve(self, problem: Problem, title: str) -> tuple[RigMotion, float]:
         began = time.monotonic()
         runner = StageRunner(stages_of(problem), problem.start)
@@ -147,10 +155,16 @@ class Maker:
             motion = runner.run(lambda log: self.on_step(f"{title}, {log.stage}", log.step, log.steps))
         return motion, time.monotonic() - began
 
+    def settings(self, subject: Subject, method: Method) -> dict[str, Any]:
+        """Return all that a motion by joints depends on."""
+        prior, config = self.prior(method.prior), method.change(self.akd())
+        return self._settings(subject, prior, config) | {"unseen_ground": method.unseen_ground}
+
     def _settings(self, subject: Subject, prior: Prior, config: Any) -> dict[str, Any]:
         """Return all that a motion depends on."""
         return {
-            "subject": subject.source,
+            "gambol": version("gambol"),
+            "subject": subject.fingerprint,
             "sentence": self.sentence,
             "prior": prior.name,
             "weights": prior.fingerprint(),

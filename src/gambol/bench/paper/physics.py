@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -10,6 +11,7 @@ from gambol.bench.paper.methods import Maker, Method
 from gambol.bench.results import FAILED, Figures
 from gambol.bench.subjects import Subject
 from gambol.character.clip import Clip
+from gambol.errors import GambolError
 from gambol.physics.track import track
 from gambol.physics.tracking import TrackConfig
 from gambol.quality.footfalls import gait_pattern
@@ -28,10 +30,13 @@ def track_all(
     found: list[Figures] = []
     left_out = []
     for subject in subjects:
-        take = maker.by_joints(subject, method)
+        try:
+            take = maker.by_joints(subject, method)
+        except GambolError as error:
+            left_out.append(f"{subject.name}: {error}")
+            continue
         assert take.clip is not None
-        settings = {"subject": subject.source, "sentence": maker.sentence, "method": method.title, "seed": maker.seed}
-        settings |= {"prior": maker.prior_name, "steps": maker.steps, "iterations": iterations}
+        settings = {**maker.settings(subject, method), "iterations": iterations}
         make = partial(_tracked, subject, take.clip, iterations, partial(on_progress, subject.name))
         figures = maker.results.figures(f"{subject.name} tracked {method.title}", settings, make)
         if FAILED in figures:
@@ -52,13 +57,15 @@ def track_all(
         counts = f"{better} of {len(pairs)}" if better is not None else ""
         rows.append([name, mean_and_spread(before, 1), mean_and_spread(after, 1), counts])
     same = sum(each["gait_before"] == each["gait_after"] for each in found)
-    worse = [each["subject"] for each in found if each["worse"]]
+    shares = {share: [each for each in found if each["kept"] == share] for share in (1.0, 0.5, 0.25, 0.0)}
+    kept = ", ".join(f"{len(some)} with {share:.0%}" for share, some in shares.items() if some)
+    refused = sorted({re.split(r" -?[0-9]", text)[0] for each in found for text in each["refused"]})
     moved = mean_and_spread([100 * each["deviation"] for each in found], 1)
     lines += [table(["", "distilled", "tracked", "better"], rows), ""]
     lines += [
         f"{len(found)} characters, mean ± standard deviation. Bones end up {moved} % of the height from the clip. The "
-        f"gait has the same name in {same}. Worse by more than can be seen in {len(worse)}"
-        f"{' (' + ', '.join(worse) + ')' if worse else ''}.",
+        f"gait has the same name in {same}. `track` keeps less of what the simulation changed where the clip would be "
+        f"visibly worse with all of it: {kept}{' (' + ', '.join(refused) + ')' if refused else ''}.",
         "",
     ]
     return [*lines, *(f"Left out: {text}" for text in left_out), ""]
@@ -76,7 +83,8 @@ def _tracked(subject: Subject, clip: Clip, iterations: int, on_progress: Callabl
         "subject": subject.name,
         "before": dict(done.before),
         "after": dict(done.after),
-        "worse": done.worse,
+        "kept": done.kept,
+        "refused": list(done.refused),
         "deviation": done.deviation,
         "gait_before": _gait(subject, clip),
         "gait_after": _gait(subject, done.clip),

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from gambol.actions import known_action
 from gambol.bench.body_motion import BodyMotion
-from gambol.bench.judge.model import judge
+from gambol.bench.judge.model import shipped_judge
 from gambol.bench.markdown import mean_and_spread, table
 from gambol.bench.measures import MEASURES, measure
 
@@ -39,8 +40,15 @@ SHORT = ("semantic", "physical", "motion_amount", "stretch_mean", "foot_slide", 
 
 def scores_of(motion: BodyMotion, action: str) -> Scores:
     """Return all scores of a motion that should show an action."""
-    judged = judge(motion, action)
-    return {"semantic": judged.semantic, "physical": judged.physical, **measure(motion)}
+    return {**judged(motion, action), **measure(motion)}
+
+
+def judged(motion: BodyMotion, action: str) -> Scores:
+    """Return SA and PC; SA is None if the judge knows nothing like the action."""
+    judge = shipped_judge()
+    known = known_action(action, judge.actions)
+    found = judge.judge(motion, known or judge.actions[0])
+    return {"semantic": found.semantic if known else None, "physical": found.physical}
 
 
 def score_table(rows: Mapping[str, Sequence[Scores]], keys: Sequence[str] | None = None, first: str = "") -> str:
@@ -51,6 +59,12 @@ def score_table(rows: Mapping[str, Sequence[Scores]], keys: Sequence[str] | None
         values = [mean_and_spread([each[column.key] for each in scores], column.digits) for column in columns]
         body.append([name, *values, str(len(scores))])
     return table([first, *(column.title for column in columns), "characters"], body)
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """Return the mean of what was measured; None if nothing was."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def wins(ours: Sequence[Scores], theirs: Sequence[Scores], key: str) -> tuple[int, int, int] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,7 @@ from gambol.bench.judge.training.batches import (
 )
 from gambol.errors import GambolError
 from gambol.learning.training import STATE, Training, TrainingConfig
+from gambol.render.cache import fingerprint
 
 SMOOTHING = 0.05
 """Share of the probability that no name of a clip decides: names err."""
@@ -35,7 +36,7 @@ VALIDATED = 96
 
 @dataclass(frozen=True)
 class JudgeTrainConfig(TrainingConfig):
-    """Everything the weights depend on, besides the data."""
+    """Everything the weights depend on."""
 
     steps: int = 1500
     lr: float = 2e-3
@@ -46,6 +47,8 @@ class JudgeTrainConfig(TrainingConfig):
     action: float = 1.0
     ranking: float = 0.5
     """Weights of the losses on the action and on the order of copies."""
+    data: str = ""
+    """A hash of the motions, so that a training is not resumed with others."""
 
 
 class JudgeTraining(Training[JudgeNetwork, Batch]):
@@ -65,7 +68,9 @@ class JudgeTraining(Training[JudgeNetwork, Batch]):
         copies = len(artist) // 3
         order = functional.softplus(artist[copies:] - artist[:-copies])  # each row beside the next stronger one
         return {
-            "action": self.config.action * (batch.action_weights * wrong).sum() / batch.action_weights.sum(),
+            "action": self.config.action
+            * (batch.action_weights * wrong).sum()
+            / batch.action_weights.sum().clamp(min=1e-6),
             "artist": (weights * doubt).sum(),
             "order": self.config.ranking * order.mean(),
         }
@@ -118,7 +123,8 @@ def train_judge(
     actions = vocabulary(known)
     if not actions:
         raise GambolError(f"too few clips: no action is shown by {FEWEST} motions of {FEWEST_FAMILIES} families")
-    training = JudgeTraining(config, len(actions))
+    seen = fingerprint(part for each in known for part in (each.name, each.action, each.motion.strokes))
+    training = JudgeTraining(replace(config, data=seen), len(actions))
     if (folder / STATE).exists():
         training.load(folder / STATE)
     sampler = BatchSampler(known, actions)
