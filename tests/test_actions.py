@@ -21,6 +21,7 @@ ALLOWED = {
     "quality/faults.py",  # what may be shown off the ground
     "quality/recognition.py",  # actions that a person may take for each other
     "priors/pixels/actions.py",  # how the pixel prior's data shows each action
+    "bench/judge/checks.py",  # the judge is asked about walks and about standing, which must not look alike
     "character/clip_motion.py",  # words in the names of clips that go forward, below the table of actions
 }
 """Modules that may list actions by name: each list is about just these and need not grow with the table."""

@@ -82,7 +82,7 @@ def test_readme_commands_and_python(tmp_path):
     readme = (ROOT / "README.md").read_text()
     shell = "\n".join(re.findall(r"```\n(.+?)```", readme, re.DOTALL))
     commands = re.findall(r"^gambol (.+?)(?:\s{2,}#.*)?$", shell, re.MULTILINE)
-    assert len(commands) == 23
+    assert len(commands) == 24
     write_cow(tmp_path / "cow.obj")
     for command in commands:
         run("-m", "gambol", *shlex.split(command), cwd=tmp_path)

@@ -371,7 +371,7 @@ def test_other_ingredients_are_refused(dog_file, prior, tmp_path):
 
 
 def test_other_weights_are_for_pixels_alone(tmp_path):
-    with pytest.raises(GambolError, match=r"for tracks and pixels alone, not for the prior wan-2\.1-1\.3b"):
+    with pytest.raises(GambolError, match=r"for gambol's own priors alone, not for the prior wan-2\.1-1\.3b"):
         PriorChoice("wan-2.1-1.3b", weights="weights.safetensors").open()
     with pytest.raises(GambolError, match="there is no file"):
         PriorChoice("pixels", weights=str(tmp_path / "none.safetensors")).open()

@@ -78,7 +78,10 @@ def test_opens_by_the_class_in_the_folder(made):
 
 
 def test_unknown_names_are_told_the_known_ones():
-    assert "there is no prior 'cogvideo'; gambol knows tracks, pixels, cogvideox-2b" in refused("cogvideo")
+    assert (
+        "there is no prior 'cogvideo'; gambol knows tracks, pixels, pixels-ground, pixels-shadow, cogvideox-2b"
+        in refused("cogvideo")
+    )
     assert refused("./models/cogvideo") == "the folder ./models/cogvideo does not exist"
     assert "no option precision; there are checkpoint, device" in refused("cogvideox-5b", precision="half")
     assert "pixels has no option dtype" in refused("pixels", dtype="float32")

@@ -21,7 +21,7 @@ def test_lists_every_prior_with_licence_needs_and_a_verdict(capsys, monkeypatch)
     main(["priors"])
     shown = capsys.readouterr().out
     for prior in PRIORS.values():
-        rows = [line.split() for line in shown.splitlines() if line.startswith(prior.name)]
+        rows = [line.split() for line in shown.splitlines() if line.split()[:1] == [prior.name]]
         assert [row[0] for row in rows] == 3 * [prior.name]  # in each of the tables, on a line of its own
         assert rows[1][1:] == [*(prior.hub or "comes with gambol").split(), *prior.licence.split()]
         assert rows[2][1] in ("yes:", "no:")

@@ -101,6 +101,7 @@ class StickStub(Stub):
     """Sees stick figures and has a vocabulary, as the pixel prior does."""
 
     reference, vocabulary, clip_videos = "rest", PixelPrior.vocabulary, PixelPrior.clip_videos
+    stage, in_place = PixelPrior.stage, PixelPrior.in_place
 
 
 def latents_of(normalized, prior):

@@ -11,7 +11,6 @@ import tyro
 from gambol.commands.messages import say
 from gambol.errors import GambolError
 from gambol.files import locked_folder, write_file
-from gambol.priors.pixels.stage import Stage
 from gambol.ranges import Range
 from gambol.text import encodable
 
@@ -51,7 +50,7 @@ class TrainPriorCommand:
     """pixels: start with the weights of an earlier training, or with those that come with gambol: pixels."""
     lr_decay: float = 0.3
     """Last part of the training, from 0 to 1, in which the learning rate falls; 1 suits --init-weights."""
-    stages: tuple[Stage, ...] = ("none",)
+    stages: tuple[Literal["none", "ground", "shadow"], ...] = ("none",)
     """pixels: where figures are shown, by turns: in place on an even background (none), travelling over a ground, or
     over a ground with a shadow."""
     creatures: int | None = None

@@ -72,6 +72,9 @@ class ScoreConfig:
     """Learning rate, about the change of an angle in a step [rad]. Not stated by AKD."""
     lr_end: Annotated[float, Range(0, 1)] = 1.0
     """Share of the learning rate that is left at the end. Not stated by AKD."""
+    path: Weight = 1.0
+    """Factor on the learning rate of the root's path [leg lengths per rad]: cameras that follow a body hardly show its
+    path, so that few steps move it mostly by noise. Not stated by AKD."""
     seed: Annotated[int, SEED] = 0
 
 
@@ -194,7 +197,8 @@ class ScoreDistillation(Optimization):
         self.observer, self.cuboids, self.ground = observer, cuboids, ground
         self.config, self.steps, self.length = config, config.steps, float(params.length)
         self.params: FrameParameters | CurveParameters = params  # three angles for every joint and frame; root's path
-        self.adam = Adam(params, (0.9, 0.99))
+        paths = {"shift": config.path, "way": config.path}
+        self.adam = Adam(params, (0.9, 0.99), rates=paths)
 
     def step(self, number: int) -> Losses:
         config, progress = self.config, number / self.steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import torch
@@ -33,9 +33,16 @@ class Adam:
     Not torch's own, because that imports its compiler first, which takes 2.4 s.
     """
 
-    def __init__(self, module: torch.nn.Module, betas: tuple[float, float], eps: float = 1e-8):
-        """eps: Adam's epsilon; gradients below it move parameters little."""
-        self.module, self.betas, self.eps = module, betas, eps
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        betas: tuple[float, float],
+        eps: float = 1e-8,
+        rates: Mapping[str, float] | None = None,
+    ):
+        """eps: Adam's epsilon; gradients below it move parameters little. rates: factors on the learning rate of some
+        parameters, by name."""
+        self.module, self.betas, self.eps, self.rates = module, betas, eps, dict(rates or {})
         self.parameters = {name: value for name, value in module.named_parameters() if value.requires_grad}
         self.moments = {
             name: (torch.zeros_like(value), torch.zeros_like(value)) for name, value in self.parameters.items()
@@ -58,7 +65,8 @@ class Adam:
                 mean.lerp_(value.grad, 1 - first)
                 square.mul_(second).addcmul_(value.grad, value.grad, value=1 - second)
                 size = (square / (1 - second**self.steps)).sqrt_().add_(self.eps)
-                value.addcdiv_(mean, size, value=-lr * self.lr_scale / (1 - first**self.steps))
+                rate = lr * self.lr_scale * self.rates.get(name, 1.0)
+                value.addcdiv_(mean, size, value=-rate / (1 - first**self.steps))
 
     def state(self) -> dict[str, Tensor]:
         found = {f"unknowns.{name}": value.detach().clone() for name, value in self.module.state_dict().items()}

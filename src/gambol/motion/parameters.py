@@ -24,11 +24,6 @@ them. Errors of fits to true videos without and with it: 3.1 and 2.6 % of a leg 
 snake."""
 
 
-PATH = 0.05
-"""Factor on the parameters of the root's path: a step of Adam turns every joint by as much as it shifts the body, and
-cameras that follow it hardly show the shift."""
-
-
 @dataclass(frozen=True)
 class PosedFrames:
     """Forward kinematics of the current parameters."""
@@ -63,7 +58,7 @@ class MotionParameters(torch.nn.Module):
         super().__init__()
         self.rig, self.base, self.length = rig, base, length
         self.way = torch.nn.Parameter(torch.zeros(3), requires_grad=may_travel and base.loops)
-        """How much farther a cycle leads [PATH leg lengths]."""
+        """How much farther a cycle leads [leg lengths]."""
         self.constraints = constraints or no_constraints(len(rig.nodes))
         self.kinematics = Kinematics(rig)
         self.up = torch.as_tensor(rig.root_axes[:, 0], dtype=torch.float32)
@@ -74,7 +69,7 @@ class MotionParameters(torch.nn.Module):
 
     def travel(self) -> Float[Tensor, 3]:
         """Return the way of the body in a cycle [file units]."""
-        return self.base.travel + PATH * self.length * self.way
+        return self.base.travel + self.length * self.way
 
     def path(self) -> Float[Tensor, "frames 3"]:
         """Return the path of the base motion's root, as far as `travel` leads [file units]."""
@@ -116,7 +111,7 @@ class FrameParameters(MotionParameters):
 
     def forward(self) -> PosedFrames:
         base = self.base
-        shift = self.path() + PATH * self.length * self.shift
+        shift = self.path() + self.length * self.shift
         return self.moved((base.angles + self.angles, shift, base.root_angles + self.turns), self.angles)
 
 

@@ -91,7 +91,7 @@ def open_prior(name: str, weights: str | Path | None = None, **options) -> Prior
     """
     if name not in BUILT_IN:
         if weights is not None:
-            raise GambolError(f"other weights are for {' and '.join(BUILT_IN)} alone, not for the prior {name}")
+            raise GambolError(f"other weights are for gambol's own priors alone, not for the prior {name}")
         return _open_video_model(name, options)
     if options:
         raise GambolError(f"the prior {name} has no option {sorted(options)[0]}")

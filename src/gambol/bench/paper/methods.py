@@ -34,7 +34,7 @@ from gambol.priors.pixels.views import StickViews
 from gambol.priors.prior import Prior, VideoPrior
 from gambol.priors.score import DistillationSchedule, Ramp
 
-SMALL = ScoreConfig(plan=DistillationSchedule(Ramp(0.98, 0.25), guidance=Ramp(4, 4)), lr=0.02, lr_end=0.1)
+SMALL = ScoreConfig(plan=DistillationSchedule(Ramp(0.98, 0.25), guidance=Ramp(4, 4)), lr=0.02, lr_end=0.1, path=0.05)
 """Settings with which hundreds of calls of the small prior do most, chosen on a fox, a human and a duck of the
 zoo and on CesiumMan."""
 

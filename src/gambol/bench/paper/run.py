@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from gambol.actions import ACTIONS
 from gambol.bench.deformation import DeformationConfig
 from gambol.bench.paper import ablations, comparison, diversity, physics
 from gambol.bench.paper.methods import Maker, Method, sampled
@@ -42,11 +43,11 @@ QUICK = PaperConfig(characters=3, ablated=2, steps=40, iterations=10)
 
 def run_paper(config: PaperConfig, inputs: Sequence[Path], folder: Path, on_progress: Progress) -> list[str]:
     """Return the lines of the report; what was measured is kept in a folder, and not measured again."""
-    action = require_intent(config.sentence, ("walk", "trot", "run", "hop", "jump", "stand")).action
-    looking = partial(on_progress, "looking for characters")
-    subjects, left_out = subjects_of(inputs, config.characters, action, looking)
     results = Results(folder / "results")
     maker = Maker(results, config.prior, config.sentence, config.steps, config.seed, on_progress)
+    action = require_intent(config.sentence, maker.prior().vocabulary or tuple(ACTIONS)).action
+    looking = partial(on_progress, "looking for characters")
+    subjects, left_out = subjects_of(inputs, config.characters, action, looking)
 
     def saying(sentence: str) -> Maker:
         other = Maker(results, config.prior, sentence, config.steps, config.seed, on_progress)
