@@ -281,13 +281,17 @@ def _line(label: str, results: Sequence[Result]) -> str:
     return f"| {label} | {' | '.join(cells)} | {np.nanmedian([result.seconds for result in results]):.1f} |"
 
 
+def path_of(name: str, folder: Path) -> Path:
+    """Where a listed file is."""
+    return folder / name if name.startswith("gltf") else folder / "clips" / name
+
+
 def real(files: dict[str, str], folder: Path, only: str, pictures: Path | None) -> Iterator[Row]:
     """A row for each of some files whose name contains a text."""
     for name, plan in files.items():
         if only not in name:
             continue
-        path = folder / name if name.startswith("gltf") else folder / "clips" / name
-        character = load(path)
+        character = load(path_of(name, folder))
         turned = [way for start, way in TURNED.items() if name.startswith(start)]
         yield compare(name, character, plan, turned[0] if turned else axis_name(analyze(character).forward), pictures)
 
@@ -336,7 +340,7 @@ def walks(folder: Path, out: Path | None) -> Iterator[str]:
         yield "|---|---|---|---|---|---|"
         verdicts = []
         for name in WALKERS:
-            own = load(folder / name if name.startswith("gltf") else folder / "clips" / name)
+            own = load(path_of(name, folder))
             rigged = rig_mesh(bare(own))
             cells, verdict = [], []
             for kind, character in (("own", own), ("ours", rigged.character)):
@@ -373,7 +377,7 @@ def main() -> None:
     chosen = {name: files for name, files in FILES.items() if given.files in ("all", name)}
     if given.folder is None:
         chosen = {}
-    listed = given.folder is not None and any((given.folder / part).is_dir() for part in ("gltf", "clips"))
+    listed = given.folder is not None and any(path_of(name, given.folder).exists() for name in RIGS)
     if given.folder is not None and not listed:
         own = []
         for row in others(given.folder, given.most, given.pictures):

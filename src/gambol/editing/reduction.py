@@ -54,9 +54,9 @@ def reduce_keys(
     """Leave out keys that linear interpolation between the others brings back, within a bound [height].
 
     First and last keys stay, so that loops close. Feet get a fifth of the bound. Splines become linear if that is good
-    enough, STEP tracks lose repeated values, tracks that stand still keep one key, and those that
-    say what holds without them vanish. compact: rotations
-    will be written as 16-bit numbers. A spline that would take more numbers as linear keys stays, and so does the clip.
+    enough, STEP tracks lose repeated values, tracks that stand still keep one key, and those that say what holds
+    without them vanish. compact: rotations will be written as 16-bit numbers. A spline that would take more numbers as
+    linear keys stays, and so does the clip.
     """
     before = sum(len(track.times) for track in clip.tracks)
     tracks = [_without_repeats(_linear(track)) for track in clip.tracks]

@@ -94,6 +94,8 @@ class DeformationDistillation:
                 f"a deformation field is seen on videos, and {prior.name} sees none; choose another prior"
             )
         score = problem.config.score
+        if score.noise != "drawn" or problem.guide:
+            raise GambolError("a deformation field is distilled with noise that is drawn, and without a guide")
         self.problem, self.prior, self.config, self.done = problem, prior, config, 0
         self.steps, self.plan, self.seed = score.steps, score.plan, score.seed
         start, renderer = problem.start, problem.renderer
