@@ -65,6 +65,7 @@ def test_without_the_source_it_says_so(tmp_path, monkeypatch, capsys):
     [
         (["paper", "none.glb"], "there is no file or folder 'none.glb'"),
         (["paper", "--sentence", "zzz"], "zzz"),
+        (["paper", "--prior", "tracks"], "sees none: use pixels"),
         (["paper", "--prior", "nobody"], "there is no prior 'nobody'"),
         (["poses"], "give folders of characters"),
     ],

@@ -14,7 +14,9 @@ from gambol.bench.paper.methods import Maker, Method, sampled
 from gambol.bench.results import Results
 from gambol.bench.subjects import PAPER_COUNT, Subject, subjects_of
 from gambol.bench.videophy import Version
+from gambol.errors import GambolError
 from gambol.language import require_intent
+from gambol.priors.prior import VideoPrior
 
 Progress = Callable[[str, int, int], None]
 
@@ -45,6 +47,8 @@ def run_paper(config: PaperConfig, inputs: Sequence[Path], folder: Path, on_prog
     """Return the lines of the report; what was measured is kept in a folder, and not measured again."""
     results = Results(folder / "results")
     maker = Maker(results, config.prior, config.sentence, config.steps, config.seed, on_progress)
+    if not isinstance(maker.prior(), VideoPrior):
+        raise GambolError(f"the paper distills a model of videos, and the prior {config.prior} sees none: use pixels")
     action = require_intent(config.sentence, maker.prior().vocabulary or tuple(ACTIONS)).action
     looking = partial(on_progress, "looking for characters")
     subjects, left_out = subjects_of(inputs, config.characters, action, looking)
